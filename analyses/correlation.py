@@ -438,11 +438,6 @@ def correlate_means(
     coefficient
         Name of the chosen one; all are computed.
 
-    Raises
-    ------
-    InputError
-        If there is no such coefficient.
-
     Examples
     --------
     Of three pairs of systems, AP turns one round: (2 - 1) / 3.
@@ -562,13 +557,7 @@ def _extreme(taus: Mapping[tuple[str, str], float], place: str, value: float) ->
 
 
 def _capitalised(text: str) -> str:
-    """Begin a sentence, but with a symbol as it is.
-
-    Examples
-    --------
-    >>> _capitalised("rank-biased overlap"), _capitalised("tau_AP")
-    ('Rank-biased overlap', 'tau_AP')
-    """
+    """Begin a sentence, but with a symbol as it is."""
     return text if text.startswith("tau_") else text[0].upper() + text[1:]
 
 
@@ -598,13 +587,7 @@ def order_by_likeness(taus: Floats, numbers: Sequence[int]) -> list[int]:
 
 
 def _in_cell(tau: float) -> str:
-    """Print a tau shortly.
-
-    Examples
-    --------
-    >>> [_in_cell(tau) for tau in (1.0, 0.905, -0.2, np.nan)]
-    ['1', '.91', '-.20', '–']
-    """
+    """Print a tau shortly."""
     if np.isnan(tau):
         return "–"
     return "1" if tau == 1.0 else f"{tau:.2f}".replace("0.", ".")

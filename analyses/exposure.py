@@ -422,12 +422,7 @@ class _Lists:
     catalogue: NDArray[np.bool_]
 
     def measured(self, weights: Floats, cutoffs: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
-        """Measure users weighed, (n_replicates, n_users), at every cut-off.
-
-        Yields
-        ------
-        The aspects, (n_aspects, n_replicates), and recalls, (n_replicates, n_groups).
-        """
+        """Measure users weighed, (n_replicates, n_users), at every cut-off."""
         known = np.count_nonzero(self.catalogue)
         counts = np.zeros((len(weights), known))
         found = np.zeros(self.relevant.shape)

@@ -276,17 +276,7 @@ def _pools(tops: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _falls(means: Floats) -> Floats:
-    """Count the places that each system falls without its own items in the pool.
-
-    Parameters
-    ----------
-    means
-        Of shape (..., n_systems, 1 + n_systems): on the pool of all, then of all but each.
-
-    Returns
-    -------
-    Of shape (..., n_systems); systems that tie share the mean of their places.
-    """
+    """Count the places that each system falls without its own items in the pool."""
     n_systems = means.shape[-2]
     places = np.stack([_place(means[..., n, :], means) for n in range(n_systems)], axis=-2)
     own = places[..., np.arange(n_systems), 1 + np.arange(n_systems)]

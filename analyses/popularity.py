@@ -315,10 +315,7 @@ def _removal(
     levels: Sequence[float],
     subsets: NDArray[np.intp],
 ) -> Removal:
-    """Compare the orderings on the judgements kept with that on all.
-
-    Masks are of shape (n_judgements, n_levels, n_orders).
-    """
+    """Compare the orderings on the judgements kept with that on all."""
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     n_levels, n_orders = kept.shape[1:]
     # Where no items at a cut are equally popular, orders keep the same judgements.
@@ -350,10 +347,7 @@ def _removal(
 
 
 def _distinct(kept: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Give the masks that differ from those of the first order, and which each is.
-
-    Of masks (n_judgements, n_levels, n_orders), each level's first stands for those like it.
-    """
+    """Give the masks that differ from those of the first order, and which each is."""
     first = np.arange(kept.shape[2]) == 0
     own = first | (kept != kept[:, :, :1]).any(axis=0)
     number = np.cumsum(own.ravel()).reshape(own.shape) - 1

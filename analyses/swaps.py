@@ -38,11 +38,6 @@ def swaps(work: Work, settings: Settings) -> Swaps:
 
     Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped.
 
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems, or fewer than two users.
-
     Examples
     --------
     Two users who disagree swap the two systems whichever half is which:

@@ -70,11 +70,6 @@ def users(work: Work, settings: Settings) -> Users:
     random order, which depends on (seed, k) alone. The permutation test by random sign flips is
     used for every size: the exact test is slow where few users leave it few methods.
 
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems, or no user.
-
     Examples
     --------
     Of three users two prefer the first system; with all users every subset agrees:
@@ -376,10 +371,7 @@ def _means(values: NDArray[np.float64], chosen: NDArray[np.float64]) -> NDArray[
 def _test(
     work: Work, settings: Settings, measures: Sequence[int], subsets: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs).
-
-    Subsets are tested together as if they were measures: they share their signs.
-    """
+    """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs)."""
     values = work.scores.values[measures]
     n_measures, n_systems, _ = values.shape
     size = subsets.shape[1]
@@ -397,8 +389,5 @@ def _test(
 
 
 def _without_the_one(p: NDArray[np.float64], permutations: int) -> NDArray[np.float64]:
-    """Give count / permutations, which is right in the mean, for (count + 1) / (permutations + 1).
-
-    The difference, up to 1 / permutations, adds up over hundreds of pairs.
-    """
+    """Give count / permutations, which is right in the mean, for (count + 1) / (permutations + 1)."""
     return np.asarray((p * (permutations + 1) - 1) / permutations)

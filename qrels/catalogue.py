@@ -71,11 +71,6 @@ class Catalogue:
     def known(self, what: str) -> Any:
         """Give what is known of items by its name.
 
-        Raises
-        ------
-        InputError
-            If it is not known; the sentence says what to write.
-
         Examples
         --------
         >>> Catalogue(2, popularity=np.array([3, 1])).known("popularity")
@@ -145,13 +140,7 @@ class ItemsSeen:
     system: str = ""
 
     def hidden_ranks(self) -> JudgedRanks:
-        """Give the ranks of the judged items when they are hidden, of shape (n, n_lists).
-
-        Raises
-        ------
-        InputError
-            If they are not known.
-        """
+        """Give the ranks of the judged items when they are hidden, of shape (n, n_lists)."""
         of_systems: Mapping[str, JudgedRanks] = self.catalogue.known("hidden_ranks")
         if self.judgements is None or self.system not in of_systems:
             raise InputError(f"nothing says {WANTING['hidden_ranks']}.")

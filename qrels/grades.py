@@ -57,13 +57,7 @@ class Scale:
     rule: str
 
     def grades_of(self, ratings: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Grades of ratings on this scale, int32 of the same shape.
-
-        Raises
-        ------
-        InputError
-            If a rating is not on the scale.
-        """
+        """Grades of ratings on this scale, int32 of the same shape."""
         places = np.minimum(np.searchsorted(self.ratings, ratings), len(self.ratings) - 1)
         unknown = ratings[self.ratings[places] != ratings]
         if unknown.size:
@@ -108,11 +102,6 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
     -------
     The scale. Where a grade would be negative, or the lowest relevant grade below 1, which
     trec_eval's ``-l`` does not mean as a level, all grades are raised by the least that mends it.
-
-    Raises
-    ------
-    InputError
-        If the rule does not fit the ratings or the threshold.
 
     Examples
     --------

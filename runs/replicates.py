@@ -39,18 +39,7 @@ class Replicates:
 
     @classmethod
     def of(cls, names: Sequence[str], runs: Sequence[Run]) -> Replicates:
-        """Take runs together that have the name of one system.
-
-        Examples
-        --------
-        Both runs rank for the first user; the last has no list at all:
-
-        >>> lists = [np.array(items, dtype=np.int32) for items in ([[4], [4], [-1]],
-        ...                                                        [[5], [-1], [-1]])]
-        >>> made = Replicates.of(["a", "a"], [Run("a1", lists[0]), Run("a2", lists[1])])
-        >>> made.mean(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
-        array([[0.75, 0.5 , 0.  ]])
-        """
+        """Take runs together that have the name of one system."""
         systems = tuple(dict.fromkeys(names))
         numbers = np.array([systems.index(name) for name in names])
         ranked_for = np.array([run.lengths > 0 for run in runs])

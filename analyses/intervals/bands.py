@@ -133,10 +133,7 @@ class Resampling:
 
 
 def _unit(*sums: NDArray[np.float64]) -> float:
-    """Give the grid on which weighted sums over blocks, of shape (n_blocks, ...), are exact.
-
-    Weights add up to the number of blocks, so weighted sums fit the grid as plain ones do.
-    """
+    """Give the grid on which weighted sums over blocks, of shape (n_blocks, ...), are exact."""
     ends = [end for some in sums for end in (some.max(initial=0.0), -some.min(initial=0.0))]
     return float(2.0 ** exponents_of(np.max(ends), len(sums[0])))
 

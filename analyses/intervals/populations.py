@@ -243,13 +243,7 @@ class Populations:
 
 @dataclass(frozen=True, eq=False)
 class _NoisyPair:
-    """Means of two measures, and the spread of their noise, in the axes of the noise.
-
-    ``levels`` are of shape (2, 1); ``axes``, of (n_systems, n_systems - 1), are orthonormal and
-    leave out what systems share; ``means`` on them are of (2, n_systems - 1); ``noise`` is
-    its variance by either measure, and the covariance, on each; ``evened`` is the share that is
-    taken to be alike on all.
-    """
+    """Means of two measures, and the spread of their noise, in the axes of the noise."""
 
     levels: Floats
     axes: Floats
@@ -328,15 +322,7 @@ def _contrasts(n_systems: int) -> Floats:
 
 
 def _share_of_noise(sizes: Floats, *, n_draws: int) -> float:
-    """Tell how much of the spread of eigenvalues is chance, of a covariance of so many draws.
-
-    Examples
-    --------
-    >>> _share_of_noise(np.array([1.0, 1.0, 1.0]), n_draws=100)
-    1.0
-    >>> round(_share_of_noise(np.array([0.0, 1.0, 2.0]), n_draws=100), 3)
-    0.07
-    """
+    """Tell how much of the spread of eigenvalues is chance, of a covariance of so many draws."""
     spread = ((sizes - sizes.mean()) ** 2).sum()
     chance = (sizes.sum() ** 2 + (sizes**2).sum()) / n_draws
     return float(min(1.0, chance / max(spread, TINY)))

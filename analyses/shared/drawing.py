@@ -55,26 +55,14 @@ def axes_or_new(ax: Axes | None) -> Axes:
 
 
 def chosen_panel(names: Sequence[str], name: str | None) -> int:
-    """Number the panel that is asked for; the first by default.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Number the panel that is asked for; the first by default."""
     if name is not None and name not in names:
         raise InputError(f"there are {', '.join(names)} to draw, got {name}.")
     return names.index(name) if name else 0
 
 
 def categories(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Pair labels without an order (metrics, systems) with colours, markers and dashes.
-
-    Examples
-    --------
-    >>> [style["marker"] for _, style in categories(["P", "AP"])]
-    ['o', 's']
-    """
+    """Pair labels without an order (metrics, systems) with colours, markers and dashes."""
     styles = zip(cycle(COLOURS), cycle(MARKERS), cycle(DASHES), strict=False)
     for label, (colour, marker, dash) in zip(labels, styles, strict=False):
         style = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 3.5}
@@ -105,20 +93,6 @@ def curves_of(
     Returns
     -------
     Position among the measures, label and style of each curve.
-
-    Raises
-    ------
-    InputError
-        If both are given, or nothing was measured there.
-
-    Examples
-    --------
-    >>> from analyses.shared.measure import Measure
-    >>> measures = Measures([Measure("P", 5), Measure("P", 10), Measure("AP")])
-    >>> [label for _, label, _ in curves_of(measures)]
-    ['P@10', 'AP']
-    >>> [label for _, label, _ in curves_of(measures, metric="P")]
-    ['@5', '@10']
     """
     if metric is not None and cutoff is not None:
         raise InputError("give a `metric` or a `cutoff` to draw, not both.")
@@ -233,13 +207,7 @@ def draw_whiskers(
 
 
 def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[NDArray[np.float64]]:
-    """Move each curve a little along a logarithmic axis, so that whiskers do not cover another.
-
-    Examples
-    --------
-    >>> [moved.round(1).tolist() for moved in side_by_side([100], 3)]
-    [[98.0], [100.0], [102.0]]
-    """
+    """Move each curve a little along a logarithmic axis, so that whiskers do not cover another."""
     for number in range(n_curves):
         yield np.asarray(places) * 1.02 ** (number - (n_curves - 1) / 2)
 
@@ -325,13 +293,6 @@ def spread(
     """Move heights as little as may be, in the mean square, so that none are nearer than asked.
 
     Of equal heights the first comes out on top.
-
-    Examples
-    --------
-    >>> spread(np.array([5.0, 5.0, 1.0]), 2.0, (0.0, 10.0))
-    array([6., 4., 1.])
-    >>> spread(np.array([10.0, 10.0]), 2.0, (0.0, 10.0))
-    array([10.,  8.])
     """
     order = np.lexsort((-np.arange(len(wanted)), wanted))
     steps = apart * np.arange(len(wanted))

@@ -33,13 +33,7 @@ FLOOR = 1e-16
 
 
 def deviations(replicates: Floats) -> Floats:
-    """Give standard deviations along the last axis of what is defined; NaN of fewer than two.
-
-    Examples
-    --------
-    >>> deviations(np.array([[1.0, 2.0, 3.0, np.nan], [1.0, np.nan, np.nan, np.nan]]))
-    array([ 1., nan])
-    """
+    """Give standard deviations along the last axis of what is defined; NaN of fewer than two."""
     defined = np.isfinite(replicates)
     n_defined = defined.sum(axis=-1)
     lowest = np.fmin.reduce(replicates, axis=-1, keepdims=True, initial=np.inf)
@@ -62,12 +56,6 @@ def spread_around(
 
     Estimates are of shape (...), replicates of (..., n_replicates). NaN from fewer than two
     replicates. It ends at the limits, the lowest and the highest value there is.
-
-    Examples
-    --------
-    >>> low, high = spread_around(np.array(2.0), np.array([3.0, 5.0, 4.0]))
-    >>> round(float(low), 2), round(float(high), 2)
-    (0.04, 3.96)
     """
     width = reach * deviations(replicates)
     return np.clip(estimates - width, *limits), np.clip(estimates + width, *limits)
@@ -76,14 +64,7 @@ def spread_around(
 def ratio_around(
     estimates: Floats, replicates: Floats, *, highest: float = np.inf
 ) -> tuple[Floats, Floats]:
-    """Give the same on the scale of logarithms, for what is positive and skewed.
-
-    Examples
-    --------
-    >>> low, high = ratio_around(np.array(2.0), np.array([1.0, 4.0, 2.0]))
-    >>> round(float(low), 2), round(float(high), 2)
-    (0.51, 7.78)
-    """
+    """Give the same on the scale of logarithms, for what is positive and skewed."""
     logs = np.log(np.maximum(replicates, FLOOR))
     low, high = spread_around(np.log(np.maximum(estimates, FLOOR)), logs)
     return np.exp(low), np.minimum(np.exp(high), highest)
@@ -103,12 +84,6 @@ def joint_reach(replicates: Floats) -> float:
     References
     ----------
     Westfall & Young (1993), Resampling-based multiple testing.
-
-    Examples
-    --------
-    >>> normal = np.random.default_rng(1).normal(size=(20, 10_000))
-    >>> bool(2.9 < joint_reach(normal) < 3.1), round(joint_reach(normal[:1]), 1)
-    (True, 2.0)
     """
     width = deviations(replicates)
     some = replicates[width > 0]
@@ -120,26 +95,12 @@ def joint_reach(replicates: Floats) -> float:
 
 
 def arcsine_around(estimates: Floats, replicates: Floats) -> tuple[Floats, Floats]:
-    """Give the same on the scale of arcsines, for what is in [-1, 1] and varies less at its ends.
-
-    Examples
-    --------
-    >>> low, high = arcsine_around(np.array(0.95), np.array([0.8, 0.9, 0.85]))
-    >>> round(float(low), 2), round(float(high), 2)
-    (0.87, 0.99)
-    """
+    """Give the same on the scale of arcsines, for what is in [-1, 1] and varies less at its ends."""
     return arcsine_limits(estimates, REACH * deviations(np.arcsin(replicates)))
 
 
 def arcsine_limits(estimates: Floats, widths: Floats) -> tuple[Floats, Floats]:
-    """Give the interval whose arcsines are so far from the estimate's, within [-1, 1].
-
-    Examples
-    --------
-    >>> low, high = arcsine_limits(np.array(0.0), np.array(np.pi / 6))
-    >>> round(float(low), 2), round(float(high), 2)
-    (-0.5, 0.5)
-    """
+    """Give the interval whose arcsines are so far from the estimate's, within [-1, 1]."""
     low, high = np.arcsin(estimates) - widths, np.arcsin(estimates) + widths
     return np.sin(np.maximum(low, -np.pi / 2)), np.sin(np.minimum(high, np.pi / 2))
 
@@ -149,11 +110,6 @@ def stabilised(estimates: Floats, replicates: Floats) -> Floats:
 
     Arcsines vary alike everywhere; an estimate nearer to an end than a standard deviation is taken
     to be as far from it.
-
-    Examples
-    --------
-    >>> stabilised(np.array(0.95), np.array([0.8, 0.9, 0.85])).round(2)
-    array([0.92, 0.98, 0.95])
     """
     angles = np.arcsin(replicates)
     defined = np.isfinite(angles)
@@ -260,16 +216,6 @@ class Estimates:
 
         Measures count in the order in which they are, and intervals of differences hold for every
         two at once. Groups within others are left out; without replicates there are none.
-
-        Examples
-        --------
-        The second cannot be told from the first, nor from the third, which differ:
-
-        >>> noise = np.array([[-0.1, 0.0, 0.1], [0.1, 0.0, -0.1], [-0.1, 0.0, 0.1]])
-        >>> values, words = np.array([0.9, 0.8, 0.7]), ("area", "area", "area", "best", "more")
-        >>> measures = Measures([Measure("P", 5), Measure("AP", 5), Measure("RR", 5)])
-        >>> Estimates(*words, measures, values, values, values, noise).groups()
-        [(0, 1), (1, 2)]
         """
         n_measures = len(self.measures)
         if self.replicates.shape[1] < 2:

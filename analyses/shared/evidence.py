@@ -38,13 +38,7 @@ def to_evidence(result: DataclassInstance) -> bytes:
 
 
 def read_evidence(path: Path, kind: type[Result]) -> Result:
-    """Read back what `to_evidence` wrote, bit for bit.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or does not hold such a result.
-    """
+    """Read back what `to_evidence` wrote, bit for bit."""
     try:
         with np.load(path) as file:
             stored = dict(file)

@@ -232,14 +232,7 @@ def as_pdf(figure: Figure) -> bytes:
 
 
 def values_of(curve: Line2D) -> list[str]:
-    """Say what each marked point of a curve is.
-
-    Examples
-    --------
-    >>> from matplotlib.lines import Line2D
-    >>> values_of(Line2D([100, 95, 90], [1, float("nan"), 0.98712], label="P"))
-    ['P, 100: 1', 'P, 90: 0.9871']
-    """
+    """Say what each marked point of a curve is."""
     points = np.asarray(curve.get_xydata(), dtype=np.float64)
     every = curve.get_markevery()
     marked = points[:: every if isinstance(every, int) else 1]
@@ -279,10 +272,7 @@ def _with_values(svg: str, name: str, values: Sequence[str]) -> str:
 def _render(
     figure: Figure, kind: str, metadata: dict[str, None], *, text_as: str = "none"
 ) -> bytes:
-    """Lay a figure out, which takes as long as to draw it, once for all kinds, and draw it once.
-
-    `Figure.savefig` draws twice, the first time for the layout.
-    """
+    """Lay a figure out, which takes as long as to draw it, once for all kinds, and draw it once."""
     from matplotlib import rc_context
 
     stream, (canvas, method) = BytesIO(), CANVASES[kind]

@@ -81,11 +81,6 @@ def sample_judgements(
     Returns
     -------
     Masks of shape (n_judgements, n_samples).
-
-    Examples
-    --------
-    >>> sample_judgements(10, level=0.35, n_samples=3, seed=1).sum(axis=0)
-    array([4, 4, 4])
     """
     n_kept = max(1, round(level * n_judgements))
     kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
@@ -101,16 +96,6 @@ def sample_of_users(qrels: Qrels, *, level: float, n_samples: int, seed: int) ->
     Returns
     -------
     Masks of shape (n_judgements, n_samples).
-
-    Examples
-    --------
-    Users with four judgements and with one:
-
-    >>> qrels = Qrels(np.array([0, 4, 5]), np.array([1, 2, 3, 4, 9], dtype=np.int32),
-    ...               np.ones(5, dtype=np.int32), relevance_level=1)
-    >>> kept = sample_of_users(qrels, level=0.5, n_samples=2, seed=1)
-    >>> kept[:4].sum(axis=0), kept[4:].sum(axis=0)
-    (array([2, 2]), array([1, 1]))
     """
     least = np.ones(qrels.n_users, dtype=np.int64)
     return _sample_groups(
@@ -141,15 +126,6 @@ def sample_strata(
     ----------
     Buckley & Voorhees (2004), Retrieval evaluation with incomplete information: at least 1
     relevant and 10 judged non-relevant documents of every topic are left.
-
-    Examples
-    --------
-    One user with two relevant and two non-relevant items:
-
-    >>> qrels = Qrels(np.array([0, 4]), np.arange(4, dtype=np.int32),
-    ...               np.array([5, 5, 1, 1], dtype=np.int32), relevance_level=4)
-    >>> sample_strata(qrels, level=0.01, n_samples=1, seed=1, least_nonrelevant=2).T.sum(axis=1)
-    array([3])
     """
     strata = 3 * qrels.users.astype(np.int64) + np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
     least = np.tile([least_relevant, 0, least_nonrelevant], qrels.n_users)
@@ -166,11 +142,7 @@ def _sample_groups(
     n_samples: int,
     key: tuple[int | str, ...],
 ) -> NDArray[np.bool_]:
-    """Keep round(level * n) judgements of each group of n, or the least number, or all.
-
-    One sort of whole numbers does all groups: the group fills the highest bits, a random number
-    those in the middle, the judgement's place in its group the lowest.
-    """
+    """Keep round(level * n) judgements of each group of n, or the least number, or all."""
     order = np.argsort(groups, kind="stable")
     counts = np.bincount(groups, minlength=len(least))
     starts = np.repeat(np.cumsum(counts) - counts, counts)
@@ -197,13 +169,7 @@ def _lowest(keys: NDArray[np.uint32], n_kept: int) -> NDArray[np.bool_]:
 
 
 def _nth_lowest(keys: NDArray[np.uint32], n: int) -> np.uint32:
-    """Find the key that has n below it, among those near where random keys have it.
-
-    Examples
-    --------
-    >>> _nth_lowest(np.array([30, 10, 20], dtype=np.uint32), 1)
-    np.uint32(20)
-    """
+    """Find the key that has n below it, among those near where random keys have it."""
     share, near = (n + 0.5) / len(keys), NEAR / np.sqrt(len(keys))
     low, high = (np.uint32(np.clip(each, 0, 1) * LARGEST) for each in (share - near, share + near))
     some = keys[(low <= keys) & (keys <= high)]

@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric at a cut-off, or over whole lists.
-
-    Examples
-    --------
-    >>> str(Measure("nDCG", 10)), str(Measure("AP"))
-    ('nDCG@10', 'AP')
-    """
+    """A metric at a cut-off, or over whole lists."""
 
     metric: str
     cutoff: int | None = None
@@ -46,12 +40,6 @@ class Measures(tuple[Measure, ...]):
     figures and sentences set side by side, by default each metric at its deepest. The ``grid``
     makes curves over cut-offs, by default all that has one. ``falling`` names the metrics of which
     less is better.
-
-    Examples
-    --------
-    >>> measures = Measures([Measure("P", 5), Measure("P", 10), Measure("bpref")])
-    >>> measures.reported.labels, measures.at(10).labels, list(measures.curves)
-    (('P@10', 'bpref'), ('P',), ['P'])
     """
 
     falling: frozenset[str]
@@ -117,13 +105,7 @@ class Measures(tuple[Measure, ...]):
         return self._only(sorted(own, key=depth_of))
 
     def among(self, known: Iterable[Measure]) -> Measures:
-        """Keep what is among others; if nothing is reported then, each metric at its deepest is.
-
-        Examples
-        --------
-        >>> Measures([Measure("P", 5), Measure("LOO", 5)]).among([Measure("P", 5)])
-        (Measure(metric='P', cutoff=5),)
-        """
+        """Keep what is among others; if nothing is reported then, each metric at its deepest is."""
         others = set(known)
         every, reported, grid = (
             [measure for measure in some if measure in others]
@@ -233,11 +215,6 @@ class Scores:
         User (topic) ids, the label of the third axis.
     runs
         What the runs differ by whose means the values are; None of single runs.
-
-    Raises
-    ------
-    InputError
-        If labels and values do not fit, or a value is not finite.
     """
 
     values: NDArray[np.float64]
@@ -267,14 +244,6 @@ class Scores:
         Returns
         -------
         Columns measure, system, user and score; `harness.discriminate` takes them, too.
-
-        Examples
-        --------
-        >>> values = np.array([[[0.5, 1.0]]])
-        >>> Scores(values, Measures([Measure("P", 5)]), ("ease",), np.array(["u1", "u2"])).frame()
-          measure system user  score
-        0     P@5   ease   u1    0.5
-        1     P@5   ease   u2    1.0
         """
         import pandas as pd
 
@@ -292,13 +261,7 @@ class Scores:
 
 
 def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:
-    """Give every cut-off at which something is measured, rising.
-
-    Examples
-    --------
-    >>> rising_cutoffs([Measure("P", 10), Measure("AP"), Measure("P", 5)])
-    (5, 10)
-    """
+    """Give every cut-off at which something is measured, rising."""
     return tuple(sorted({m.cutoff for m in measures if m.cutoff is not None}))
 
 
@@ -329,13 +292,6 @@ class RunDeviations:
         """Give the variances of systems' means over their runs, and the degrees of freedom of each.
 
         Of shapes (n_measures, n_systems) and (n_systems,); 0 of a system with a single run.
-
-        Examples
-        --------
-        >>> values, complete = np.array([[-0.5, 0.5, 0.0]]), np.array([True, True])
-        >>> runs = RunDeviations(values, np.array([0, 0, 1]), complete)
-        >>> runs.variances()
-        (array([[0.25, 0.  ]]), array([1, 0]))
         """
         sizes = np.bincount(self.systems)
         squares = self.values**2 @ (self.systems[:, None] == np.arange(len(sizes)))
@@ -347,11 +303,6 @@ def to_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
     The grid 2^k has n_users max|x| 2^-k < 2^51, so that every partial sum, and every difference
     of two, is a whole number below 2^53.
-
-    Examples
-    --------
-    >>> to_grid(np.array([[[1.0, 0.5]]])) / 2**49
-    array([[[1. , 0.5]]])
     """
     return np.rint(np.ldexp(scores, -grid_exponents(scores)))
 

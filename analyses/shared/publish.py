@@ -56,13 +56,7 @@ def in_columns(results: Results, only: Collection[str] = ()) -> str:
 
 
 def first_frame(results: Results, _: Collection[str] = ()) -> str:
-    """Print the first frame of the one result as CSV, in full.
-
-    Raises
-    ------
-    InputError
-        If there are several results.
-    """
+    """Print the first frame of the one result as CSV, in full."""
     if len(results) > 1:
         raise InputError(
             f"csv is one table, and there are {len(results)}: {', '.join(results)}; choose one, or "

@@ -174,13 +174,7 @@ class Result:
         return caption
 
     def plot(self, *args: Any, **chosen: Any) -> Axes:
-        """Draw the first figure that is declared; see `draw`. Most results do so themselves.
-
-        Raises
-        ------
-        InputError
-            If there is none.
-        """
+        """Draw the first figure that is declared; see `draw`. Most results do so themselves."""
         faces = figures_of(type(self))
         if not faces:
             raise InputError(f"a {type(self).__name__} has no figure.")
@@ -202,11 +196,6 @@ class Result:
         Returns
         -------
         The axes.
-
-        Raises
-        ------
-        InputError
-            If there is no such figure.
         """
         faces = {known: face for face in figures_of(type(self)) for known in face.names}
         if name not in faces:
@@ -319,16 +308,7 @@ def _faces(kind: type[Result]) -> Iterator[TableFace | FigureFace]:
 
 
 def choices_of(kind: type[Result], face: TableFace | FigureFace) -> dict[str, tuple[Any, ...]]:
-    """Say what a reader may choose: the keywords of the method, with their values if few.
-
-    Examples
-    --------
-    >>> class Counts(Result):
-    ...     @table("counts", "how many")
-    ...     def counts(self, *, of: Literal["users", "items"] = "users") -> Table: ...
-    >>> choices_of(Counts, *tables_of(Counts))
-    {'of': ('users', 'items')}
-    """
+    """Say what a reader may choose: the keywords of the method, with their values if few."""
     method = getattr(kind, face.method)
     hints = get_type_hints(method, localns={"Axes": Any})
     keywords = [p.name for p in signature(method).parameters.values() if p.kind == p.KEYWORD_ONLY]

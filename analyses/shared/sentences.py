@@ -50,13 +50,6 @@ def comparison(
     The best has most of the quality. The difference of two metrics, with an interval of its own
     where that is known, says more than two intervals that overlap; the shares of resamples, and of
     subsets of the systems, in which the best is first say how sure its place is.
-
-    Examples
-    --------
-    >>> print(comparison({"P": Estimate(0.9), "AP": Estimate(0.9)}, "robust"))
-    P and AP were level as the most robust: 0.9000.
-    >>> print(comparison({"P": Estimate(0.9, 0.8, 1.0)}, "robust"))
-    The only metric, P, has 0.9000 [0.8000, 1.0000].
     """
     if len(estimates) < 2:
         return "".join(f"The only metric, {name}, has {e}." for name, e in estimates.items())
@@ -135,25 +128,13 @@ def _of_noise(sure: Mapping[str, bool]) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names as a sentence does.
-
-    Examples
-    --------
-    >>> listed(["P"]), listed(["P", "AP"]), listed(["P", "AP", "RR"])
-    ('P', 'P and AP', 'P, AP and RR')
-    """
+    """Join names as a sentence does."""
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
 def paired(pairs: Sequence[tuple[str, str]]) -> str:
-    """Name pairs, the first few of many.
-
-    Examples
-    --------
-    >>> paired([("a", "b"), ("a", "c")])
-    'a and b; a and c'
-    """
+    """Name pairs, the first few of many."""
     named = "; ".join(f"{a} and {b}" for a, b in pairs[:MOST_NAMED])
     n_others = len(pairs) - MOST_NAMED
     return f"{named}; and {n_others:,} other pairs" if n_others > 0 else named

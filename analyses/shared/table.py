@@ -53,15 +53,7 @@ class Table:
         *,
         best: Callable[[str], Best | None] | None = None,
     ) -> Table:
-        """Lay numbers out by row and column, in order of appearance.
-
-        Examples
-        --------
-        >>> cells = {("P", "@5"): 0.5, ("P", "@10"): 0.25}
-        >>> made = Table.crossed("p", "Precision", "", "metric", cells, best=lambda column: max)
-        >>> made.headings, made.rows, list(made.best)
-        (['metric', '@5', '@10'], [['P', 0.5, 0.25]], [1, 2])
-        """
+        """Lay numbers out by row and column, in order of appearance."""
         columns = list(dict.fromkeys(column for _, column in cells))
         rows: list[list[Cell]] = [
             [row, *(cells.get((row, column), math.nan) for column in columns)]
@@ -147,13 +139,6 @@ class Table:
 
         Of names, letters, digits and a few signs are kept (`analyses.shared.table.key`); a heading
         that was there before has its number among those alike: ``{95 2}``.
-
-        Examples
-        --------
-        >>> made = Table("p", "", "", ["metric", "95 %", "95 %"], [["P@5", 0.25, 2e-6]])
-        >>> print(*made.to_macros().splitlines()[-2:], sep="\n")
-        \harnessnumber{p}{P@5}{95}{0.2500}
-        \harnessnumber{p}{P@5}{95 2}{$2.0 \times 10^{-6}$}
         """
         keys = [key(heading) for heading in self.headings]
         again = [keys[:place].count(each) for place, each in enumerate(keys)]
@@ -184,15 +169,7 @@ FORMATS: Mapping[str, Callable[[Table], str]] = {
 
 
 def shown(cell: Cell, *, decimals: int = 4) -> str:
-    """Round a score or p-value for reading; counts and names stay as they are.
-
-    Examples
-    --------
-    >>> [shown(cell) for cell in (0.12345, 0.0, 2e-6, 3e-40, math.nan, 7, "nDCG")]
-    ['0.1235', '0.0000', '2.0e-06', '< 1e-12', '–', '7', 'nDCG']
-    >>> [shown(cell, decimals=2) for cell in (12.345, 0.004)]
-    ['12.35', '4.0e-03']
-    """
+    """Round a score or p-value for reading; counts and names stay as they are."""
     if not isinstance(cell, float):
         return str(cell)
     if math.isnan(cell):
@@ -204,27 +181,12 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
 
 
 def _markdown(text: str) -> str:
-    r"""Escape what would be markup.
-
-    Examples
-    --------
-    >>> print(_markdown("a|b*c_d"))
-    a\|b\*c\_d
-    """
+    r"""Escape what would be markup."""
     return re.sub(r"([\\|*_<`\[])", r"\\\1", text)
 
 
 def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
-    """Align columns; names for which there is no room stand above their numbers, if that helps.
-
-    Examples
-    --------
-    >>> print(fitted([["", "P"], ["als(factors=64)", "0.5"], ["ease", "0.25"]], width=10), end="")
-             P
-    als(factors=64)
-           0.5
-    ease  0.25
-    """
+    """Align columns; names for which there is no room stand above their numbers, if that helps."""
     numbers = [max(map(len, column)) for column in zip(*lines, strict=True)][1:]
     room = width - sum(2 + each for each in numbers)
     is_long = [len(name) > room for name, *_ in lines]
@@ -236,15 +198,7 @@ def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
 
 
 def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1) -> str:
-    """Align columns with spaces: the first ones, of names, left, the others, of numbers, right.
-
-    Examples
-    --------
-    >>> print(aligned([["", "P"], ["ease", "0.5"], ["svd", "0.25"]]), end="")
-             P
-    ease   0.5
-    svd   0.25
-    """
+    """Align columns with spaces: the first ones, of names, left, the others, of numbers, right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     sides = [str.ljust if column < n_names else str.rjust for column in range(len(widths))]
     padded = (
@@ -283,13 +237,7 @@ MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 def latex(text: str) -> str:
-    r"""Write text as LaTeX: escape what has a meaning there, powers and signs as formulas.
-
-    Examples
-    --------
-    >>> print(latex("item_knn & 50 %"), latex("2.0e-06"), latex("< 1e-12"), latex("-1 to 2"))
-    item\_knn \& 50 \% $2.0 \times 10^{-6}$ $< 10^{-12}$ $-$1 to 2
-    """
+    r"""Write text as LaTeX: escape what has a meaning there, powers and signs as formulas."""
     found = POWER.fullmatch(text)
     if found is None:
         return MINUS.sub("$-$", "".join(SPECIAL.get(sign, sign) for sign in text))
@@ -304,13 +252,7 @@ def bold_latex(text: str) -> str:
 
 
 def room_for(widths: Sequence[int]) -> tuple[str, str]:
-    """Choose what floats, and the size of its letters, for columns of so many characters.
-
-    Examples
-    --------
-    >>> room_for([6, 6, 6]), room_for([10] + [6] * 8)
-    (('table', ''), ('table*', ''))
-    """
+    """Choose what floats, and the size of its letters, for columns of so many characters."""
     gaps = GAP * (len(widths) - 1)
     for floating, room, least in (("table", COLUMN, 8), ("table*", PAGE, 7)):
         for size, points in SIZES.items():
@@ -333,13 +275,7 @@ def number(table: str, row: str, column: str, text: str) -> str:
 
 
 def key(name: str) -> str:
-    """Keep what LaTeX takes as it stands.
-
-    Examples
-    --------
-    >>> key("95 %"), key("& systems"), key("uir_item"), key("p < .05")
-    ('95', 'systems', 'uiritem', 'p < .05')
-    """
+    """Keep what LaTeX takes as it stands."""
     return " ".join(re.sub(r"[^\w\s@.,:;/<>=+()*-]|_", "", name).split())
 
 

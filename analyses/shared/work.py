@@ -34,11 +34,6 @@ class Truth:
         Where the truth is from, a clause for captions: "of the simulated world".
     condensed
         Whether the lists that are scored hold each user's truly judged items alone.
-
-    Raises
-    ------
-    InputError
-        If there is no reference, or a reference was not measured.
     """
 
     scores: Scores

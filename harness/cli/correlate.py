@@ -65,16 +65,6 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
 
     These are one table of means (see `read_means`), or what `read_score_tables` reads: a table of
     scores for each measure, or study folders. Intervals need scores topic by topic.
-
-    Raises
-    ------
-    InputError
-        If a file cannot be read, or there are fewer than two measures.
-
-    Warns
-    -----
-    InputWarning
-        If a measure ties all systems.
     """
     from analyses.correlation import correlate_means, correlation
     from analyses.shared.work import ScoresAlone

@@ -140,20 +140,6 @@ def settings_options(
     handed to the command under the name of the field; `given` makes the settings of it. The model
     is imported when it is asked for, so that help on all commands need not. Some fields may be left
     without an option; the names are those of options that are called something else, by field.
-
-    Examples
-    --------
-    >>> from pydantic import BaseModel, Field
-    >>> class Sampling(BaseModel):
-    ...     sizes: tuple[int, ...] = Field((10, 100), description="Numbers of negatives.")
-    ...     repeats: int = Field(100, ge=2, description="Samples.")
-    >>> @click.command(cls=SettingsCommand)
-    ... @settings_options(lambda: Sampling)
-    ... def sample(**asked):
-    ...     "Sample."
-    ...     print(given(Sampling, asked))
-    >>> sample(["--size", "5", "--size", "7"], standalone_mode=False)
-    sizes=(5, 7) repeats=100
     """
 
     def made() -> Iterator[click.Option]:
@@ -196,13 +182,7 @@ def score_options(
 
 
 def imported(path: str) -> Callable[[], Any]:
-    """Give what imports a model by its path, for `settings_options`.
-
-    Examples
-    --------
-    >>> imported("analyses.swaps.Settings")()().repeats
-    200
-    """
+    """Give what imports a model by its path, for `settings_options`."""
     module, _, name = path.rpartition(".")
     return lambda: getattr(import_module(module), name)
 
@@ -211,11 +191,6 @@ def given(settings: type[Settings], options: Mapping[str, Any]) -> Settings:
     """Make the settings of a command's options; what was not given has its default.
 
     What is no field is left aside.
-
-    Raises
-    ------
-    InputError
-        If a value breaks a rule; with option, rule and value.
     """
     from pydantic import ValidationError
 
@@ -295,13 +270,7 @@ def _bounds(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _singular(name: str) -> str:
-    """Name one of several.
-
-    Examples
-    --------
-    >>> _singular("sizes"), _singular("studies")
-    ('size', 'study')
-    """
+    """Name one of several."""
     return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
 
 

@@ -37,12 +37,6 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
         The items of the collection; others in the table are left out.
     columns
         The columns to read; by default all but the first, which holds the ids.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, an item or a column is duplicated, a row has another length,
-        something else stands among numbers, or no item is of the collection.
     """
     (line, heading), rows = heading_and_rows(path)
     distinct(path, [(line, column) for column in heading[1:]], "column")
@@ -72,12 +66,6 @@ def read_item_values(
         What the numbers are, for errors.
     low, high
         They must be at least, and at most, this.
-
-    Raises
-    ------
-    InputError
-        If an item is duplicated, a value is no number or out of range, or no item is of the
-        collection.
     """
     (line, heading), rows = heading_and_rows(path)
     if len(heading) < 2:

@@ -51,12 +51,6 @@ def read_means(path: Path) -> Means:
     first column names the systems and the heading the measures, such as ``ap`` or ``nDCG@10``. The
     long form is that of ``tables/means.csv`` of a study: it has columns system, metric, cutoff and
     mean.
-
-    Raises
-    ------
-    InputError
-        If a mean is missing, is duplicated or is no number, or there are fewer than two systems or
-        two measures.
     """
     heading, rows = heading_and_rows(path)
     read = _read_long if set(LONG) <= set(heading[1]) else _read_wide
@@ -134,12 +128,6 @@ def read_published(path: Path) -> Published:
     Fields are separated by tabs if the heading has one, else by commas. Columns are `measure`, such
     as ``nDCG@10``; `system`, or `quantity` for numbers of the measures themselves; and `value`, or
     `rank` where only the order is known. Other columns, such as a source, are passed over.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, a number is missing or none, a rank is below 1, or a row is
-        duplicated.
     """
     (line, heading), rows = heading_and_rows(path)
     subject = _one_of(path, line, heading, SUBJECTS)

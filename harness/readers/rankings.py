@@ -58,13 +58,7 @@ class Triples:
     numbers: NDArray[np.float64]
 
     def pairs(self) -> Pairs:
-        """Number topics and items.
-
-        Raises
-        ------
-        InputError
-            If there are none, or an item is duplicated for a topic.
-        """
+        """Number topics and items."""
         if not len(self.topics):
             raise InputError(f"{self.what}: there is no item.")
         topics, items = Numbering.of(self.topics), Numbering.of(self.items)
@@ -89,18 +83,6 @@ def read_triples(data: Any, form: Form) -> Triples:
         records with names, as ir_measures has them.
     form
         How a frame is laid out.
-
-    Raises
-    ------
-    InputError
-        If it is none of these, a column is missing, an id is missing, or a number is none.
-
-    Examples
-    --------
-    >>> form = Form("the run 'a'", "a dictionary", ["score"], number=4, width=6)
-    >>> found = read_triples({"t1": {"d1": 0.5, "d2": 0.25}}, form)
-    >>> found.topics.tolist(), found.items.tolist(), found.numbers.tolist()
-    (['t1', 't1'], ['d1', 'd2'], [0.5, 0.25])
     """
     topics, items, numbers = _columns_of(data, form)
     found = Triples(form.what, _ids(topics, form), _ids(items, form), _numbers(numbers, form))
@@ -228,13 +210,6 @@ def replicates_of(given: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     Returns
     -------
     What the runs say, and the name of the system of each; no names if each is of its own.
-
-    Examples
-    --------
-    >>> one, other = {"t1": {"d1": 1.0}}, {"t1": {"d2": 1.0}}
-    >>> found, systems = replicates_of({"ease": [one, other], "svd": one})
-    >>> [run.system for run in found], systems
-    (['ease-1', 'ease-2', 'svd'], ('ease', 'ease', 'svd'))
     """
     if is_frame(given) or not isinstance(given, Mapping) or is_single(given):
         return runs_of(given), ()
@@ -272,17 +247,6 @@ def runs_of(given: Runs) -> list[RunFile]:
     Returns
     -------
     What the runs say, as if it had been read from files.
-
-    Raises
-    ------
-    InputError
-        If a file breaks a rule, a run has no name, or it cannot be read as a run.
-
-    Examples
-    --------
-    >>> (run,) = runs_of({"ease": {"t1": {"d1": 0.5, "d2": 0.75}}})
-    >>> run.system, run.users.ids.tolist(), run.score.tolist()
-    ('ease', ['t1'], [0.5, 0.75])
     """
     if is_frame(given):
         return [_named(name, run) for name, run in _parts(given)]
@@ -361,16 +325,6 @@ def judgements_of(given: Judgements) -> QrelsFile:
         A qrels file, a dictionary ``{topic: {item: grade}}``, a data frame with columns such as
         query_id, doc_id and relevance, or of TREC's four columns without names, an iterable of
         ir_measures' Qrel, or Qrels of ranx.
-
-    Raises
-    ------
-    InputError
-        If a rule is broken, or a grade is no whole number.
-
-    Examples
-    --------
-    >>> judgements_of({"t1": {"d1": 2, "d2": 0}}).grade
-    array([2, 0], dtype=int32)
     """
     if isinstance(given, str | PathLike):
         return read_qrels(Path(given))
@@ -398,16 +352,6 @@ def counts_of(given: Counts) -> dict[str, int]:
     given
         Counts by item: a dictionary, a Series such as ``value_counts()`` gives, or a data frame
         with a column of items and one called count.
-
-    Raises
-    ------
-    InputError
-        If a column is missing, or a count is no whole number from 0 on.
-
-    Examples
-    --------
-    >>> counts_of({"d1": 7, "d2": 0})
-    {'d1': 7, 'd2': 0}
     """
     return {str(item): _count(item, count) for item, count in _by_item(given)}
 

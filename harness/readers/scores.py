@@ -64,13 +64,6 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     Returns
     -------
     Scores with measures in the order of the files, systems and topics in that of the first.
-
-    Raises
-    ------
-    InputError
-        If a file is missing, empty or no such table, a score is missing or not finite, a system
-        or topic is duplicated, there are fewer than two systems, files differ in systems or
-        topics, or studies differ in systems or measures.
     """
     if not paths:
         raise InputError("no table of scores was given.")
@@ -172,43 +165,20 @@ def _measures(paths: Sequence[Path]) -> tuple[Measure, ...]:
 
 
 def _shared_start(names: Sequence[str]) -> str:
-    """Find what all names begin with, up to a separator.
-
-    Examples
-    --------
-    >>> _shared_start(["adhoc5_ap", "adhoc5_p10"])
-    'adhoc5_'
-    """
+    """Find what all names begin with, up to a separator."""
     starts = [names[0][: place + 1] for place, sign in enumerate(names[0]) if sign in SEPARATORS]
     alike = [start for start in starts if all(name.startswith(start) for name in names)]
     return max(alike, key=len, default="")
 
 
 def measure_named(name: str) -> Measure:
-    """Take a name apart; without a depth it is one of whole lists.
-
-    Raises
-    ------
-    InputError
-        If what stands behind the ``@`` is no depth.
-
-    Examples
-    --------
-    >>> measure_named("nDCG@10"), measure_named("p10")
-    (Measure(metric='nDCG', cutoff=10), Measure(metric='p10', cutoff=None))
-    """
+    """Take a name apart; without a depth it is one of whole lists."""
     metric, cutoff, _ = split_depth(name)
     return Measure(metric, cutoff)
 
 
 def all_reported(measures: Iterable[Measure]) -> Measures:
-    """Compare all measures with one another, as each was named.
-
-    Raises
-    ------
-    InputError
-        If one is duplicated.
-    """
+    """Compare all measures with one another, as each was named."""
     every = tuple(measures)
     for measure in every:
         if every.count(measure) > 1:
@@ -335,18 +305,6 @@ def scores_of(data: Framed) -> Scores:
         each topic, a column for each system. Or one long frame with the columns measure, system,
         user and score; what else it has does no harm. One frame of topics and systems alone is
         that of a measure called "score".
-
-    Raises
-    ------
-    InputError
-        If frames differ in topics or systems, or scores are missing, not finite or no numbers.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"ease": [0.5, 1.0], "svd": [0.25, 0.75]}, index=["u1", "u2"])
-    >>> scores_of({"nDCG@10": frame}).means()
-    array([[0.75, 0.5 ]])
     """
     if isinstance(data, Scores):
         return data

@@ -81,11 +81,6 @@ def metric_card(
     stand side by side. Users' metrics are what the studies say of them, unless their file is a
     plug-in: then their laws are tried, too. Of each law as many cases are tried, or as many as
     `harness check` tries.
-
-    Raises
-    ------
-    InputError
-        If there is no such metric, or a study lacks it; the sentence says what there is.
     """
     defined = available_metrics([path.resolve() for path in plugins])
     kept = {name: metric for study in studies for name, metric in study.own_metrics.items()}
@@ -131,13 +126,7 @@ def formula_image(tex: str) -> str | None:
 
 
 def _drawable(tex: str) -> str:
-    r"""Write TeX as matplotlib knows it, with tall fractions.
-
-    Examples
-    --------
-    >>> print(_drawable(r"\left(\frac{1}{k} \le n\right)"))
-    \left(\dfrac{1}{k} \leq n\right)
-    """
+    r"""Write TeX as matplotlib knows it, with tall fractions."""
     return COMPARISON.sub(r"\\\1eq", tex).replace(r"\frac", r"\dfrac")
 
 
@@ -153,13 +142,7 @@ def _reported_cutoff(
 
 
 def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) -> str:
-    """Find what a metric is called in a study.
-
-    Raises
-    ------
-    InputError
-        If the study lacks it.
-    """
+    """Find what a metric is called in a study."""
     measures = study.means.measures
     named = {find_metric(name, known).label: name for name in measures.metrics}
     if metric.label not in named:
@@ -173,13 +156,7 @@ def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) 
 def _measured(
     study: FinishedStudy, metric: Metric, known: Mapping[str, Metric], cutoff: int | None
 ) -> Measured:
-    """Find a metric in a study.
-
-    Raises
-    ------
-    InputError
-        If the study lacks the metric or the cut-off.
-    """
+    """Find a metric in a study."""
     measure, measures = Measure(_name_in(study, metric, known), cutoff), study.means.measures
     if measure not in measures:
         places = [m.place.removeprefix("@") for m in measures if m.metric == measure.metric]

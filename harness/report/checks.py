@@ -56,14 +56,7 @@ def checks_of(study: FinishedStudy) -> list[Check]:
 
 
 def judgement_checks(facts: Mapping[str, Any], metrics: Iterable[str]) -> Iterator[Check]:
-    """Count users whom metrics cannot tell systems apart by, from counts of the judgements.
-
-    Examples
-    --------
-    >>> facts = {"users": 10, WITHOUT_NONRELEVANT: 9, WITHOUT_RELEVANT: 0}
-    >>> print(*(check.sentence for check in judgement_checks(facts, ["AP", "bpref"])))
-    9 of the 10 users (90 %) have no judged non-relevant item: for them bpref is Recall.
-    """
+    """Count users whom metrics cannot tell systems apart by, from counts of the judgements."""
     names = [*metrics]
     without = facts[WITHOUT_NONRELEVANT]
     become = {name: BECOMES[base] for name in names if (base := parse_name(name).name) in BECOMES}

@@ -51,13 +51,7 @@ class Comparison:
 
     @classmethod
     def of(cls, studies: Sequence[FinishedStudy]) -> Comparison:
-        """Label studies by their names, or by their folders where names are the same.
-
-        Raises
-        ------
-        InputError
-            If there are fewer than two, one is given twice, or they share nothing.
-        """
+        """Label studies by their names, or by their folders where names are the same."""
         if len(studies) < 2:
             raise InputError(f"two studies at least are compared, got {len(studies)}.")
         for one, other in combinations(studies, 2):

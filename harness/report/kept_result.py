@@ -208,13 +208,7 @@ def keep_result(result: Result) -> bytes:
 
 
 def read_kept_result(path: Path) -> KeptResult:
-    """Read what `keep_result` wrote, as a result whose class declares the same tables and figures.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, or holds something else.
-    """
+    """Read what `keep_result` wrote, as a result whose class declares the same tables and figures."""
     kept = read_evidence(path, KeptResult)
     members: dict[str, Any] = {}
     for made in kept.tables:

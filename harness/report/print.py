@@ -55,13 +55,7 @@ FORMATS: Mapping[str, Callable[[Figure], bytes]] = {"svg": as_svg, "png": as_png
 
 
 def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
-    """Find a figure of a study by its number, as ``fig6``, or its name; and the key of its result.
-
-    Raises
-    ------
-    InputError
-        If there is no such figure; the sentence says which there are, or why it is not.
-    """
+    """Find a figure of a study by its number, as ``fig6``, or its name; and the key of its result."""
     every = list(study.figures())
     named = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
 
@@ -99,11 +93,6 @@ def print_figure(
     unless a width is asked for; with two columns curves with bands are drawn singly, too. In
     grey every curve has the grey of its luminance, as a printer without colours does; dashes and
     markers tell curves apart.
-
-    Raises
-    ------
-    InputError
-        If what is asked for is not in the result, or not in the figure.
     """
     columns = width or ("single" if face.is_single(result) else "double")
     chosen = _choose(result, face, cutoff)
@@ -143,13 +132,7 @@ def _check_panels(result: Result, face: FigureFace, metrics: Sequence[str]) -> N
 
 
 def format_of(path: Path | None, chosen: str | None) -> str:
-    """Give the format that is chosen, or that a file's name ends in, or SVG.
-
-    Raises
-    ------
-    InputError
-        If the two contradict each other, or the name ends in another format.
-    """
+    """Give the format that is chosen, or that a file's name ends in, or SVG."""
     ending = "" if path is None else path.suffix.lower().removeprefix(".")
     if ending and (ending not in FORMATS or chosen not in (None, ending)):
         wanted = chosen or "svg, png or pdf"
@@ -235,13 +218,7 @@ def _take_colours(figure: Figure) -> None:
 
 
 def grey_of(colour: Any) -> Any:
-    """Give the grey that a printer without colours prints, as transparent as the colour.
-
-    Examples
-    --------
-    >>> grey_of("white"), grey_of("none")
-    ((1.0, 1.0, 1.0, 1.0), 'none')
-    """
+    """Give the grey that a printer without colours prints, as transparent as the colour."""
     from matplotlib.colors import to_rgba
 
     if isinstance(colour, str) and colour == "none":

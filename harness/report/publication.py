@@ -44,14 +44,7 @@ class Publication:
 
     @classmethod
     def of(cls, studies: Sequence[FinishedStudy], tables: Sequence[Path]) -> Publication:
-        """Read a table of published numbers, to stand beside a study.
-
-        Raises
-        ------
-        InputError
-            If it is not one of each, the table cannot be read, or the study has none of its
-            numbers.
-        """
+        """Read a table of published numbers, to stand beside a study."""
         if len(studies) != 1 or len(tables) != 1:
             given = f"{len(studies)} studies and {len(tables)} table{'s' * (len(tables) > 1)}"
             raise InputError(

@@ -313,13 +313,7 @@ def root_mean_square(values: Floats) -> Floats:
 
 
 def _shares(variances: Mapping[str, float]) -> list[str]:
-    """Say how much each source varies by, and its part of the variance of those that are known.
-
-    Examples
-    --------
-    >>> _shares({"users": 0.09, "systems": 0.16, "splits": np.nan})
-    ['0.300 over users (36 %)', '0.400 over systems (64 %)', 'an unknown number over splits']
-    """
+    """Say how much each source varies by, and its part of the variance of those that are known."""
     whole = sum(variance for variance in variances.values() if not np.isnan(variance)) or 1.0
     return [
         f"an unknown number over {source}"

@@ -68,13 +68,7 @@ class Ledger:
         return sorted(page.stem for page in self.folder.glob("*.json"))
 
     def entry(self, part: str) -> Entry | None:
-        """Read what the ledger says of a part; None if it says nothing readable.
-
-        Raises
-        ------
-        InputError
-            If it names a file that is not in the study folder: no study wrote that.
-        """
+        """Read what the ledger says of a part; None if it says nothing readable."""
         page = self._page(part)
         try:
             entry = Entry(**json.loads(page.read_text(encoding="utf-8")))
@@ -96,13 +90,7 @@ class Ledger:
         self._page(part).unlink()
 
     def place(self, name: str) -> Path:
-        """Give the path of a file of the study.
-
-        Raises
-        ------
-        InputError
-            If that would be outside of the study folder.
-        """
+        """Give the path of a file of the study."""
         path = self.study / name
         try:
             within = path.resolve().is_relative_to(self.study.resolve()) and bool(Path(name).name)
@@ -173,13 +161,7 @@ def warn_of_changes(folder: Path, among: Sequence[str]) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a finished study.
-
-    Raises
-    ------
-    InputError
-        If there is none, or it was made by a version that kept other things.
-    """
+    """Read the manifest of a finished study."""
     path = folder / "manifest.json"
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
@@ -213,18 +195,7 @@ class FinishedStudy:
 
     @classmethod
     def at(cls, folder: Path, plugins: Sequence[Path] = ()) -> FinishedStudy:
-        """Open a study folder.
-
-        Raises
-        ------
-        InputError
-            If no finished study is there, or a plug-in is no analysis.
-
-        Warns
-        -----
-        InputWarning
-            If a result was changed after the study wrote it.
-        """
+        """Open a study folder."""
         manifest = read_manifest(folder)
         warn_of_changes(folder, RESULTS)
         return cls(folder, manifest, tuple(plugins))
@@ -279,13 +250,7 @@ class FinishedStudy:
         return {key: read_kept_result(path) for key, path in paths.items() if path.exists()}
 
     def result(self, key: str) -> Result:
-        """Read what an analysis found, or what scoring gave.
-
-        Raises
-        ------
-        InputError
-            If the study has no such result.
-        """
+        """Read what an analysis found, or what scoring gave."""
         if key not in self.kinds:
             raise InputError(
                 f"{self.folder}: the study has no {key!r}; {nearest(key, list(self.kinds))}"
@@ -339,13 +304,7 @@ class FinishedStudy:
 
 
 def of_topics(text: str) -> str:
-    """Say topics for users.
-
-    Examples
-    --------
-    >>> of_topics("Users without a list: 3 of 50 users.")
-    'Topics without a list: 3 of 50 topics.'
-    """
+    """Say topics for users."""
     return re.sub(r"\busers?\b", _in_place, text, flags=re.IGNORECASE)
 
 

@@ -40,11 +40,6 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
         Name of a table that one of its results has, or its number in a paper.
     chosen
         What the table lets a reader choose, such as ``cutoff`` and ``convention``; None: as usual.
-
-    Raises
-    ------
-    InputError
-        If the study has no such table, or nothing for what is chosen.
     """
     chosen = {keyword: value for keyword, value in chosen.items() if value is not None}
     if name == AREAS.name:

@@ -153,13 +153,7 @@ class Collection:
 
 
 def collect(study: Study) -> Collection:
-    """Read or make what the study begins with, and judge it.
-
-    Raises
-    ------
-    InputError
-        If the input breaks a rule.
-    """
+    """Read or make what the study begins with, and judge it."""
     if study.ratings is not None:
         return _from_ratings(study, study.ratings)
     if study.qrels is not None:
@@ -326,11 +320,6 @@ def collect_lists(
         Training ratings by item, where they are known; 0 for judged items that are not named.
     others
         Items that are numbered beside those of runs and qrels.
-
-    Raises
-    ------
-    InputError
-        If nothing is relevant, a run has no topic of the qrels, or two share a name.
     """
     check_tags(run_files, systems)
     items = common_items(run_files, file.items, [*(popularity or ()), *others])

@@ -53,11 +53,6 @@ def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] | N
     systems
         Names of the systems; by default those of a study that names none, without those that would
         need more memory than they may.
-
-    Raises
-    ------
-    InputError
-        If the systems cannot be studied.
     """
     text = "\n".join(_lines(data, file, systems)) + "\n"
     check(parse_study(text, source=str(file), base=file.parent, changes={}))
@@ -236,13 +231,7 @@ class DataDescription:
 
 
 def describe_data(section: RatingsSection) -> DataDescription:
-    """Read the ratings of a section, which need not say how; or the parts that a folder holds.
-
-    Raises
-    ------
-    InputError
-        If they cannot be read, or the section names none.
-    """
+    """Read the ratings of a section, which need not say how; or the parts that a folder holds."""
     if section.path is None:
         raise InputError("a simulated world is described by its settings: `harness schema`.")
     files, folds = _given_parts(section.path)

@@ -82,11 +82,6 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         implicit, everything is relevant.
     tested
         The test ratings, to show what thresholds would make of them.
-
-    Raises
-    ------
-    InputError
-        If the study says nothing, and nothing is usual on this scale.
     """
     lowest = float(ratings.rating.min())
     if section.threshold is not None:
@@ -111,36 +106,18 @@ def effects_of_thresholds(ratings: Ratings, tested: Ratings) -> str:
 
 
 def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int) -> Ratings:
-    """Read or make ratings and give the training part alone.
-
-    Raises
-    ------
-    InputError
-        If the ratings or their split break a rule.
-    """
+    """Read or make ratings and give the training part alone."""
     return split_ratings(kept_ratings(section, split), split, seed=seed).train
 
 
 def kept_ratings(section: RatingsSection, split: SplitSection) -> Ratings:
-    """Read or make ratings, and take the k-core.
-
-    Raises
-    ------
-    InputError
-        If the ratings break a rule.
-    """
+    """Read or make ratings, and take the k-core."""
     ratings, _, _ = load_ratings(section, split)
     return k_core(ratings, user_min=section.user_min, item_min=section.item_min)
 
 
 def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Split:
-    """Split ratings as the section says.
-
-    Raises
-    ------
-    InputError
-        If the ratings break a rule of its method, or no test ratings are left.
-    """
+    """Split ratings as the section says."""
     split = section.splitter(ratings, section.settings, seed=seed)
     if len(split.test) == 0:
         raise InputError(f"the split {section.splitter.name!r} leaves no test ratings.")
@@ -148,13 +125,7 @@ def split_ratings(ratings: Ratings, section: SplitSection, *, seed: int) -> Spli
 
 
 def judge_test(split: Split, scale: Scale) -> Qrels:
-    """Derive the judgements of the test users from their test ratings.
-
-    Raises
-    ------
-    InputError
-        If none of them reaches the threshold.
-    """
+    """Derive the judgements of the test users from their test ratings."""
     qrels = qrels_from_columns(
         np.searchsorted(split.test_users, split.test.user),
         split.test.item,
@@ -211,15 +182,7 @@ def beside_trained(
 
 
 def _warn_of_training_items(path: Path | str, run: Run, rated: csr_array[Any]) -> None:
-    """Warn of recommendations that the user has rated already: they fill ranks in vain.
-
-    Parameters
-    ----------
-    path, run
-        A run file, and what it holds.
-    rated
-        Training ratings of the users of the run, of shape (n_users, n_items).
-    """
+    """Warn of recommendations that the user has rated already: they fill ranks in vain."""
     topic, column = np.nonzero(run.items >= 0)
     known = rated[topic, run.items[topic, column]]
     if known.any():

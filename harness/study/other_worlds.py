@@ -45,25 +45,13 @@ class Kept(NamedTuple):
 
 
 def place_of(world: OtherWorld) -> Kept:
-    """Say where what is found in a world is kept.
-
-    Examples
-    --------
-    >>> place_of(OtherWorld(0.5, 1.0, 7)).file
-    'worlds/0.5-1-7.npz'
-    """
+    """Say where what is found in a world is kept."""
     name = f"{world.strength:g}-{world.density:g}-{world.seed}"
     return Kept(f"world-{name}", f"{FOLDER}/{name}.npz")
 
 
 def with_world(study: Study, world: OtherWorld) -> Study:
-    """Give the study in another world.
-
-    Raises
-    ------
-    InputError
-        If the study does not begin with a world, or this world cannot be.
-    """
+    """Give the study in another world."""
     section = study.ratings
     if section is None or section.format != "world":
         raise InputError(

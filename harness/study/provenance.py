@@ -122,10 +122,7 @@ def _label(path: Path) -> str:
 
 
 def _home(imported: Imported, *, beside: Path) -> Path | None:
-    """Find the file that an import is of; None if it is in no package of the project's.
-
-    Modules beside a file of a user are found, too.
-    """
+    """Find the file that an import is of; None if it is in no package of the project's."""
     module, name = imported
     folder = ROOT
     path = module_path(module, folder)

@@ -27,12 +27,6 @@ def study_schema(plugins: Sequence[Path] = (), *, kind: type[StudyFile] = Study)
         Users' files of analyses, whose sections are described too.
     kind
         What the file is read as.
-
-    Examples
-    --------
-    >>> schema = study_schema()
-    >>> schema["properties"]["analyses"]["properties"]["users"]["properties"]["repeats"]["minimum"]
-    1
     """
     definitions: dict[str, Any] = {}
     schema = _without_definitions(kind, definitions)

@@ -189,13 +189,7 @@ WEIGHTS: dict[str, Any] = {"beta": 0.0, "propensity": "popularity", "clip": 0.0}
 
 
 def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
-    """Read the tables of items, and count the training ratings.
-
-    Raises
-    ------
-    InputError
-        If a table breaks a rule.
-    """
+    """Read the tables of items, and count the training ratings."""
     items, paths = collection.items, section
     known: dict[str, Any] = {} if collection.split is None else _of_training(collection.split)
     if paths.popularity is not None:

@@ -38,13 +38,7 @@ SYSTEM, REPLICATE = "system", "replicate"
 
 
 def tag_pattern(text: str) -> re.Pattern[str]:
-    """Read the regular expression of a study.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or does not tell the system.
-    """
+    """Read the regular expression of a study."""
     try:
         pattern = re.compile(text)
     except re.error as error:
@@ -55,13 +49,7 @@ def tag_pattern(text: str) -> re.Pattern[str]:
 
 
 def systems_of(files: Sequence[RunFile], text: str) -> tuple[str, ...]:
-    """Name the system of each run, as the pattern finds it in the tag.
-
-    Raises
-    ------
-    InputError
-        If a tag does not match, or two files are the same replicate of a system.
-    """
+    """Name the system of each run, as the pattern finds it in the tag."""
     pattern = tag_pattern(text)
     first: dict[tuple[str, str], RunFile] = {}
     names: list[str] = []
@@ -177,11 +165,6 @@ def read_sections(
         What is read, and where it stands.
     made
         What the study makes that an analysis may need.
-
-    Raises
-    ------
-    InputError
-        If there is no such analysis or setting, or a value breaks its rule; with file and line.
     """
     plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
     with origin.named("analyses", PLUGINS):
@@ -388,13 +371,7 @@ def usual_split() -> SplitSection:
 
 
 def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
-    """Read the settings of a split as its method declares them.
-
-    Raises
-    ------
-    InputError
-        If there is no such method or option, or a value breaks its rule; with file and line.
-    """
+    """Read the settings of a split as its method declares them."""
     method = values.get(METHOD, USUAL)
     if not isinstance(method, str):
         return {METHOD: method}
@@ -489,12 +466,6 @@ def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
     """Complete a section of systems by the preset that it names; what it says itself holds.
 
     Settings of systems that are not among its names are left out.
-
-    Examples
-    --------
-    >>> given = {"preset": "recsys2018", "names": ["rm1"], "settings": {"rm1": {"neighbours": 5}}}
-    >>> with_preset(given)["settings"]
-    {'rm1': {'background_weight': 0.01, 'neighbours': 5}}
     """
     preset = _read(section["preset"])
     names = section.get("names", preset["names"])

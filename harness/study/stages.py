@@ -191,18 +191,7 @@ class Stages:
         return [analysis.key for analysis, _ in self.wanted]
 
     def check_settings(self) -> None:
-        """Refuse tables and settings of analyses that do not fit, before anything is trained.
-
-        Raises
-        ------
-        InputError
-            If it is so.
-
-        Warns
-        -----
-        InputWarning
-            If something is left out.
-        """
+        """Refuse tables and settings of analyses that do not fit, before anything is trained."""
         with self.study.errors_at("items"):
             self._check_features()
         with self.study.errors_at("metrics", "names"):

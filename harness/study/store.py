@@ -41,11 +41,6 @@ def content_key(*parts: Any) -> str:
     ----------
     parts
         Anything that JSON can hold; equal parts give equal keys.
-
-    Examples
-    --------
-    >>> content_key({"seed": 1, "depth": 5}) == content_key({"depth": 5, "seed": 1})
-    True
     """
     return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
@@ -61,12 +56,6 @@ class Store:
     ----------
     folder
         Made, if it is missing, when it is held.
-
-    Raises
-    ------
-    InputError
-        If the folder holds something that no study left there, is no folder, or is inside of
-        another study.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -90,13 +79,7 @@ class Store:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes from writing here.
-
-        Raises
-        ------
-        InputError
-            If the folder cannot be made, or another process is at work in it.
-        """
+        """Keep other processes from writing here."""
         from filelock import FileLock, Timeout
 
         try:
@@ -206,15 +189,7 @@ def judgements_key(qrels: Qrels, topics: Numbering, items: Numbering) -> str:
 
 
 def portable(path: str, folder: Path) -> str:
-    """Write an absolute path as it counts from a folder, or from a home folder that it is in.
-
-    Examples
-    --------
-    >>> portable("/data/ml/ratings.csv", Path("/data/study"))
-    '../ml/ratings.csv'
-    >>> portable(f"{Path.home()}/ratings.csv", Path("/srv/study"))
-    '~/ratings.csv'
-    """
+    """Write an absolute path as it counts from a folder, or from a home folder that it is in."""
     home = Path.home()
     if Path(path).is_relative_to(home) and not folder.resolve().is_relative_to(home):
         return f"~/{Path(path).relative_to(home)}"

@@ -45,13 +45,7 @@ class Origin:
     base: Path = field(default=Path(), compare=False)
 
     def anchor(self, path: Path) -> Path:
-        """Make a path absolute.
-
-        Raises
-        ------
-        InputError
-            If it cannot be a path.
-        """
+        """Make a path absolute."""
         try:
             return (self.base / os.path.expanduser(path)).resolve()
         except (ValueError, RuntimeError) as error:
@@ -66,13 +60,7 @@ class Origin:
             raise InputError(f"{self.place(*location)}: {error}") from error
 
     def place(self, *location: str) -> str:
-        r"""Name the file and, if the key is found, its line.
-
-        Examples
-        --------
-        >>> Origin("study.toml", "[metrics]\nnames = []").place("metrics", "names")
-        'study.toml, line 2'
-        """
+        r"""Name the file and, if the key is found, its line."""
         line = _line_of(self.text, list(location))
         return f"{self.source}, line {line}" if line else self.source
 
@@ -112,11 +100,6 @@ class StudyFile(Section):
             Top-level values that replace those of the text.
         base
             The folder that relative input paths count from.
-
-        Raises
-        ------
-        InputError
-            If it is not TOML, or breaks a rule; with line, key, rule and value.
         """
         try:
             values = tomllib.loads(text)
@@ -151,13 +134,7 @@ class StudyFile(Section):
 
 
 def read_text(path: Path) -> str:
-    """Read the text of a study file.
-
-    Raises
-    ------
-    InputError
-        If it is missing, or no text.
-    """
+    """Read the text of a study file."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:

@@ -166,11 +166,6 @@ def of_world(
         See `TrueJudgements`.
     seed
         Key of the users that are drawn from a world of too many pairs.
-
-    Raises
-    ------
-    InputError
-        If no judgement is relevant.
     """
     n_items = len(split.train.items)
     users = split.test_users[drawn_places(split.test_users, n_items, seed)]
@@ -212,18 +207,7 @@ def drawn_places(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[n
 
 
 def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJudgements:
-    """Keep the judgements of users for whom systems rank, of items that they may rank.
-
-    Raises
-    ------
-    InputError
-        If none are left, or none of them is relevant.
-
-    Warns
-    -----
-    InputWarning
-        If judgements are left out, or users of the study have none.
-    """
+    """Keep the judgements of users for whom systems rank, of items that they may rank."""
     names = [carried(n) if file.is_trec else n for n in (ranked.users, ranked.items)]
     user = names[0].numbers(file.users.ids)[file.user]
     item = names[1].numbers(file.items.ids)[file.item]
@@ -343,11 +327,6 @@ def read_truth(
         What the study says.
     threshold, rule
         The threshold of the study's ratings, and how they are graded, where there are any.
-
-    Raises
-    ------
-    InputError
-        If there is no file, it breaks a rule, or nothing in it is relevant.
     """
     if section.path is None:
         raise InputError("`path` in [truth] is needed: only a simulated world knows its own truth.")

@@ -44,23 +44,11 @@ class SystemPart:
     suffix: str
 
     def of(self, system: str) -> str:
-        """Name the part in the ledger.
-
-        Examples
-        --------
-        >>> RUN.of("bm25/tuned")
-        'run-bm25%2Ftuned'
-        """
+        """Name the part in the ledger."""
         return f"{self.name}-{file_stem(system)}"
 
     def file(self, system: str) -> str:
-        """Name its file.
-
-        Examples
-        --------
-        >>> RUN.file("bm25/tuned")
-        'runs/bm25%2Ftuned.parquet'
-        """
+        """Name its file."""
         return f"{self.folder}/{file_stem(system)}.{self.suffix}"
 
 
@@ -227,13 +215,7 @@ def try_and_rank(
 
 @contextmanager
 def trained_on(dask: str | None, systems: Iterable[str]) -> Iterator[None]:
-    """Let systems be trained by the workers of a Dask cluster, or here for None.
-
-    Raises
-    ------
-    InputError
-        If the file of a user's system is not where the workers are, or there is no such cluster.
-    """
+    """Let systems be trained by the workers of a Dask cluster, or here for None."""
     own = [label_of(system) for system in systems if is_user_system(system)]
     if own and dask not in (None, LOCAL):
         raise InputError(

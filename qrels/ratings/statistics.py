@@ -93,11 +93,6 @@ class Statistics:
 def describe(ratings: Ratings) -> Statistics:
     """Describe the users and items that have ratings.
 
-    Raises
-    ------
-    InputError
-        If there are no ratings.
-
     Examples
     --------
     One user rates both items, another only the first:

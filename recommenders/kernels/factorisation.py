@@ -43,15 +43,6 @@ class ImplicitFoldIn:
     with :math:`b_{ui} = 1` where u rated i, else 0: the half sweep of training that solves the
     users. Item factors :math:`q` are of shape (n_items, n_factors), the weight is :math:`\alpha`,
     the regularization :math:`\lambda`, above 0. See `recommenders.shared.scorers.FoldIn`.
-
-    Examples
-    --------
-    One factor, and the first of two items, (1 + 1) / (2 + 4 + 1 + 1):
-
-    >>> from scipy.sparse import csr_array
-    >>> fold_in = ImplicitFoldIn(np.array([[1.0], [2.0]]), weight=1.0, regularization=2.0)
-    >>> fold_in(csr_array([[5.0, 0.0]]))
-    (array([[0.25]]), 0.0)
     """
 
     item_factors: NDArray[np.floating]
@@ -131,15 +122,6 @@ class PairwiseFoldIn:
     with :math:`J_u` the rivals that u has not rated: 128 items drawn once, or all where there are
     no more. The maximum is one, and found by Newton's method. Item factors :math:`q` are of shape
     (n_items, n_factors), rivals are numbers of items. See `recommenders.shared.scorers.FoldIn`.
-
-    Examples
-    --------
-    One factor, an item of 1 and a rival of 0: p = 1 / (1 + exp(p)), with a penalty of 1.
-
-    >>> from scipy.sparse import csr_array
-    >>> fold_in = PairwiseFoldIn(np.array([[1.0], [0.0]]), np.array([0, 1]), penalty=1.0)
-    >>> fold_in(csr_array([[5.0, 0.0]]))[0].round(4)
-    array([[0.4011]])
     """
 
     item_factors: NDArray[np.floating]

@@ -117,17 +117,6 @@ def smoothed(matrix: csr_array[Any], settings: SmoothedSettings) -> LanguageMode
     for Jelinek-Mercer, Dirichlet and absolute discounting, with :math:`\lambda` the
     ``background_weight``, :math:`\mu` the ``pseudo_ratings`` and :math:`\delta` the ``discount``.
     Ratings are not below 0 and not all 0; a row without any is the collection.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> ratings = csr_array([[3.0, 1.0], [0.0, 4.0]])
-    >>> models = smoothed(ratings, SmoothedSettings(neighbours=1, background_weight=0.5))
-    >>> models.seen.toarray()
-    array([[0.375, 0.125],
-           [0.   , 0.5  ]])
-    >>> models.background_shares, models.collection
-    (array([0.5, 0.5]), array([0.375, 0.625]))
     """
     sums = row_sums(matrix)
     divisors = np.where(sums > 0, sums, 1.0)[row_of_entry(matrix)]
@@ -347,15 +336,7 @@ class RelevanceModelScorer(TrainedOnRatings):
 
 
 def _best_of_others(scores: NDArray[np.float64], own: csr_array[Any]) -> NDArray[np.float64]:
-    """Give the highest score of each row among the items that its user has not rated, or 0.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> _best_of_others(np.array([[3.0, 1.0, np.nan], [2.0, np.nan, np.nan]]),
-    ...                 csr_array([[5.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
-    array([1., 0.])
-    """
+    """Give the highest score of each row among the items that its user has not rated, or 0."""
     others = np.where(np.isnan(scores), -np.inf, scores)
     others[row_of_entry(own), own.indices] = -np.inf
     best = others.max(axis=1)

@@ -66,16 +66,6 @@ class Baselines:
     with :math:`n_i` and :math:`n_u` the numbers of ratings of item and user.
 
     Held are :math:`\mu + b_i`, of shape (n_items,), and :math:`\lambda_u`, above 0 or 0.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> ratings = csr_array([[5.0, 3.0], [1.0, 0.0]])
-    >>> baselines = Baselines.fit(ratings, BaselineSettings(item_damping=0.0, user_damping=1.0))
-    >>> baselines.of_items
-    array([3., 3.])
-    >>> baselines.of_users(ratings)
-    array([ 0.66666667, -1.        ])
     """
 
     of_items: NDArray[np.float64]
@@ -109,19 +99,7 @@ BYTES_PER_PAIR = 28
 
 
 def pairs_at_most(ratings: Ratings) -> int:
-    """Bound the pairs of items that some user has both rated, each with itself included.
-
-    Examples
-    --------
-    Two users rated 3 items and 1 item of 100:
-
-    >>> from qrels import Ratings
-    >>> from runs import Numbering
-    >>> user, item = np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0])
-    >>> items = Numbering.of(f"{number}" for number in range(100))
-    >>> pairs_at_most(Ratings(Numbering.of("uv"), items, user, item, np.ones(4)))
-    10
-    """
+    """Bound the pairs of items that some user has both rated, each with itself included."""
     return min(len(ratings.items) ** 2, int((ratings.user_counts() ** 2).sum()))
 
 
@@ -133,17 +111,6 @@ def cosines(ratings: Ratings) -> csr_array[Any]:
     with :math:`n_{ij}` users who rated both and :math:`c_i` who rated i. Takes 28 bytes for
     each pair that somebody rated: float64 of shape (n_items, n_items), symmetric to the last bit,
     the diagonal exactly 1; nothing is stored for items that share no user.
-
-    Examples
-    --------
-    >>> from qrels import Ratings
-    >>> from runs import Numbering
-    >>> user, item = np.array([0, 0, 1]), np.array([0, 1, 1])
-    >>> ratings = Ratings(Numbering.of("uv"), Numbering.of("abc"), user, item, np.ones(3))
-    >>> cosines(ratings).toarray().round(3)
-    array([[1.   , 0.707, 0.   ],
-           [0.707, 1.   , 0.   ],
-           [0.   , 0.   , 0.   ]])
     """
     rated = pattern(ratings.matrix())
     shared = rated.T.tocsr() @ rated
@@ -156,15 +123,6 @@ def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool
     """Keep the highest similarities, all above 0, of every row of a sparse matrix.
 
     Equal similarities are settled by item number, lower first; they are compared as float32.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> similar = csr_array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0]])
-    >>> nearest_of(similar, neighbours=1, keep_self=False).toarray()
-    array([[0. , 0.5, 0. ],
-           [0.5, 0. , 0. ],
-           [0.5, 0. , 0. ]])
     """
     return nearest(
         lambda rows: filled(similarities[rows], -np.inf).astype(np.float64, copy=False),
@@ -180,12 +138,6 @@ def dense_product(left: csr_array[Any], right: csr_array[Any]) -> NDArray[np.flo
     Every sum runs in the order of the entries of the left row, as in scipy's product, and has
     the same last bit. Scipy's keeps lists of what is not zero, which takes several times as
     long where most is not.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> dense_product(csr_array([[0.0, 2.0]]), csr_array([[1.0, 0.0], [3.0, 4.0]]))
-    array([[6., 8.]])
     """
     from recommenders.kernels.neighbour_loops import add_products
 
@@ -323,14 +275,6 @@ def nearest(
 
     Equals, in float32, go by their number. Row u of the graph, of shape (n_rows, n_rows), holds the
     likeness to its neighbours.
-
-    Examples
-    --------
-    >>> table = np.array([[9.0, 1.0, 1.0], [2.0, 9.0, -np.inf], [3.0, 4.0, 9.0]])
-    >>> nearest(lambda rows: table[rows].copy(), n_rows=3, count=1).toarray()
-    array([[0., 1., 0.],
-           [2., 0., 0.],
-           [0., 4., 0.]])
     """
     from scipy.sparse import vstack
 
@@ -348,12 +292,6 @@ def strongest(
     """Keep the highest values of every row, as `nearest` does, but those of the row's owner.
 
     The values are written into. A column of -1, or no owners at all, leaves all.
-
-    Examples
-    --------
-    >>> strongest(np.array([[9.0, 1.0], [9.0, 1.0]]), count=1, owners=np.array([0, -1])).toarray()
-    array([[0., 1.],
-           [9., 0.]])
     """
     from scipy.sparse import csr_array
 
@@ -378,15 +316,6 @@ def nearest_by_cosine(
     Ratings are of shape (n_rows, n_columns), and 0 where they are missing. The shrinkage
     :math:`\beta` is distrust in cosines that rest on few common columns, :math:`n_{uv}` of them; 0
     trusts all alike.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> ratings = csr_array([[3.0, 4.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> nearest_by_cosine(ratings, count=2).toarray()
-    array([[0. , 0.8, 0. ],
-           [0.8, 0. , 0. ],
-           [0. , 0. , 0. ]])
     """
     return all_neighbours(CosineNeighbours(matrix, count, shrinkage))
 

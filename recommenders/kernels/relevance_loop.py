@@ -83,10 +83,7 @@ def _weights_of_own(
     shares: Singles,
     priors: Singles,
 ) -> Singles:
-    """Weigh each neighbour by how likely its model makes each of the user's own items.
-
-    Weights are of shape (n_neighbours, n_own); a column, times the shares, sums to 1.
-    """
+    """Weigh each neighbour by how likely its model makes each of the user's own items."""
     weights = np.empty((len(neighbours), n_own), dtype=np.float32)
     background = np.zeros(n_own, dtype=np.float32)
     for number in range(len(neighbours)):
@@ -111,10 +108,7 @@ def _by_item(
     seen_items: Integers,
     seen: Singles,
 ) -> tuple[Integers, Integers, Integers, Singles]:
-    """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after.
-
-    Beside the items are, for each, from one end to the next, the numbers of neighbours and values.
-    """
+    """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after."""
     n_entries = 0
     for v in neighbours:
         n_entries += seen_ends[v + 1] - seen_ends[v]
@@ -158,11 +152,7 @@ def _add_to_best(
     depth: int,
     scores: Doubles,
 ) -> None:
-    r"""Add the scores of the items that may be among the best; minus infinity to the others.
-
-    A sum of logarithms is at the most the logarithm of the mean, as often as there are terms
-    (Jensen's inequality), and the mean over the user's items takes one step for each rater.
-    """
+    r"""Add the scores of the items that may be among the best; minus infinity to the others."""
     n_own = weights.shape[1]
     means = np.empty(len(weights))
     for number in range(len(weights)):

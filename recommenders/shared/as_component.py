@@ -23,11 +23,6 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
     Returns
     -------
     LensKit's own component where the system is one, else ours, as ``RM2Scorer``; not trained.
-
-    Raises
-    ------
-    InputError
-        If the name or a setting is wrong, or LensKit is not installed.
     """
     spec, checked = find_system(name), read_settings(name, settings or {})
     try:
@@ -41,18 +36,7 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
 
 
 def imported_from_recommenders(name: str) -> Any:
-    """Give a class by which a system is a LensKit component, or that of its configuration.
-
-    Raises
-    ------
-    AttributeError
-        If there is none of this name.
-
-    Examples
-    --------
-    >>> imported_from_recommenders("RM2Config").__name__
-    'RM2Settings'
-    """
+    """Give a class by which a system is a LensKit component, or that of its configuration."""
     is_class = name.endswith(("Scorer", "Config"))  # Looked for, and not any attribute at all.
     specs = {spec.stem: spec for spec in systems().values()} if is_class else {}
     spec = specs.get(name[:-6])

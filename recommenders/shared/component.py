@@ -74,13 +74,7 @@ class SystemScorer(Component[ItemList], Trainable):
 
 @cache
 def scorer_class(system: str) -> type[SystemScorer]:
-    """Give the class of a system's components, as `RM2Scorer` of `recommenders`.
-
-    Examples
-    --------
-    >>> scorer_class("rm2")(neighbours=20).config.neighbours
-    20
-    """
+    """Give the class of a system's components, as `RM2Scorer` of `recommenders`."""
     spec = find_system(system)
     facts = {
         "__module__": "recommenders",

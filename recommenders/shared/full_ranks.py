@@ -52,11 +52,6 @@ def full_ranks(
     Returns
     -------
     One row for each relevant item, by user and item number.
-
-    Raises
-    ------
-    InputError
-        If the rule for ties is none.
     """
     require_ties(ties)
     ranked = rankable(train, relevant, candidates=candidates)
@@ -186,14 +181,7 @@ class _Task:
 def _places(
     row: NDArray[np.intp], own: NDArray[np.float32], first: NDArray[np.uint64]
 ) -> NDArray[np.int64]:
-    """Number the relevant items of each row by falling score, from 1; those without one last.
-
-    Examples
-    --------
-    >>> scores = np.array([0.5, 0.7, 0.5, 0.1], dtype=np.float32)
-    >>> _places(np.array([0, 0, 0, 1]), scores, np.arange(4, dtype=np.uint64))
-    array([2, 1, 3, 1])
-    """
+    """Number the relevant items of each row by falling score, from 1; those without one last."""
     order = np.lexsort((first, -own, row))
     places = np.empty(len(row), dtype=np.int64)
     places[order] = place_in_group(row[order])

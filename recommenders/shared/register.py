@@ -19,30 +19,12 @@ if TYPE_CHECKING:
 
 @cache
 def systems() -> Mapping[str, SystemSpec]:
-    """List every system that a module of the folder ``recommenders`` declares, by name.
-
-    Examples
-    --------
-    >>> systems()["ease"].family
-    'item-linear'
-    """
+    """List every system that a module of the folder ``recommenders`` declares, by name."""
     return SystemSpec.declared_below("recommenders")
 
 
 def find_system(name: str) -> SystemSpec:
-    """Look a system up, in the folder or, as ``my_system.py:MyScorer``, in a file of a user.
-
-    Raises
-    ------
-    InputError
-        If there is none of this name; the sentence names the nearest one.
-
-    Examples
-    --------
-    >>> find_system("eas")
-    Traceback (most recent call last):
-    runs.InputError: no system is called 'eas'; did you mean 'ease'?
-    """
+    """Look a system up, in the folder or, as ``my_system.py:MyScorer``, in a file of a user."""
     if is_user_system(name):
         return load_system(name)
     if name not in systems():
@@ -51,20 +33,7 @@ def find_system(name: str) -> SystemSpec:
 
 
 def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:
-    """Check the settings given for a system; what is not given takes its default.
-
-    Raises
-    ------
-    InputError
-        If the system or a setting is unknown, or a value breaks its rule.
-
-    Examples
-    --------
-    >>> read_settings("puresvd", {"factors": 0})
-    Traceback (most recent call last):
-    runs.InputError: system 'puresvd': the setting 'factors' must be greater than or \
-equal to 1, got 0.
-    """
+    """Check the settings given for a system; what is not given takes its default."""
     spec = find_system(name)
     try:
         return spec.settings.model_validate(dict(settings))
@@ -108,21 +77,7 @@ VALCARCE_2018 = (
 
 
 def system_set(name: str) -> tuple[str, ...]:
-    """Give the systems of a set: "valcarce-2018", or "all" of the register.
-
-    Raises
-    ------
-    InputError
-        If there is no such set.
-
-    Examples
-    --------
-    >>> len(system_set("valcarce-2018"))
-    21
-    >>> system_set("some")
-    Traceback (most recent call last):
-    runs.InputError: there is no set of systems 'some'; there are valcarce-2018, all.
-    """
+    """Give the systems of a set: "valcarce-2018", or "all" of the register."""
     sets = {"valcarce-2018": VALCARCE_2018, "all": tuple(systems())}
     if name not in sets:
         raise InputError(f"there is no set of systems {name!r}; there are {', '.join(sets)}.")

@@ -23,26 +23,13 @@ BLOCK_ROWS = 512
 
 
 def row_blocks(n_rows: int, *, row_bytes: int, block_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Cut rows of so many bytes into blocks that keep within the budget, of at most 512 rows.
-
-    Examples
-    --------
-    >>> list(row_blocks(1000, row_bytes=4 * 40_000))
-    [slice(0, 419, None), slice(419, 838, None), slice(838, 1000, None)]
-    """
+    """Cut rows of so many bytes into blocks that keep within the budget, of at most 512 rows."""
     size = min(BLOCK_ROWS, max(1, block_bytes // max(row_bytes, 1)))
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
 def pattern(matrix: csr_array[Any]) -> csr_array[Any]:
-    """Put 1.0 in place of every entry.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> pattern(csr_array([[0.0, 4.5]])).toarray()
-    array([[0., 1.]])
-    """
+    """Put 1.0 in place of every entry."""
     return with_data(matrix, np.ones(matrix.nnz))
 
 
@@ -52,26 +39,12 @@ def with_data(matrix: csr_array[Any], data: NDArray[np.number]) -> csr_array[Any
 
 
 def averages(sums: csr_array[Any], weights: csr_array[Any]) -> csr_array[Any]:
-    """Divide sums by the weights that went into them, all above 0.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> averages(csr_array([[0.0, -4.0, 0.0]]), csr_array([[0.0, 2.0, 3.0]])).toarray()
-    array([[ 0., -2.,  0.]])
-    """
+    """Divide sums by the weights that went into them, all above 0."""
     return sums.multiply(with_data(weights, 1 / weights.data)).tocsr()
 
 
 def row_of_entry(matrix: csr_array[Any]) -> NDArray[np.intp]:
-    """Tell the row of every entry, of shape (nnz,).
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> row_of_entry(csr_array([[1.0, 1.0], [0.0, 0.0], [0.0, 1.0]]))
-    array([0, 0, 2])
-    """
+    """Tell the row of every entry, of shape (nnz,)."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
@@ -81,14 +54,7 @@ def row_sums(matrix: csr_array[Any]) -> NDArray[np.float64]:
 
 
 def row_maxima(matrix: csr_array[Any]) -> NDArray[np.float64]:
-    """Give the highest entry of every row, minus infinity where there is none.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> row_maxima(csr_array([[-3.0, -1.0], [0.0, 0.0]]))
-    array([ -1., -inf])
-    """
+    """Give the highest entry of every row, minus infinity where there is none."""
     maxima = np.full(matrix.shape[0], -np.inf)
     np.maximum.at(maxima, row_of_entry(matrix), matrix.data)
     return maxima
@@ -291,27 +257,13 @@ class FoldInScorer(FactorScorer):
 
 
 def dense_if_crowded(weights: csr_array[Any]) -> csr_array[Any] | NDArray[np.floating]:
-    """Hold weights densely where that is faster, and at most doubles the memory.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> dense_if_crowded(csr_array([[0.0, 4.5]]))
-    array([[0. , 4.5]])
-    """
+    """Hold weights densely where that is faster, and at most doubles the memory."""
     n_rows, n_columns = weights.shape
     return weights.toarray() if 3 * weights.nnz >= n_rows * n_columns else weights
 
 
 def filled(matrix: csr_array[Any], nothing: float = np.nan) -> NDArray[np.floating]:
-    """Expand a sparse matrix, with a number where it holds nothing.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> filled(csr_array([[0.0, 4.5]]))
-    array([[nan, 4.5]])
-    """
+    """Expand a sparse matrix, with a number where it holds nothing."""
     dense = np.full(matrix.shape, nothing, dtype=matrix.dtype)
     dense[row_of_entry(matrix), matrix.indices] = matrix.data
     return dense

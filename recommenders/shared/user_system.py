@@ -33,13 +33,7 @@ def is_user_system(name: str) -> bool:
 
 
 def label_of(name: str) -> str:
-    """Give what a system is called in runs and tables: its name, without folders.
-
-    Examples
-    --------
-    >>> label_of("/home/me/my_system.py:MyScorer"), label_of("ease")
-    ('my_system.py:MyScorer', 'ease')
-    """
+    """Give what a system is called in runs and tables: its name, without folders."""
     return Path(name).name if is_user_system(name) else name
 
 
@@ -54,12 +48,6 @@ def load_system(name: str) -> SystemSpec:
 
     Its name is the path of a Python file, a colon, and the name of a LensKit component class in it,
     or of a function declared with `recommenders.system`.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or fails, or holds nothing of that name that is a system, or
-        LensKit is not installed.
     """
     path, wanted = file_of(name), name.rpartition(":")[2]
     found = getattr(load_module(path, what="file of the system"), wanted, None)

@@ -18,13 +18,7 @@ class InputError(ValueError):
     def at(
         cls, path: str | PathLike[str], line: int, finding: str, *, unit: str = "line"
     ) -> InputError:
-        """Name the file and its physical line, or row, from 1 before the finding.
-
-        Examples
-        --------
-        >>> str(InputError.at("als.run", 12, "six fields expected, found 5."))
-        'als.run, line 12: six fields expected, found 5.'
-        """
+        """Name the file and its physical line, or row, from 1 before the finding."""
         return cls(f"{path}, {unit} {line}: {finding}")
 
 

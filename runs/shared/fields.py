@@ -103,12 +103,6 @@ def read_columns(path: Path, content: bytes, layout: Layout, checked: Checked) -
 
     Lines that begin with ``#`` are left out. A file with an odd line is read again line by line:
     ``checked`` refuses it, or says which fields count.
-
-    Raises
-    ------
-    InputError
-        If the file begins with a byte order mark, holds a NUL or is not UTF-8, or an id is longer
-        than any id is.
     """
     _require_text(path, content)
     arrays = _read_at_once(_plain(content), layout)
@@ -131,13 +125,7 @@ def _read_at_once(plain: bytes, layout: Layout) -> dict[int, Any] | None:
 
 
 def _plain(content: bytes) -> bytes:
-    r"""Separate fields by one space, and leave out comments.
-
-    Examples
-    --------
-    >>> _plain(b"# a run\n u\tQ0   7 1 2 s \r\n")
-    b'u Q0 7 1 2 s\n'
-    """
+    r"""Separate fields by one space, and leave out comments."""
     if _is_plain(content):
         return content
     if any(blank in content for blank in BLANKS_ALONE):
@@ -186,10 +174,7 @@ def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
 
 
 def _lines(content: bytes) -> NumberedLines:
-    """Split a file into lines at newlines only, and lines into fields at ASCII white space.
-
-    Fields come with the number of their physical line; a final newline does not begin a line.
-    """
+    """Split a file into lines at newlines only, and lines into fields at ASCII white space."""
     lines: Sequence[bytes] = content.removesuffix(b"\n").split(b"\n")
     for number, fields in enumerate(map(bytes.split, lines), start=1):
         if not (fields and fields[0].startswith(b"#")):
@@ -225,13 +210,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of_columns(cls, columns: Columns) -> Pairs:
-        """Number the first and third fields of lines.
-
-        Raises
-        ------
-        InputError
-            If an item is duplicated for a user; it names both lines.
-        """
+        """Number the first and third fields of lines."""
         (users, user), (items, item) = columns.numbered(USER), columns.numbered(ITEM)
         pairs = cls(users, items, user, item)
         pairs.require_distinct(columns.path, lambda place: columns.line(place)[0], unit="line")
@@ -280,13 +259,7 @@ HALF_RANKS = "ranks that share ties are half ranks, so settle ties by item, min,
 
 
 def place_in_group(groups: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Number the members of each run of equal values from 1.
-
-    Examples
-    --------
-    >>> place_in_group(np.array([4, 4, 7, 7, 7])).tolist()
-    [1, 2, 1, 2, 3]
-    """
+    """Number the members of each run of equal values from 1."""
     rows = np.arange(len(groups))
     is_first = np.ones(len(groups), dtype=bool)
     is_first[1:] = groups[1:] != groups[:-1]
@@ -294,18 +267,7 @@ def place_in_group(groups: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def whole(numbers: ArrayLike, *, what: str) -> Integers:
-    """Read whole numbers.
-
-    Raises
-    ------
-    InputError
-        If one is not whole.
-
-    Examples
-    --------
-    >>> whole([1.0, 2.0], what="rank")
-    array([1, 2])
-    """
+    """Read whole numbers."""
     values = np.asarray(numbers)
     if values.dtype.kind in "iu":
         return values.astype(np.int64)
@@ -318,18 +280,7 @@ def whole(numbers: ArrayLike, *, what: str) -> Integers:
 
 
 def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Integers:
-    """Read one whole number for all rows, or one for each.
-
-    Raises
-    ------
-    InputError
-        If there are neither one nor as many as rows.
-
-    Examples
-    --------
-    >>> spread(9, 2, what="number of negatives")
-    array([9, 9])
-    """
+    """Read one whole number for all rows, or one for each."""
     values = whole(numbers, what=what)
     if values.shape not in ((), (n_rows,)):
         raise InputError(f"there must be one {what} for all {n_rows} rows, or one for each.")
@@ -346,11 +297,6 @@ def joined_rows(*columns: tuple[Sequence[str], NDArray[np.integer]]) -> bytes:
     ----------
     columns
         The distinct texts of each column, and numbers of them, of shape (n_rows,).
-
-    Examples
-    --------
-    >>> joined_rows((["a ", "b "], np.array([1, 0])), (["1\n", "2\n"], np.array([0, 0])))
-    b'b 1\na 1\n'
     """
     import pyarrow as pa
 

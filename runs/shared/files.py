@@ -52,13 +52,7 @@ def _unpacked(path: Path, content: bytes) -> bytes:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file, unpacking it if it is gzipped.
-
-    Raises
-    ------
-    InputError
-        If it is missing, cannot be read, is a broken archive, or is empty.
-    """
+    """Read a file, unpacking it if it is gzipped."""
     try:
         content = path.read_bytes()
         if content[:2] == b"\x1f\x8b":

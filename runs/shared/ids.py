@@ -24,15 +24,7 @@ NAMES: Final = {" ": "a space", "\t": "a tab", "\n": "a line break", "\xa0": "a 
 
 
 def escaped(text: str) -> str:
-    r"""Show what a terminal or a page would obey: control characters, marks of direction.
-
-    Examples
-    --------
-    >>> print(escaped("b\x1b[2Jm25"))
-    b\x1b[2Jm25
-    >>> escaped("Système 2")
-    'Système 2'
-    """
+    r"""Show what a terminal or a page would obey: control characters, marks of direction."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -41,15 +33,6 @@ def id_fault(id: str) -> str | None:
 
     An id is not empty, has no ASCII or Unicode whitespace and no NUL, and does not start
     with '#', which opens a comment in trec_eval 10.
-
-    Examples
-    --------
-    >>> id_fault("new york")
-    'has a space'
-    >>> id_fault("#1")
-    "starts with '#'"
-    >>> id_fault("C#") is None
-    True
     """
     if not id:
         return "is empty"
@@ -70,11 +53,6 @@ def first_unfit_id(ids: NDArray[np.str_]) -> int | None:
     -----
     A numpy array of text drops NULs at the end of its elements, so that "a\0" arrives here
     as "a": a reader looks for NULs in the bytes it reads.
-
-    Examples
-    --------
-    >>> first_unfit_id(np.array(["7", "a b", "#"]))
-    1
     """
     if len(ids) == 0:
         return None
@@ -90,19 +68,7 @@ def first_unfit_id(ids: NDArray[np.str_]) -> int | None:
 
 
 def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
-    """Refuse to write ids, of a "user", "item" or "system", that a TREC file cannot carry.
-
-    Raises
-    ------
-    InputError
-        Naming the first of them and its fault.
-
-    Examples
-    --------
-    >>> require_fit_ids(np.array(["7", "new york"]), kind="item")
-    Traceback (most recent call last):
-    runs.InputError: a TREC file cannot carry the item 'new york': it has a space.
-    """
+    """Refuse to write ids, of a "user", "item" or "system", that a TREC file cannot carry."""
     position = first_unfit_id(ids)
     if position is not None:
         unfit = str(ids[position])
@@ -118,14 +84,6 @@ class Numbering:
     ----------
     ids
         Text ids, strictly rising, of shape (n,).
-
-    Examples
-    --------
-    >>> items = Numbering.of(["9", "10", "9"])
-    >>> items.ids.tolist()
-    ['10', '9']
-    >>> items.numbers(["9", "unknown"])
-    array([ 1, -1], dtype=int32)
     """
 
     ids: NDArray[np.str_]
@@ -163,13 +121,6 @@ def carried(named: Numbering) -> Numbering:
     """Put numbers from 1, all of one width, in the place of ids, if one of them does not fit.
 
     They are in the order of the ids, so that ties are settled alike.
-
-    Examples
-    --------
-    >>> carried(Numbering.of(["new york", "rome"])).ids.tolist()
-    ['1', '2']
-    >>> carried(Numbering.of(["rome"])).ids.tolist()
-    ['rome']
     """
     if first_unfit_id(named.ids) is None:
         return named
@@ -184,12 +135,6 @@ def id_table(pairs: Mapping[str, tuple[Numbering, Numbering]]) -> bytes:
     ----------
     pairs
         By kind, "user" or "item": the numbers and the ids.
-
-    Examples
-    --------
-    >>> cities = Numbering.of(["new york", "rome"])
-    >>> id_table({"item": (carried(cities), cities)})
-    b'kind,number,id\nitem,1,new york\nitem,2,rome\n'
     """
     text = StringIO()
     table = csv.writer(text, lineterminator="\n")

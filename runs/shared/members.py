@@ -84,13 +84,7 @@ class _AsItIs(SourceFileLoader):
 
 
 def load_module(path: Path, *, what: str) -> ModuleType:
-    """Run a Python file, which errors call a "metric plug-in" or so, and give it as a module.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, no Python file, or fails.
-    """
+    """Run a Python file, which errors call a "metric plug-in" or so, and give it as a module."""
     if not path.is_file():
         raise InputError(f"{path}: the {what} does not exist.")
     if path.suffix != ".py":

@@ -127,11 +127,6 @@ def on_cluster(address: str | None) -> Iterator[None]:
 
     The address is that of the scheduler, such as "tcp://10.0.0.5:8786"; "local" starts two
     processes. Workers need this harness installed.
-
-    Raises
-    ------
-    InputError
-        If the package distributed is missing, nobody answers, or versions differ.
     """
     if address is None:
         yield
@@ -374,15 +369,7 @@ def _versions_finder() -> Callable[..., dict[str, str | None]]:
 
 
 def single_threaded(api: Literal["blas"] | None = None) -> AbstractContextManager[object]:
-    """Let BLAS, or all libraries that have a pool of threads, work with one of them.
-
-    Examples
-    --------
-    >>> from threadpoolctl import threadpool_info
-    >>> with single_threaded("blas"):
-    ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-    {1}
-    """
+    """Let BLAS, or all libraries that have a pool of threads, work with one of them."""
     return _pools(len(sys.modules)).limit(limits=1, user_api=api)
 
 

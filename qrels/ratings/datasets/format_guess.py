@@ -12,13 +12,7 @@ from runs import InputError
 
 
 def guess_format(path: str | Path) -> str:
-    """Guess the format, one of `FORMATS`, of a ratings file from its name and its first line.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or empty, or fits no format.
-    """
+    """Guess the format, one of `FORMATS`, of a ratings file from its name and its first line."""
     return guess(open_source(path))
 
 

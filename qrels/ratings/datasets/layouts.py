@@ -221,13 +221,7 @@ def adapted_layout(
     decimal: str = ".",
     implicit: bool | None = None,
 ) -> Layout:
-    """Give the layout of a format with the user's changes; None leaves what the format says.
-
-    Raises
-    ------
-    InputError
-        If the changes contradict the format or one another.
-    """
+    """Give the layout of a format with the user's changes; None leaves what the format says."""
     layout = LAYOUTS[format]
     if not layout.separator and (separator, header) != (None, None):
         raise InputError(f"the format {format!r} takes no `separator` and no `header`.")

@@ -334,14 +334,6 @@ def format_rating_lines(
         Names of the four columns.
     separator
         One character.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from runs import Numbering
-    >>> ids, number = Numbering.of(["a", "b"]), np.array([0, 1], dtype=np.int32)
-    >>> format_rating_lines(Ratings(ids, ids, number, number, np.array([4.5, 3.0])))
-    b'user,item,rating\na,a,4.5\nb,b,3\n'
     """
     import pyarrow as pa
 

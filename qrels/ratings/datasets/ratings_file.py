@@ -63,30 +63,6 @@ def read_ratings(
     -------
     Ratings, all 1 where the file has none. Times, in the file seconds, milli- or microseconds since
     1970 or ISO dates, are whole seconds since 1970 in UTC, rounded down.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, too large for the memory, or does not fit the format; a
-        rating or time is not a finite number; an id is empty or has a NUL or more than 1,000
-        characters; or a pair repeats. It names the file, the physical line (in Parquet the row,
-        from 1), the rule and the value.
-
-    Warns
-    -----
-    InputWarning
-        If ratings are left out because a value is missing.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "ratings.csv")
-    ...     _ = path.write_text("reader,book,stars\nann,007,4.5\nbob,7,3\n")
-    ...     columns = {"user": "reader", "item": "book", "rating": "stars"}
-    ...     ratings = read_ratings(path, columns=columns)
-    >>> ratings.items.ids.tolist(), ratings.rating.tolist()
-    (['007', '7'], [4.5, 3.0])
     """
     require_choice("duplicates", duplicates, ("error", "last"))
     source = path if isinstance(path, Source) else open_source(path)
@@ -146,13 +122,7 @@ def place_of(
 def rows_of(
     source: Source, *, format: str | None, separator: str | None, **options: Any
 ) -> tuple[Rows, str]:
-    """Give what reads a source, and the name of its format, which is guessed if absent.
-
-    Raises
-    ------
-    InputError
-        If there is no such format, it cannot be guessed, or `adapted_layout` refuses an option.
-    """
+    """Give what reads a source, and the name of its format, which is guessed if absent."""
     if format is not None:
         require_choice("format", format, FORMATS)
     chosen = format or (guess(source) if separator is None else "csv")

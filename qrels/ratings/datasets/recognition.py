@@ -61,11 +61,6 @@ def recognise(source: Source, said: FileOptions) -> Recognised:
     Where the user is silent, columns are taken by their usual names, then by what they hold if that
     leaves no choice; without a header they are user, item, rating and time in this order. Ratings
     that miss a value are left out, and of repeated ones the last is kept.
-
-    Raises
-    ------
-    InputError
-        If the file breaks another rule, or users or items are not recognised.
     """
     options, notes = _with_columns(source, _with_separator(source, said))
     rows, format = _rows(source, options)

@@ -58,14 +58,7 @@ class Source:
 
 
 def open_source(path: str | Path) -> Source:
-    """Read the file, or the one ratings file inside a folder or a zip archive.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it cannot be read, or a folder or archive holds no ratings
-        file or several.
-    """
+    """Read the file, or the one ratings file inside a folder or a zip archive."""
     path = Path(path)
     try:
         if not path.exists():

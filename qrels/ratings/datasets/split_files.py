@@ -29,12 +29,6 @@ def read_two_parts(
         Files or sources, as `read_ratings` takes them.
     options
         See `read_ratings`; they hold for both.
-
-    Raises
-    ------
-    InputError
-        If one cannot be read, or a pair of user and item is in both: what a user has rated in
-        training is no candidate, so that no system could find it in the test part.
     """
     parts = [read_ratings(path, **options) for path in (train, test)]
     users = Numbering.of(np.concatenate([part.users.ids for part in parts]))
@@ -98,21 +92,6 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
     testing or part3; words end where letters and digits do. Of several folds, fold 2 is what
     stands in a folder, or in files, with a word that is 2, or letters followed by 2:
     ``2/test.csv``, ``fold-2/test.csv``, ``u2.test``.
-
-    Raises
-    ------
-    InputError
-        If there is no such folder, or it holds no such file, or several.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("u1.base", "u1.test", "u2.base", "u2.test", "u.item"):
-    ...         Path(folder, name).touch()
-    ...     found = find_split_files(Path(folder), fold=2)
-    >>> found.train.name, found.test.name, found.validation
-    ('u2.base', 'u2.test', None)
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder.")
@@ -128,17 +107,7 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
 
 
 def find_folds(folder: Path) -> tuple[int, ...]:
-    """Find the numbers of the folds that a folder holds, each with training and test ratings.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     for name in ("u1.base", "u1.test", "u2.base", "u2.test", "u3.base", "ua.base"):
-    ...         Path(folder, name).touch()
-    ...     find_folds(Path(folder))
-    (1, 2)
-    """
+    """Find the numbers of the folds that a folder holds, each with training and test ratings."""
     numbers = {fold for path in _files(folder) for fold in _folds_of(path, folder)}
     return tuple(fold for fold in sorted(numbers) if _has_parts(folder, fold))
 

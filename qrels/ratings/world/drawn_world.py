@@ -239,22 +239,11 @@ def make_world(settings: WorldSettings) -> World:
     -------
     Ratings and truth, which share their numbering.
 
-    Raises
-    ------
-    InputError
-        If no power gives the Gini coefficient asked for.
-
     Notes
     -----
     The squared normal (a gamma distribution of shape 1/2) has the Gini coefficient 2/pi = 0.637
     and quartiles at 0.10, 0.45 and 1.32 of its mean; those of the ratings of a MovieLens 1M item
     are 0.12, 0.46 and 1.30 of theirs.
-
-    Examples
-    --------
-    >>> world = make_world(WorldSettings(n_users=50, n_items=200, n_ratings=1000))
-    >>> len(world.ratings), str(world.ratings.users.ids[0]), str(world.ratings.items.ids[-1])
-    (1000, 'u01', 'i200')
     """
     streams = np.random.SeedSequence(settings.seed).spawn(7)
     luck = streams.pop(3)

@@ -39,11 +39,6 @@ class LikeSettings(BaseModel):
     Who rates what is all that there is to learn from: strong liking of what is rated, and strong
     familiarity with it, leave much the same ratings. `liking` is therefore stated; all else is
     fitted given its value.
-
-    Examples
-    --------
-    >>> LikeSettings(seed=7).liking
-    1.0
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -106,19 +101,7 @@ class LikeSettings(BaseModel):
 
 
 def like_settings(changes: Mapping[str, Any]) -> LikeSettings:
-    """Check the settings of a world that is like real ratings.
-
-    Raises
-    ------
-    InputError
-        If there is no such setting, or a value is out of range.
-
-    Examples
-    --------
-    >>> like_settings({"liking": 9.0})
-    Traceback (most recent call last):
-    runs.InputError: the world's setting 'liking': input should be less than or equal to 5.
-    """
+    """Check the settings of a world that is like real ratings."""
     try:
         return LikeSettings.model_validate(changes)
     except ValidationError as error:
@@ -230,11 +213,6 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     Returns
     -------
     A world with as many users, items and ratings, under ids of its own.
-
-    Raises
-    ------
-    InputError
-        If the ratings are too few to be fitted, too many for memory, or all alike.
     """
     ratings = _rated(ratings)
     _check(ratings)

@@ -37,12 +37,6 @@ class Preferences:
         (n_users, n_neighbourhoods); None where there are no neighbourhoods.
     neighbourhood
         The neighbourhood of each item, of shape (n_items,); None likewise.
-
-    Examples
-    --------
-    >>> one = Preferences(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]), np.ones(1), np.ones(1))
-    >>> one.block(np.array([0]))
-    array([[13.]])
     """
 
     user_factors: NDArray[np.float64]
@@ -148,13 +142,7 @@ class Truth:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Truth:
-        """Read a file with the content that `to_bytes` gives.
-
-        Raises
-        ------
-        InputError
-            If the file holds something else.
-        """
+        """Read a file with the content that `to_bytes` gives."""
         try:
             with np.load(path) as file:
                 stored = dict(file)
@@ -294,11 +282,6 @@ def inclusion(logits: NDArray[np.float64], counts: NDArray[np.integer]) -> NDArr
     Returns
     -------
     Chances of shape (n_users, n_items), whose sum is the count of the user.
-
-    Examples
-    --------
-    >>> inclusion(np.log([[1.0, 1.0, 1.0, 1.0]]), np.array([3])).round(3)
-    array([[0.75, 0.75, 0.75, 0.75]])
     """
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     drawn = np.asarray(counts, dtype=np.float64)[:, np.newaxis]

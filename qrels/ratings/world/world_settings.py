@@ -17,18 +17,7 @@ Bias: TypeAlias = Literal["both", "exposure", "liking"]
 
 
 class WorldSettings(BaseModel):
-    """What a world is made from; equal settings give equal worlds.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If a field is unknown or out of range, or the numbers do not fit together.
-
-    Examples
-    --------
-    >>> WorldSettings(n_users=50, n_items=80, n_ratings=1000).density
-    0.25
-    """
+    """What a world is made from; equal settings give equal worlds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -160,21 +149,7 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
 
 
 def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSettings:
-    """Give the settings of a preset ("small" by default), with some changed.
-
-    Raises
-    ------
-    InputError
-        If there is no such preset or setting, or a value is out of range.
-
-    Examples
-    --------
-    >>> world_settings("small", {"seed": 7}).seed
-    7
-    >>> world_settings("smal", {})
-    Traceback (most recent call last):
-    runs.InputError: there is no preset 'smal' of the world; there are small, ml-1m, ml-10m, ml-25m.
-    """
+    """Give the settings of a preset ("small" by default), with some changed."""
     name = "small" if preset is None else preset
     if name not in PRESETS:
         known = ", ".join(PRESETS)
