@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs paper format bench speed growth coverage replications cards conformance fuzz planted kills large-log clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs paper format bench speed growth coverage replications cards conformance fuzz planted kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -107,6 +107,10 @@ $(VENV)/installed: pyproject.toml constraints.txt
 $(VENV)/documented: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@touch $@
+
+# Lines and lines of code of every package.
+sizes:
+	@$(PYTHON) -m tests.sizes
 
 clean:
 	rm -rf $(VENV) docs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -289,7 +289,7 @@ class Discrimination(Result):
         return ratio_around(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 
     def _limits_over_systems(self) -> dict[str, NDArray[np.float64]]:
-        """Give the limits over systems, and over users and systems, by the logarithm, as a frame."""
+        """Give the limits over systems, and over users and systems, by the logarithm."""
         within = self._within_subsets()
         logs = np.empty((len(self.measures), 0)) if within is None else _logs(within)
         systems = reach_over_systems(logs, len(self.systems))

@@ -389,5 +389,5 @@ def _test(
 
 
 def _without_the_one(p: NDArray[np.float64], permutations: int) -> NDArray[np.float64]:
-    """Give count / permutations, which is right in the mean, for (count + 1) / (permutations + 1)."""
+    """Turn (count + 1) / (permutations + 1) into the unbiased count / permutations."""
     return np.asarray((p * (permutations + 1) - 1) / permutations)

@@ -95,7 +95,7 @@ def joint_reach(replicates: Floats) -> float:
 
 
 def arcsine_around(estimates: Floats, replicates: Floats) -> tuple[Floats, Floats]:
-    """Give the same on the scale of arcsines, for what is in [-1, 1] and varies less at its ends."""
+    """Give limits on the scale of arcsines, for estimates in [-1, 1]."""
     return arcsine_limits(estimates, REACH * deviations(np.arcsin(replicates)))
 
 

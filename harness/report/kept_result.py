@@ -208,7 +208,7 @@ def keep_result(result: Result) -> bytes:
 
 
 def read_kept_result(path: Path) -> KeptResult:
-    """Read what `keep_result` wrote, as a result whose class declares the same tables and figures."""
+    """Read what `keep_result` wrote: a result that declares the same tables and figures."""
     kept = read_evidence(path, KeptResult)
     members: dict[str, Any] = {}
     for made in kept.tables:

@@ -55,7 +55,7 @@ FORMATS: Mapping[str, Callable[[Figure], bytes]] = {"svg": as_svg, "png": as_png
 
 
 def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
-    """Find a figure of a study by its number, as ``fig6``, or its name; and the key of its result."""
+    """Find a figure by its number, as ``fig6``, or its name; and the key of its result."""
     every = list(study.figures())
     named = re.fullmatch(r"(?:fig(?:ure)?[ .]*)?([0-9]+)", text.strip(), re.IGNORECASE)
 
