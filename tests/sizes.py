@@ -1,4 +1,4 @@
-"""Lines of the project by package: ``make sizes``. Code is without docstrings, comments, imports."""
+"""Lines of the project by package: ``make sizes``. Docstrings, comments, imports are no code."""
 
 from __future__ import annotations
 

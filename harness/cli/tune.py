@@ -14,7 +14,8 @@ from harness.cli.options import PATH, clustered, extensible, on_workers, quietly
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.tuning.result import Tuned
+    from harness.tuning.sampler import Sampler
+    from harness.tuning.search import Search
     from runs.shared.progress import Progress
 
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     type=click.Choice(["random", "tpe"]),
     default="random",
     show_default=True,
-    help="Random draws; or TPE, which learns from the trials and needs Optuna.",
+    help="Optuna's sampler: random draws, or TPE, which learns from the trials.",
 )
 @click.option(
     "--trials",
@@ -64,7 +65,7 @@ def tune(
     systems: tuple[str, ...],
     is_all: bool,
     metric: str,
-    search: str,
+    search: Sampler,
     trials: int,
     minutes: float | None,
     n_jobs: int,
@@ -85,9 +86,14 @@ def tune(
     from harness.study.run import add_plugins
     from harness.study.study import read_study
     from harness.study.workers import trained_on
-    from harness.tuning.tune import Budget, searchable
-    from harness.tuning.tune import tune as search_settings
-    from harness.tuning.tuned_study import comparison, require_free, write_tuned_study
+    from harness.tuning.search import (
+        Budget,
+        comparison,
+        require_free,
+        searchable,
+        write_tuned_study,
+    )
+    from harness.tuning.search import tune as search_settings
 
     if is_all == bool(systems):
         raise click.UsageError("Name systems, or say --all.")
@@ -102,7 +108,7 @@ def tune(
             study,
             names,
             metric=metric,
-            search=search,
+            sampler=search,
             budget=Budget(trials, minutes),
             n_jobs=n_jobs,
             progress=progress,
@@ -116,7 +122,7 @@ def tune(
     click.echo(f"The tuned study is {target.resolve()}")
 
 
-def _require_found(found: Sequence[Tuned]) -> None:
+def _require_found(found: Sequence[Search]) -> None:
     """End with what went wrong if no settings were found for a system."""
     failed = [tuned for tuned in found if tuned.best is None]
     for tuned in failed:

@@ -7,10 +7,13 @@ import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from recommenders.shared.system import Place, Value
 from runs import InputError
 from runs.shared.files import write_whole
+
+Space: TypeAlias = Mapping[str, Place]
 
 DONE, FAILED = "done", "failed"
 COLUMNS = ("trial", "score", "seconds", "state", "finding", "metric", "search", "seed", "key")
@@ -21,18 +24,8 @@ MEND = "Mend it, or move the table away."
 class Trial:
     """One set of settings and what came of it.
 
-    Parameters
-    ----------
-    number
-        From 0; number 0 has the defaults.
-    settings
-        Those that are searched.
-    score
-        Mean of the metric over the validation users; None if the trial failed.
-    seconds
-        Wall time.
-    finding
-        Why it failed.
+    Number 0 has the defaults. The score is the mean of the metric over the validation users, None
+    if the trial failed; seconds are wall time; the finding says why it failed.
     """
 
     number: int
@@ -43,14 +36,7 @@ class Trial:
 
 
 def best_of(trials: Iterable[Trial], *, higher_is_better: bool) -> Trial | None:
-    """Find the trial with the best score, the first of equals; None if all failed.
-
-    Examples
-    --------
-    >>> trials = [Trial(0, {}, None, 1.0), Trial(1, {}, 0.5, 1.0), Trial(2, {}, 0.5, 1.0)]
-    >>> best_of(trials, higher_is_better=True).number
-    1
-    """
+    """Find the trial with the best score, the first of equals; None if all failed."""
     scored = [(trial.score, trial) for trial in trials if trial.score is not None]
     choose = max if higher_is_better else min
     return choose(scored, key=lambda pair: pair[0])[1] if scored else None
@@ -58,16 +44,16 @@ def best_of(trials: Iterable[Trial], *, higher_is_better: bool) -> Trial | None:
 
 @dataclass(frozen=True)
 class TrialTable:
-    """The trials of one search, in a table that may hold those of others, which stay.
+    """The trials of one search in a csv file, which may hold those of others.
 
-    The csv file need not exist. A line is a trial: its number, every setting, searched or not,
-    score, seconds, state, why it failed, and the search that it is of: by column what tells it from
-    others; under ``key``, a hash of all that the trials depend on.
+    A line is a trial: its number, every setting, searched (``space``) or not (``fixed``), score,
+    seconds, state, why it failed, and what tells the search from others; under ``key`` a hash of
+    all that its trials depend on.
     """
 
     path: Path
-    space: Mapping[str, Place]
-    others: Mapping[str, object]
+    space: Space
+    fixed: Mapping[str, object]
     search: Mapping[str, str]
 
     def read(self) -> dict[int, Trial]:
@@ -113,9 +99,7 @@ class TrialTable:
         try:
             return Trial(
                 number=int(row["trial"]),
-                settings={
-                    name: place.read(row[_column(name)]) for name, place in self.space.items()
-                },
+                settings={n: place.read(row[_column(n)]) for n, place in self.space.items()},
                 score=None if row["state"] == FAILED else float(row["score"]),
                 seconds=float(row["seconds"]),
                 finding=row["finding"],
@@ -124,7 +108,7 @@ class TrialTable:
             raise InputError.at(self.path, line, f"no trial can be read from it. {MEND}") from None
 
     def _row(self, trial: Trial) -> dict[str, str]:
-        settings = {**trial.settings, **self.others}
+        settings = {**trial.settings, **self.fixed}
         return {
             "trial": str(trial.number),
             **{_column(name): str(value) for name, value in settings.items()},

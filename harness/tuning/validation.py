@@ -20,23 +20,17 @@ from runs import InputError
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What settings are chosen by: training ratings, split again, and judgements.
-
-    The ``test`` of the split is the validation part, and the qrels are those of its users.
-    """
+    """Training ratings, split again, and the judgements of the users of its ``test``."""
 
     split: Split
     qrels: Qrels
 
 
 def validation_of(study: Study) -> Validation:
-    """Split the training part of a study again, by the study's own method.
+    """Hold validation ratings out of the training part of a study, by the study's own method.
 
-    Where a split is given, its validation part is taken as it is; without one, the usual split is
-    made of its training part.
-
-    Nothing is taken from the test part: neither a rating, nor a user or an item that has no
-    training rating, nor the scale of the grades.
+    A validation part that is given is taken as it is. Nothing is taken from the test part: neither
+    a rating, nor a user or an item without a training rating, nor the scale of the grades.
 
     Raises
     ------
@@ -51,23 +45,10 @@ def validation_of(study: Study) -> Validation:
         known = kept_ratings(study.ratings, section)
         return _held_out(known, section, study.ratings, seed=study.seed)
     train = training_ratings(study.ratings, study.split, seed=study.seed)
-    return split_again(train, study.split, study.ratings, seed=study.seed)
-
-
-def split_again(
-    train: Ratings, section: SplitSection, said: RatingsSection, *, seed: int
-) -> Validation:
-    """Hold out validation ratings of a study's training ratings, by a seed derived from its own.
-
-    Raises
-    ------
-    InputError
-        If no validation rating is left, or none is relevant.
-    """
     try:
-        known = k_core(train)  # Only users and items that have a training rating.
-        within = section.within_training()
-        return _held_out(known, within, said, seed=validation_seed(seed))
+        # Only users and items that have a training rating.
+        seed = validation_seed(study.seed)
+        return _held_out(k_core(train), section, study.ratings, seed=seed)
     except InputError as error:
         raise InputError(
             f"the training part cannot be split again for validation: {error}"
@@ -75,11 +56,11 @@ def split_again(
 
 
 def _held_out(
-    ratings: Ratings, section: SplitSection, said: RatingsSection, *, seed: int
+    ratings: Ratings, section: SplitSection, rules: RatingsSection, *, seed: int
 ) -> Validation:
     split = split_ratings(ratings, section, seed=seed)
-    threshold = threshold_of(said, ratings, tested=split.test)
-    scale = rating_scale(ratings, threshold=threshold, rule=said.grades)
+    threshold = threshold_of(rules, ratings, tested=split.test)
+    scale = rating_scale(ratings, threshold=threshold, rule=rules.grades)
     return Validation(split, judge_test(split, scale))
 
 

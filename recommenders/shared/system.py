@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias, TypeVar
@@ -60,20 +59,6 @@ class Range:
     def __contains__(self, value: Value) -> bool:
         return not isinstance(value, str) and self.low <= value <= self.high
 
-    def at(self, position: float) -> Value:
-        """Give the number at a position from 0 to 1, the bounds being at the ends.
-
-        Examples
-        --------
-        >>> Range(1.0, 100.0, log=True).at(0.5), Range(1, 4).at(0.99)
-        (10.0, 4)
-        """
-        half = 0.5 if self.is_whole else 0.0
-        low, high = self.low - half, self.high + half
-        if self.log:
-            return self.tidy(math.exp(math.log(low) + position * math.log(high / low)))
-        return self.tidy(low + position * (high - low))
-
     def tidy(self, number: float) -> Value:
         """Round to a whole number or to three significant digits, within the bounds.
 
@@ -116,16 +101,6 @@ class Choice:
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values
-
-    def at(self, position: float) -> Value:
-        """Give the value at a position from 0 to below 1.
-
-        Examples
-        --------
-        >>> Choice(("mle", "nln")).at(0.4)
-        'mle'
-        """
-        return self.values[int(position * len(self.values))]
 
     def read(self, text: str) -> Value:
         """Read a value of this choice back.

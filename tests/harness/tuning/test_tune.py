@@ -13,7 +13,7 @@ from harness.scoring.score import score
 from harness.study.run import check
 from harness.study.study import parse_study
 from harness.study.workers import train_and_rank, try_and_rank
-from harness.tuning.tune import Budget, prepare
+from harness.tuning.search import Budget, prepare
 from harness.tuning.validation import validation_of
 from recommenders import recommend, search_space, systems, train
 from runs import InputError
@@ -290,7 +290,7 @@ def test_a_tuned_study_is_written_again_and_nothing_else_over(
     tuned_study: tuple[Path, Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, answer = tuned_study
-    monkeypatch.setattr("harness.tuning.tune.try_and_rank", None)
+    monkeypatch.setattr("harness.tuning.search.try_and_rank", None)
     assert tune(folder, "--all", "--trials", "3", text=SEVERAL).stdout == answer.stdout
     (folder / f"{NEW}.toml").write_text("mine = 1\n")
     refused = tune(folder, "--all", "--trials", "3", text=SEVERAL)
@@ -341,7 +341,7 @@ def test_a_search_that_was_interrupted_goes_on(
         return try_and_rank(label, *args, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr("harness.tuning.tune.try_and_rank", interrupted)
+        patch.setattr("harness.tuning.search.try_and_rank", interrupted)
         assert tune(tmp_path, "puresvd", "--trials", "6").exit_code == FAILED
     assert rows(tmp_path) == rows(undisturbed)[:3]
     tune(tmp_path, "puresvd", "--trials", "6")
@@ -373,7 +373,7 @@ def test_a_lost_line_is_made_again(undisturbed: Path, tmp_path: Path) -> None:
 
 
 def test_trials_are_not_made_again(undisturbed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.tuning.tune.try_and_rank", None)
+    monkeypatch.setattr("harness.tuning.search.try_and_rank", None)
     assert tune(undisturbed, "puresvd", "--trials", "6").exit_code == 0
 
 
@@ -413,7 +413,6 @@ def test_a_run_of_the_study_leaves_the_table(tmp_path: Path) -> None:
 
 
 def test_tpe_goes_on_as_if_undisturbed(tmp_path: Path) -> None:
-    pytest.importorskip("optuna", reason="the extra `tune` is not installed")
     for name, budgets in (("whole", ["14"]), ("parts", ["5", "12", "14"])):
         (tmp_path / name).mkdir()
         for trials in budgets:
@@ -436,15 +435,9 @@ def test_a_space_that_is_used_up_ends_the_search(
 ) -> None:
     from recommenders import Range
 
-    monkeypatch.setattr("harness.tuning.tune.search_space", lambda _: {"factors": Range(29, 31)})
+    monkeypatch.setattr("harness.tuning.search.search_space", lambda _: {"factors": Range(29, 31)})
     tune(tmp_path, "puresvd")
     assert sorted(row["factors"] for row in rows(tmp_path)) == ["29", "30", "31"]
-
-
-def test_a_budget_without_minutes_is_never_spent() -> None:
-    from runs.shared.progress import Clock
-
-    assert not Budget(trials=1).is_spent(Clock())
 
 
 # Failures
@@ -535,10 +528,17 @@ def test_a_study_without_ratings_is_answered_with_a_sentence(tmp_path: Path) -> 
 
 
 def test_nothing_is_trained_before_all_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.tuning.tune.validation_of", None)
+    monkeypatch.setattr("harness.tuning.search.validation_of", None)
     study = parse_study(WORLD, source="study.toml", base=Path(), changes={})
     with pytest.raises(InputError):
-        prepare(study, ["puresvd"], metric="nDGC@10", search="random", progress=Silent())
+        prepare(
+            study,
+            ["puresvd"],
+            metric="nDGC@10",
+            sampler="random",
+            budget=Budget(1),
+            progress=Silent(),
+        )
 
 
 def test_the_list_of_systems_shows_where_settings_are_searched() -> None:
