@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs paper format bench speed growth coverage replications cards conformance fuzz planted kills large-log sizes clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications cards conformance fuzz planted kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -37,19 +37,6 @@ quick-analyses: $(VENV)/installed
 docs: $(VENV)/documented
 	$(BIN)/python -m sphinx -W --keep-going --fresh-env --quiet docs docs/build/html
 	@echo "The documentation is at docs/build/html/index.html."
-
-# An example of a paper whose numbers, tables and figures come from a study folder.
-paper: FOLDER ?= study-demo
-paper: PAPER ?= paper
-paper: $(VENV)/installed
-	mkdir -p "$(PAPER)" && cp docs/paper/paper.tex "$(PAPER)"
-	$(BIN)/harness table "$(FOLDER)" --format macros > "$(PAPER)/numbers.tex"
-	$(BIN)/harness table "$(FOLDER)" means --format latex > "$(PAPER)/table-means.tex"
-	for figure in sparsity:fig6 popularity:fig7 power:fig8; do \
-	  $(BIN)/harness figure "$(FOLDER)" $${figure#*:} --width single --to "$(PAPER)/$${figure%:*}.pdf" || exit; done
-	if command -v pdflatex > /dev/null; then cd "$(PAPER)" && pdflatex -interaction=nonstopmode -halt-on-error paper > paper.out \
-	  && pdflatex -interaction=nonstopmode -halt-on-error paper > paper.out; else echo "pdflatex is not installed."; fi
-	@echo "The paper is in $(PAPER)."
 
 format: $(VENV)/installed
 	$(BIN)/ruff check --fix .

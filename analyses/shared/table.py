@@ -134,22 +134,6 @@ class Table:
             ]
         )
 
-    def to_macros(self) -> str:
-        r"""Write every cell for a paper that asks for it: ``\harness{means}{ease}{P@10}``.
-
-        Of names, letters, digits and a few signs are kept (`analyses.shared.table.key`); a heading
-        that was there before has its number among those alike: ``{95 2}``.
-        """
-        keys = [key(heading) for heading in self.headings]
-        again = [keys[:place].count(each) for place, each in enumerate(keys)]
-        keys = [f"{each} {n + 1}" if n else each for each, n in zip(keys, again, strict=True)]
-        lines = [
-            number(self.name, str(row[0]), column, shown(cell))
-            for row in self.rows
-            for column, cell in zip(keys[1:], row[1:], strict=True)
-        ]
-        return f"{MACROS}{''.join(lines)}"
-
     def _cells(self, write: Text, bold: Text) -> list[list[str]]:
         """Round and write every cell, the best of its column in bold."""
         written = [[write(shown(cell)) for cell in row] for row in self.rows]
@@ -164,7 +148,6 @@ FORMATS: Mapping[str, Callable[[Table], str]] = {
     "latex": Table.to_latex,
     "csv": Table.to_csv,
     "markdown": Table.to_markdown,
-    "macros": Table.to_macros,
 }
 
 
@@ -259,24 +242,6 @@ def room_for(widths: Sequence[int]) -> tuple[str, str]:
             if points >= least and sum(widths) * points * DIGIT + gaps <= room:
                 return floating, size
     return "table*", list(SIZES)[-1]
-
-
-MACROS = r"""\providecommand{\harnessnumber}[4]{%
-  \expandafter\def\csname harness:#1:#2:#3\endcsname{#4}}
-\providecommand{\harness}[3]{\ifcsname harness:#1:#2:#3\endcsname\csname harness:#1:#2:#3\endcsname
-  \else\errmessage{The table #1 has no #3 of #2}\fi}
-"""
-"""How a paper keeps the cells of tables, and asks for one."""
-
-
-def number(table: str, row: str, column: str, text: str) -> str:
-    """Keep the cell of a table for `MACROS`."""
-    return f"\\harnessnumber{{{table}}}{{{key(row)}}}{{{key(column)}}}{{{latex(text)}}}\n"
-
-
-def key(name: str) -> str:
-    """Keep what LaTeX takes as it stands."""
-    return " ".join(re.sub(r"[^\w\s@.,:;/<>=+()*-]|_", "", name).split())
 
 
 ROWS, COLUMNS = 6, 8

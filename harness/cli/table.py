@@ -20,8 +20,7 @@ from harness.cli.options import PATH, redrawing
     type=click.Choice([*FORMATS]),
     default="text",
     show_default=True,
-    help="For reading, for a paper (booktabs), with all digits, for a web page, or as numbers that "
-    "the text of a paper asks for.",
+    help="Output format: text, LaTeX (booktabs), CSV with all digits, or Markdown.",
 )
 @click.option("--cutoff", type=int, help="Report measures by default; of table3, all.")
 @click.option(
@@ -39,18 +38,11 @@ def table(
     convention: str | None,
     plugins: tuple[Path, ...],
 ) -> None:
-    """Print a table of the study folder STUDY; without a name, list the tables.
-
-    Macros are of all tables without a name, with the sentences of the study.
-    """
-    from harness.report.macros import macros
+    """Print a table of the study folder STUDY; without a name, list the tables."""
     from harness.report.study_folder import FinishedStudy
     from harness.report.tables import tabulate, titles
 
     finished = FinishedStudy.at(study, plugins)
-    if name is None and format_ == "macros":
-        click.echo(macros(finished), nl=False)
-        return
     if name is None:
         with printed_table("table", "title", header=False) as add:
             for known, title in titles(finished).items():

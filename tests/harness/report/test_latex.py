@@ -1,6 +1,5 @@
 """What the harness writes for papers, through LaTeX itself."""
 
-import re
 import subprocess
 from pathlib import Path
 from shutil import which
@@ -8,13 +7,10 @@ from shutil import which
 import pytest
 
 from analyses.shared.table import Table
-from harness.report.macros import macros
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate, titles
 
 needs_tex = pytest.mark.skipif(which("pdflatex") is None, reason="pdflatex is not installed")
-PAPER = Path(__file__).parents[3] / "docs/paper/paper.tex"
-NAMED = re.compile(r"^\\harnessnumber(\{[^{}]*\}\{[^{}]*\}\{[^{}]*\})\{", re.MULTILINE)
 SIGNS = r"a_b 50 % & # $ { } ~ ^ \ < > | \" ` [x] * ≤ ± – × ² 2.0e-06"
 ODD = Table(
     "odd",
@@ -55,43 +51,3 @@ def test_signs_that_mean_something_to_latex_are_printed(tmp_path: Path) -> None:
     # Of a line that stands for "_" it gives a blank.
     for signs in ("a b 50 % & # $ {", "< > |", "[x] * ≤ ± –", "[a b]", "*&", "[P]"):
         assert signs in answer.stdout.decode()
-
-
-@needs_tex
-def test_a_paper_asks_for_numbers_by_name(tmp_path: Path) -> None:
-    body = ODD.to_macros() + r"\typeout{It is \harness{odd}{[ab]}{P}.}"
-    assert "It is" not in typeset(tmp_path, "nothing")
-    said = typeset(tmp_path, body.replace("[ab]", "ab"))
-    assert "It is 0.5000." in said
-
-
-@needs_tex
-def test_a_number_that_there_is_not_stops_the_paper(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="The table odd has no Q of ab"):
-        typeset(tmp_path, ODD.to_macros() + r"\harness{odd}{ab}{Q}")
-
-
-def test_the_example_paper_asks_for_what_there_is_and_types_no_result(finished: Path) -> None:
-    text = PAPER.read_text(encoding="utf-8").partition(r"\begin{document}")[2]
-    asked = set(re.findall(r"\\harness(\{[^{}#]+\}\{[^{}#]+\}\{[^{}#]+\})", text))
-    for command, name in re.findall(r"\\(best|worst)\{(\w+)\}", text):
-        end = {"best": "first", "worst": "last"}[command]
-        asked |= {f"{{answer}}{{{name}}}{{{end}}}", f"{{answer}}{{{name}}}{{{end} value}}"}
-    assert len(asked) > 10
-    assert asked <= set(NAMED.findall(macros(FinishedStudy.at(finished))))
-    assert not re.search(r"\d\.\d", text.partition(r"\begin{thebibliography}")[0])
-
-
-@needs_tex
-def test_all_macros_of_a_study_are_read(finished: Path, tmp_path: Path) -> None:
-    sentence = r"\harness{study}{data}{sentence}"
-    said = typeset(tmp_path, macros(FinishedStudy.at(finished)) + rf"\typeout{{{sentence}}} x")
-    assert "judgements" in said
-
-
-def test_no_two_numbers_of_a_table_have_one_name(finished: Path) -> None:
-    study = FinishedStudy.at(finished)
-    for name in titles(study):
-        named = NAMED.findall(tabulate(study, name).to_macros())
-        assert named
-        assert len(set(named)) == len(named)
