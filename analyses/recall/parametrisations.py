@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from analyses.recall.grids import BETAS, CUTOFFS
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.stratification import Weights
+
+_PRINTED: Final = re.compile(
+    r"(?P<validation>LOO|LLOO)"
+    r"\(beta=(?P<beta>[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?:,weights='(?P<weights>uniform|stratified)')?\)"
+    r"@(?P<cutoff>[0-9]+)"
+)
 
 
 class Parametrisation(NamedTuple):
@@ -56,3 +63,21 @@ def recall_grid(
         Parametrisation(validation, beta, cutoff, weights)
         for validation, beta, cutoff in product(VALIDATIONS, betas, cutoffs)
     )
+
+
+def find_parametrisation(name: str) -> Parametrisation | None:
+    """Read a printed parametrisation; None if the name is that of another measure.
+
+    Examples
+    --------
+    >>> find_parametrisation("LLOO(beta=0.35)@5")
+    Parametrisation(validation='LLOO', beta=0.35, cutoff=5, weights='uniform')
+    >>> find_parametrisation("nDCG@10") is None
+    True
+    """
+    found = _PRINTED.fullmatch(name)
+    if found is None:
+        return None
+    validation: Any = found["validation"]
+    weights: Any = found["weights"] or "uniform"
+    return Parametrisation(validation, float(found["beta"]), int(found["cutoff"]), weights)

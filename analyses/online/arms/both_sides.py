@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.clicks.click_result import Clicks, Known
 from analyses.online.clicks.counting import count_clicks
+from analyses.online.experiments import Experiment
 from analyses.online.logs.read_log import Logs
-from analyses.online.tables.experiment import Experiment
 from analyses.recall.hidden_parts import VALIDATIONS, Validation
 from analyses.recall.parametrisations import Parametrisation, recall_grid
 from analyses.recall.recall import RecallGrid, measure_recall
