@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.item_sets import ItemSets, blocks_of
-from runs.shared.processes import processes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 PAIRS_AT_ONCE: Final = 10_000_000
-"""Pairs of items of a block: they take 8 bytes each, in three copies while shards are added up."""
+"""Pairs of items of a block: they take 8 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -43,50 +39,55 @@ class ItemCosines:
     least_users: int = 1
 
     def __call__(self, history: Interactions) -> csr_array[Any]:
-        """Learn from distinct pairs of user and item."""
-        return self.of_shards([ItemSets.of(history)], n_jobs=1)
+        """Learn from distinct pairs of user and item, for one block of items after the other."""
+        from scipy.sparse import csr_array, vstack
 
-    def of_shards(self, shards: Sequence[ItemSets | Path], *, n_jobs: int) -> csr_array[Any]:
-        """Learn from shards of users, over one numbering of items, or the folders they are in.
+        first = history.is_first
+        shape = (len(history.users), len(history.items))
+        ones = np.ones(np.count_nonzero(first), dtype=np.int32)
+        by_user = csr_array((ones, (history.user[first], history.item[first])), shape=shape)
+        by_item = by_user.T.tocsr()
+        counts = np.diff(by_item.indptr).astype(np.int64)
+        # An item shares users with at most as many items as its users have.
+        sizes = np.append(0, np.cumsum(np.diff(by_user.indptr)[by_item.indices], dtype=np.int64))
+        bounds = np.minimum(np.diff(sizes[by_item.indptr]), len(counts))
+        rows = [
+            self._nearest(by_item[begin:end] @ by_user, begin, counts)
+            for begin, end in _blocks(bounds, most=PAIRS_AT_ONCE)
+        ]
+        return vstack(rows, format="csr") if rows else csr_array((0, 0))
 
-        Common users are sums over shards, for a block of items after the other, in processes or on
-        a cluster if there are several shards.
-        """
-        from scipy.sparse import vstack
+    def _nearest(
+        self, common: csr_array[Any], first: int, counts: NDArray[np.int64]
+    ) -> csr_array[Any]:
+        """Find the neighbours of a block of items, from the users they share with each item."""
+        from scipy.sparse import csr_array
 
-        loaded = [*map(_loaded, shards)]
-        counts = np.sum([each.user_counts for each in loaded], axis=0)
-        bounds = np.sum([each.pairs_at_most() for each in loaded], axis=0)
-        blocks = blocks_of(np.minimum(bounds, len(counts)), most=PAIRS_AT_ONCE)
-        tasks = (joblib.delayed(_nearest)(self, shards, *block, counts) for block in blocks)
-        rows = processes(n_jobs if len(shards) > 1 else 1, return_as="generator")(tasks)
-        return vstack([*rows], format="csr")
+        from recommenders.kernels.neighbourhoods.item_cosines_loop import nearest_cosines
+
+        kept, of_block = counts >= self.least_users, slice(first, first + common.shape[0])
+        common.data *= kept[common.indices] & np.repeat(kept[of_block], np.diff(common.indptr))
+        common.eliminate_zeros()
+        nearest = nearest_cosines(
+            *(common.indptr, common.indices, common.data.astype(np.float64), np.sqrt(counts)),
+            *(first, self.shrinkage, self.neighbours),
+        )
+        return csr_array(nearest, shape=common.shape)
 
 
-def _loaded(shard: ItemSets | Path) -> ItemSets:
-    return shard if isinstance(shard, ItemSets) else ItemSets.load(shard)
+def _blocks(bounds: NDArray[np.int64], *, most: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into blocks whose bounds add up to no more than that, or of one row.
 
-
-def _nearest(
-    model: ItemCosines,
-    shards: Sequence[ItemSets | Path],
-    first: int,
-    last: int,
-    counts: NDArray[np.int64],
-) -> csr_array[Any]:
-    """Find the neighbours of the items of a block."""
-    from scipy.sparse import csr_array
-
-    from recommenders.kernels.neighbourhoods.item_cosines_loop import nearest_cosines
-
-    common = _loaded(shards[0]).common_users(first, last)
-    for shard in shards[1:]:
-        common = common + _loaded(shard).common_users(first, last)
-    is_kept = counts >= model.least_users
-    common.data *= is_kept[common.indices] & np.repeat(is_kept[first:last], np.diff(common.indptr))
-    common.eliminate_zeros()
-    nearest = nearest_cosines(
-        *(common.indptr, common.indices, common.data.astype(np.float64), np.sqrt(counts)),
-        *(first, model.shrinkage, model.neighbours),
-    )
-    return csr_array(nearest, shape=common.shape)
+    Examples
+    --------
+    >>> list(_blocks(np.array([3, 1, 9, 2, 2]), most=4))
+    [(0, 2), (2, 3), (3, 5)]
+    """
+    first, room = 0, most
+    for row, bound in enumerate(bounds.tolist()):
+        if bound > room and row > first:
+            yield first, row
+            first, room = row, most
+        room -= bound
+    if len(bounds):
+        yield first, len(bounds)
