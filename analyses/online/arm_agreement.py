@@ -13,7 +13,7 @@ from analyses.shared.analysis import analysis
 )
 def arm_agreement(work: ExperimentWork, settings: ArmSettings) -> ClickStudy:
     """Correlate every offline measure of the arms with their click-through rates."""
-    with work.progress("Dealing out rates", 1) as bar:
+    with work.progress("Permuting rates", 1) as bar:
         found = study_clicks(
             [work.sides(settings).experiment], permutations=settings.permutations, seed=work.seed
         )

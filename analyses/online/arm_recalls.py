@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import ExperimentWork, Place
 from analyses.online.clicks.daily_rates import draw_among
-from analyses.recall.hidden_parts import VALIDATIONS
-from analyses.recall.recall import RecallGrid
-from analyses.recall.recall_curves import draw_recalls
+from analyses.recall.parametrisations import VALIDATIONS
+from analyses.recall.recall import RecallGrid, draw_recalls
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
@@ -160,9 +159,8 @@ class ArmRecalls(Result):
         side, first = VALIDATIONS.index(validation), self.grids[0]
         own = [g.values for g, at in zip(self.grids, self.places, strict=True) if at[0] == arm]
         shares = np.mean([grid.effective_shares for grid in self.grids], axis=0)
-        axes: dict[str, Any] = {"betas": first.betas, "cutoffs": first.cutoffs}
+        axes: dict[str, Any] = {"betas": first.betas, "cutoffs": first.cutoffs, "title": panel}
         means = np.mean(own, axis=0)[side]
-        axes |= {"effective_shares": shares[side], "title": panel}
-        ax = draw_recalls(axes_or_new(ax), means, **axes)
+        ax = draw_recalls(axes_or_new(ax), means, shares[side], **axes)
         ax.set_ylabel("recall")
         return ax

@@ -63,12 +63,11 @@ from harness.study.true_judgements import TrueJudgements
 from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from qrels import Catalogue, FullRanks
-from qrels.ranks.judged_ranks import JudgedRanks, Validation
+from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders import (
     rankable,
     read_settings,
 )
-from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
 from runs.formats import read_run
 from runs.replicates import Replicates

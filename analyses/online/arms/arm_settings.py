@@ -10,7 +10,7 @@ from pydantic import Field
 from analyses.online.clicks.click_question import Duration, Question
 from analyses.online.clicks.rates import OverTime
 from analyses.online.logs.acceptance import Credit
-from analyses.recall.recall_settings import RecallSettings
+from analyses.recall.parametrisations import RecallSettings
 from analyses.recall.stratification import Stratification, Weights
 from analyses.shared.analysis import AnalysisSettings
 from runs.shared.settings import Whole

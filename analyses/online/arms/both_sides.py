@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.clicks.click_result import Clicks, Known
 from analyses.online.clicks.counting import count_clicks
+from analyses.online.experiments import Experiment
 from analyses.online.logs.read_log import Logs
-from analyses.online.tables.experiment import Experiment
-from analyses.recall.hidden_parts import VALIDATIONS, Validation
-from analyses.recall.parametrisations import Parametrisation, recall_grid
-from analyses.recall.recall import RecallGrid, measure_recall
+from analyses.recall.parametrisations import VALIDATIONS, Parametrisation, Validation, recall_grid
+from analyses.recall.recall import RecallGrid, errors_of_means, measure_recall
 from analyses.recall.stratification import MetricName, popularity_counts
-from analyses.recall.user_recalls import errors_of_means
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks

@@ -20,7 +20,7 @@ from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders import find_system, read_settings
 from recommenders.kernels.embeddings.settings import EmbeddingSettings
-from recommenders.kernels.hidden.hiding import Hiding, Reachable, Repeats
+from recommenders.kernels.hidden_ranks import Hiding, Reachable, Repeats
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError
 from runs.shared.settings import Section, Whole

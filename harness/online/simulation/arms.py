@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels.ranks.hidden_ranks import HiddenRanks
-    from recommenders.kernels.hidden import Hiding
-    from recommenders.kernels.hidden.fixed_point import FixedPoint
+    from recommenders.kernels.hidden_ranks import FixedPoint, Hiding
     from recommenders.shared.scorers import HistoriesScorer
 
 Floats = NDArray[np.float64]
@@ -83,7 +82,7 @@ class NeighbourModel:
 
     def fit(self, history: Interactions) -> NeighbourRecommender:
         """Learn votes and popularity."""
-        from recommenders.kernels.hidden.fixed_point import FixedPoint
+        from recommenders.kernels.hidden_ranks import FixedPoint
 
         similarity = self.similarity(history)
         by_popularity = np.argsort(-history.event_counts(), kind="stable").astype(np.int32)
@@ -104,7 +103,7 @@ class NeighbourRecommender:
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
         """Recommend by falling votes, then item number; -1 where all items are in the profile."""
-        from recommenders.kernels.hidden.by_similarity_loop import Votes, list_highest
+        from recommenders.kernels.hidden_ranks_loop import Votes, list_highest
 
         first, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
         learnt = self.votes
@@ -113,7 +112,7 @@ class NeighbourRecommender:
 
     def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
         """Rank the hidden items of test users."""
-        from recommenders.kernels.hidden import rank_hidden
+        from recommenders.kernels.hidden_ranks import rank_hidden
 
         return rank_hidden(self.similarity, hidden, hiding, n_jobs=n_jobs)
 
@@ -158,12 +157,10 @@ class SystemRecommender:
 
     def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
         """Rank the hidden items of test users, whichever sign scores have."""
-        from recommenders.kernels.hidden import rank_hidden_by_scores
+        from recommenders.kernels.hidden_scores import rank_hidden_by_scores
 
         how = replace(hiding, lists=None, reachable="all")
-        return rank_hidden_by_scores(
-            lambda profiles, _: self.scorer.score_histories(profiles), hidden, how, n_jobs=n_jobs
-        )
+        return rank_hidden_by_scores(self.scorer.score_histories, hidden, how, n_jobs=n_jobs)
 
 
 def require_arms(arms: Sequence[Arm]) -> None:

@@ -29,7 +29,7 @@ def cosine_neighbours(
     """Keep the positive cosines of the nearest items, blocks of items at a time.
 
     Row i of the cosines, float64 of shape (n_items, n_items), symmetric where both are kept, holds
-    the neighbours of item i, those that i votes for in `recommenders.kernels.hidden.rank_hidden`:
+    the neighbours of item i, those that i votes for in `rank_hidden`:
     ``count`` at the most, itself not counted; of equal cosines the lower item number is nearer.
     Vectors are of shape (n_items, n_factors); one of zeros is near to none. Blocks of so many bytes
     are worked out in threads (-1 for as many as cores), on which nothing depends, nor on BLAS.

@@ -32,7 +32,7 @@ def similarity(
     for the n nearest j of i with positive cosine, 0 for others. The vectors q are those of
     `item_factors` under confidences c, where w are the sums of the values of the events of u on
     i, weighed by `bm25`, after pruning. Row i of the matrix, float64 of shape (n_items, n_items),
-    holds the neighbours that item i votes for in `recommenders.kernels.hidden.rank_hidden`; rows
+    holds the neighbours that item i votes for in `rank_hidden`; rows
     and columns of items that were pruned or never seen are empty.
 
     Raises

@@ -56,7 +56,7 @@ class LikelihoodNeighbours:
     settings: LikelihoodSettings
 
     def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None = None
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]]
     ) -> csr_array[Any]:
         """Weigh the neighbours of these rows; see `Neighbours`."""
         odds = self._mean_log_odds(histories)

@@ -67,13 +67,6 @@ class RelevanceModelScorer(TrainedOnRatings):
         near, own = self._graph[user_numbers], self.histories[user_numbers]
         return self._scores(near, own, candidates, depth=depth)
 
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
-        near = self.neighbours(histories, owners)
-        return self._scores(near, histories, self.models.collection > 0, depth=0)
-
     def _scores(
         self,
         near: csr_array[Any],

@@ -32,8 +32,8 @@ class NeighbourSumScorer(TrainedOnRatings):
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
     counts as none, as the product does not hold it. A user without ratings scores NaN.
 
-    Neighbours of anybody's ratings are found among the training users, with their weights
-    :math:`g`; nobody is a neighbour of their own. The values :math:`x`, of shape (n_users,
+    Neighbours are training users, with their weights :math:`g`; nobody is a neighbour of their own.
+    The values :math:`x`, of shape (n_users,
     n_items), are what a neighbour says of an item. Without ``finish``, :math:`f`, which to be
     pickled must be a function of a module or a `functools.partial` of one, sums are the scores. If
     ``averaged``, they are divided by the weights of the neighbours that have an entry.
@@ -47,12 +47,6 @@ class NeighbourSumScorer(TrainedOnRatings):
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
         return self._scores(self._graph[user_numbers], self.histories[user_numbers])
-
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
-        return self._scores(self.neighbours(histories, owners), histories)
 
     def _scores(self, near: csr_array[Any], histories: csr_array[Any]) -> NDArray[np.float32]:
         sums = near @ self.values

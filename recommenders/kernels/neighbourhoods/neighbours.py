@@ -44,12 +44,11 @@ class Neighbours(Protocol):
         """Rows that are found, of shape (n_rows, n_columns)."""
 
     def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None, /
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]], /
     ) -> csr_array[Any]:
         """Weigh the neighbours of these, in a graph of shape (n_histories, n_rows).
 
-        Owners, of shape (n_histories,), are the numbers of rows that are no neighbours, -1 for
-        none, as by default.
+        Owners, of shape (n_histories,), are the numbers of rows that are no neighbours.
         """
 
 
@@ -95,19 +94,18 @@ def strongest(
 ) -> csr_array[Any]:
     """Keep the highest values of every row, as `nearest` does, but those of the row's owner.
 
-    The values are written into. A column of -1, or no owners at all, leaves all.
+    The values are written into. Without owners all count.
 
     Examples
     --------
-    >>> strongest(np.array([[9.0, 1.0], [9.0, 1.0]]), count=1, owners=np.array([0, -1])).toarray()
+    >>> strongest(np.array([[9.0, 1.0], [9.0, 1.0]]), count=1, owners=np.array([0, 1])).toarray()
     array([[0., 1.],
            [9., 0.]])
     """
     from scipy.sparse import csr_array
 
     if owners is not None:
-        known = np.flatnonzero(owners >= 0)
-        values[known, owners[known]] = -np.inf
+        values[np.arange(len(owners)), owners] = -np.inf
     chosen = top_items(values, depth=min(count, values.shape[1]))
     row, rank = np.nonzero(chosen >= 0)
     column = chosen[row, rank]
@@ -149,7 +147,7 @@ class CosineNeighbours:
     weighing: Weighing | None = None
 
     def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None = None
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]]
     ) -> csr_array[Any]:
         """Weigh the neighbours of these rows; see `Neighbours`."""
         near = strongest(self._cosines(histories), count=self.count, owners=owners)

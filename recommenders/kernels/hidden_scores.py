@@ -1,20 +1,23 @@
-"""Hidden ranks of any model that scores profiles: one profile for every hidden item."""
+"""Ranks of hidden items by any model that scores profiles: one profile for every hidden item."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
+from qrels import Ratings, Split
 from qrels.interactions.interactions import Interactions
-from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
-from qrels.ranks.judged_ranks import Validation
-from recommenders.kernels.hidden.hiding import VALIDATIONS, Hiding
+from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks, Ranks
+from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
+from recommenders.kernels.hidden_ranks import Hiding
 from recommenders.shared.blocks import row_blocks
+from recommenders.shared.scorers import HistoriesScorer
 from recommenders.shared.sparse import row_of_entry
 from runs import InputError, top_items
 
@@ -23,20 +26,9 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 16 * 2**20
 
-Ranks = NDArray[np.uint16]
-
-
-class ProfileScorer(Protocol):
-    """Scores all items for profiles, such as ``score_histories`` of a system of this package."""
-
-    def __call__(
-        self, profiles: csr_array[Any], owners: NDArray[np.int32], /
-    ) -> NDArray[np.floating]:
-        """Score profiles, of shape (rows, n_items), as an array of this shape.
-
-        Owners are numbers of test users, of shape (rows,). An item that cannot be scored is NaN. A
-        row must not depend on the others.
-        """
+ProfileScorer: TypeAlias = "Callable[[csr_array[Any]], NDArray[np.floating]]"
+"""Scores profiles, of shape (rows, n_items), as an array of this shape, NaN for what cannot be
+scored; a row must not depend on the others. So does ``score_histories`` of a system."""
 
 
 def rank_hidden_by_scores(
@@ -51,7 +43,7 @@ def rank_hidden_by_scores(
 ) -> HiddenRanks:
     """Rank the hidden items of test users by the scores of each profile without them.
 
-    Arguments are as of `recommenders.kernels.hidden.rank_hidden`. Ranks are by falling score and
+    Arguments are as of `rank_hidden`. Ranks are by falling score and
     then item number. The time is that of the model for as many users as there are hidden items,
     for each validation.
 
@@ -80,7 +72,7 @@ def rank_hidden_by_scores(
     ...     Numbering.of("u"), Numbering.of("abc"), user=[0, 0], item=[0, 1], time=[1, 2]
     ... )
     >>> ranks = rank_hidden_by_scores(
-    ...     lambda profiles, owners: np.tile([1.0, 2.0, 3.0], (len(owners), 1)), events, n_jobs=1
+    ...     lambda profiles: np.tile([1.0, 2.0, 3.0], (profiles.shape[0], 1)), events, n_jobs=1
     ... )
     >>> ranks.rank_loo.tolist(), ranks.rank_lloo.tolist()
     ([2, 2], [65535, 2])
@@ -143,7 +135,7 @@ class _Task:
     def rank(self, validation: Validation, rows: slice) -> tuple[Ranks, Ranks]:
         """Rank these hidden items, and give the best rank of every item in their lists."""
         profiles = self._profiles(validation, rows)
-        scores = self._scores(profiles, self.hidden.user[rows])
+        scores = self._scores(profiles)
         has_profile = np.diff(profiles.indptr) > 0
         ranks = self._ranks_in(scores, self.hidden.item[rows], has_profile=has_profile)
         if validation == "lloo":
@@ -167,9 +159,9 @@ class _Task:
         places = (owner[shown], self.histories.item[events])
         return csr_array((self.values[events], places), shape=shape)
 
-    def _scores(self, profiles: csr_array[Any], owners: NDArray[np.int32]) -> NDArray[np.float32]:
+    def _scores(self, profiles: csr_array[Any]) -> NDArray[np.float32]:
         """Score profiles, in a new array, NaN for what is not recommended."""
-        given = self.score(profiles, owners)
+        given = self.score(profiles)
         if given.shape != profiles.shape:
             raise InputError(
                 f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
@@ -206,3 +198,97 @@ class _Task:
         row, column = np.nonzero(listed >= 0)
         np.minimum.at(best, listed[row, column], (column + 1).astype(np.uint16))
         return best
+
+
+def rank_held_out(
+    scorer: HistoriesScorer,
+    split: Split,
+    relevant: NDArray[np.bool_],
+    *,
+    validations: Sequence[Validation],
+    candidates: NDArray[np.bool_] | None = None,
+    positives: float | None = None,
+) -> JudgedRanks:
+    """Rank every relevant test item with a profile of all else that its user rated.
+
+    Profiles hold ratings of either part, training and test, with their values. Under leave last one
+    out they are those before the item. Candidates are the items with training ratings that are not
+    in the profile; what the system cannot score is a miss, and so is what is beyond rank 65534.
+
+    Parameters
+    ----------
+    scorer
+        A system that was trained on the training part.
+    split
+        Ratings of both parts.
+    relevant
+        Which test ratings are relevant, and hidden in turn, of shape (n_test_ratings,).
+    validations
+        What is asked for: "loo", "lloo".
+    candidates
+        Mask over the items that may be recommended; all by default.
+    positives
+        The lowest rating that the system is shown; by default it is shown all. What is in the
+        profile is no candidate, however low.
+
+    Returns
+    -------
+    Ranks of the test ratings, in their order.
+    """
+
+    def score(profiles: csr_array[Any]) -> NDArray[np.float32]:
+        scores = scorer.score_histories(_at_least(profiles, positives)).astype(np.float32)
+        scores[:, ~allowed] = np.nan
+        return scores
+
+    trained = split.train.item_counts() > 0
+    allowed = trained if candidates is None else trained & candidates
+    everything, values = _everything(split)
+    with threadpool_limits(1):
+        ranks = rank_hidden_by_scores(
+            score,
+            everything,
+            Hiding(reachable="all", deepest=MISS - 1),
+            n_jobs=1,
+            hidden=_hidden(split.test.select(relevant)),
+            values=values,
+            validations=validations,
+        )
+    rows = np.where(relevant, np.cumsum(relevant) - 1, -1)
+    asked = {"loo": ranks.rank_loo, "lloo": ranks.rank_lloo}
+    return JudgedRanks(**{name: asked[name] for name in validations}).select(rows)
+
+
+def _everything(split: Split) -> tuple[Interactions, NDArray[np.float64]]:
+    """Put the ratings of the test users together, by user and time; and give their values."""
+    tested = np.isin(split.train.user, split.test_users)
+    parts = (split.train.select(tested), split.test)
+    user, item, value = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("user", "item", "rating")
+    )
+    time = np.concatenate([_times(part) for part in parts])
+    order = np.lexsort((item, time, user))
+    users, items = split.train.users, split.train.items
+    columns = {"user": user[order], "item": item[order], "time": time[order]}
+    return Interactions.of(users, items, **columns), value[order]
+
+
+def _hidden(relevant: Ratings) -> HiddenItems:
+    everything = np.ones(len(relevant), dtype=np.bool_)
+    columns = (relevant.user, relevant.item, _times(relevant), everything)
+    return HiddenItems(relevant.users, relevant.items, *columns)
+
+
+def _times(ratings: Ratings) -> NDArray[np.int64]:
+    """Give the times of ratings; one for all if there is none."""
+    return np.zeros(len(ratings), dtype=np.int64) if ratings.time is None else ratings.time
+
+
+def _at_least(profiles: csr_array[Any], positives: float | None) -> csr_array[Any]:
+    """Keep the ratings from the lowest positive one on."""
+    if positives is None:
+        return profiles
+    kept = profiles.data >= positives
+    places = (row_of_entry(profiles)[kept], profiles.indices[kept])
+    return type(profiles)((profiles.data[kept], places), shape=profiles.shape)

@@ -1,4 +1,4 @@
-"""The loops of `recommenders.kernels.hidden.by_similarity`, compiled.
+"""The loops of `recommenders.kernels.hidden_ranks`, compiled.
 
 The key of an item is its score in fixed point, shifted, plus a part that is larger for lower item
 numbers; see `FixedPoint`. An item that is no candidate any more has a key below all others.
@@ -137,7 +137,7 @@ def _above_without_own_votes(
 ) -> int:
     """Count the candidates above a hidden item when its own votes are taken back.
 
-    Nobody votes for himself, so that the key of the hidden item stays as it is.
+    No item votes for itself, so that the key of the hidden item stays as it is.
     """
     threshold = board.keys[hidden]
     above = 0
