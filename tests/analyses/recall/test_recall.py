@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from analyses.recall.grids import BETAS, CUTOFFS
+from analyses.recall.hidden_parts import VALIDATIONS
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analyses.recall.grids import BETAS, CUTOFFS
-from analyses.recall.hidden_parts import VALIDATIONS
 from analyses.recall.recall import RecallGrid, measure_recall
 from analyses.recall.stratification import Stratification
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks

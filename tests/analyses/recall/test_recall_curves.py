@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from analyses.recall.recall_curves import draw_recalls
 from matplotlib.axes import Axes
 
-from analyses.recall.recall_curves import draw_recalls
 from analyses.shared.drawing import axes_or_new
 from runs import InputError
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from analyses.recall.hidden_parts import Validation
+from analyses.recall.user_recalls import UserRecalls, errors_of_means, user_recalls
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from analyses.recall.hidden_parts import Validation
 from analyses.recall.recall import measure_recall
 from analyses.recall.stratification import Stratification
-from analyses.recall.user_recalls import UserRecalls, errors_of_means, user_recalls
 from qrels.ranks.hidden_ranks import HiddenItems, HiddenRanks
 from tests.hidden_example import TRAIN_COUNTS, events_of, golden_ranks, ranked_histories
 

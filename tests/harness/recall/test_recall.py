@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from harness.recall.user_shards import Training, UserShards
+from recommenders.kernels.hidden import rank_hidden
 
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
 from harness.online.simulation.log_writing import write_history
-from harness.recall.user_shards import Training, UserShards
 from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.ranks.hidden_ranks import MISS
-from recommenders.kernels.hidden import rank_hidden
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError, Numbering
 from runs.shared import cluster

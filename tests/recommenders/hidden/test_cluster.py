@@ -6,11 +6,11 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.hidden.hiding import Lists
 from scipy.sparse import csr_array
 
 from qrels.interactions.interactions import Interactions
-from recommenders.kernels.hidden import Hiding, rank_hidden
-from recommenders.kernels.hidden.hiding import Lists
 from tests.hidden_example import numbered
 
 pytestmark = pytest.mark.slow

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from recommenders.kernels.hidden.fixed_point import FRACTION_BITS
+from recommenders.kernels.hidden.hiding import Hiding
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
-from recommenders.kernels.hidden.fixed_point import FRACTION_BITS
-from recommenders.kernels.hidden.hiding import Hiding
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from recommenders.kernels.hidden import Hiding, rank_hidden, rank_hidden_by_scores
 
 from qrels.ranks.hidden_ranks import MISS
-from recommenders.kernels.hidden import Hiding, rank_hidden, rank_hidden_by_scores
 from recommenders.shared.scorers import LinearItemScorer
 from runs import InputError
 from tests.hidden_example import (

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from recommenders.kernels.hidden import Hiding, rank_hidden
 from scipy.sparse import csr_array
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
-from recommenders.kernels.hidden import Hiding, rank_hidden
 from runs import InputError
 from tests.hidden_example import (
     PROFILES,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from recommenders.kernels.hidden.fixed_point import FixedPoint
 from scipy.sparse import csr_array
 
-from recommenders.kernels.hidden.fixed_point import FixedPoint
 from runs import InputError
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-
 from recommenders.kernels.hidden import Hiding
+
 from runs import InputError
 
 

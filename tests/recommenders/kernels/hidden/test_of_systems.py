@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from recommenders.kernels.hidden import Hiding, rank_held_out, rank_hidden_by_scores
+from recommenders.kernels.hidden.hiding import VALIDATIONS
 from scipy.sparse import csr_array
 
 from qrels import Ratings, Split
 from qrels.ranks.hidden_ranks import MISS
 from qrels.ranks.judged_ranks import JudgedRanks
 from recommenders import systems, train
-from recommenders.kernels.hidden import Hiding, rank_held_out, rank_hidden_by_scores
-from recommenders.kernels.hidden.hiding import VALIDATIONS
 from recommenders.shared.scorers import HistoriesScorer, LinearItemScorer
 from tests.hidden_example import PROFILES, golden_events, numbered, similarity
 
