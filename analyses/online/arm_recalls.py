@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.online.arms.both_sides import ExperimentWork, Place
-from analyses.online.clicks.daily_rates import draw_among
+from analyses.online.clicks import draw_among
 from analyses.recall.parametrisations import VALIDATIONS
 from analyses.recall.recall import RecallGrid, draw_recalls
 from analyses.shared.analysis import analysis

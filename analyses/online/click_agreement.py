@@ -26,8 +26,8 @@ from analyses.online.best_of_many import (
     print_rho,
     scaled_ranks,
 )
-from analyses.online.clicks.rates import OverTime
 from analyses.online.experiments import Experiment, LinkedSystems, link_systems, table_at
+from analyses.online.rates import OverTime
 from analyses.online.rho_intervals import rho_intervals
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis

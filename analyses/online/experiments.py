@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.rates import TAIL, OverTime
+from analyses.online.rates import TAIL, OverTime
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.spreads import REACH
 from runs import InputError

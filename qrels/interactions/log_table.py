@@ -322,6 +322,7 @@ def log_database(
             config["threads"] = str(n_jobs)
         connection = duckdb.connect(config=config)
         try:
+            connection.execute("SET enable_progress_bar = false")
             yield LogDatabase(connection, FIRST_YEAR if first_year is None else first_year)
         finally:
             connection.close()

@@ -7,9 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from analyses.online.clicks.click_question import Duration, Question
-from analyses.online.clicks.rates import OverTime
-from analyses.online.logs.acceptance import Credit
+from analyses.online.clicks import Duration, Question
+from analyses.online.logs import Credit
+from analyses.online.rates import OverTime
 from analyses.recall.parametrisations import RecallSettings
 from analyses.recall.stratification import Stratification, Weights
 from analyses.shared.analysis import AnalysisSettings

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.clicks.click_result import Clicks, Known
-from analyses.online.clicks.counting import count_clicks
+from analyses.online.clicks import Clicks, Known, count_clicks
 from analyses.online.experiments import Experiment
-from analyses.online.logs.read_log import Logs
+from analyses.online.logs import Logs
 from analyses.recall.parametrisations import VALIDATIONS, Parametrisation, Validation, recall_grid
 from analyses.recall.recall import RecallGrid, errors_of_means, measure_recall
 from analyses.recall.stratification import MetricName, popularity_counts

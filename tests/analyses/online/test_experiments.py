@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from analyses.online.click_agreement import Settings
-from analyses.online.clicks.rates import OverTime
 from analyses.online.experiments import read_experiments, read_rates, read_values
+from analyses.online.rates import OverTime
 from analyses.shared.measure import Measure, Measures, Scores
 from runs import InputError
 from tests.analyses.online.examples import RATES, VALUES, experiment, write, write_grid

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
-
 from analyses.online.clicks.checks import stickiness
 from analyses.online.clicks.rates import click_through
 from analyses.online.clicks.sample_ratio import sample_ratio
 from analyses.online.clicks.tallies import tally
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
 from harness.online.simulation import (
     Arm,
     ItemCosines,

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.clicks.checks import Stickiness
-from analyses.online.logs.slates import MILLISECONDS_PER_DAY
 from analyses.shared.drawing import axes_or_new, chosen_panel
 from analyses.shared.spreads import REACH
 from analyses.significance.corrections import holm
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 ALARM: Final = 0.001
-"""p-value below which no winner should be named."""
+"""p-value below which no winner is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +34,13 @@ class SampleRatio:
 
     arms: tuple[str, ...]
     shares: Floats
-    counts: NDArray[np.int64]
     days: NDArray[np.str_]
     daily: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Users per arm."""
+        return self.daily.sum(axis=0)
 
     @property
     def p(self) -> float:
@@ -47,25 +49,29 @@ class SampleRatio:
 
     @property
     def mismatch(self) -> bool:
-        """Whether users are not where they were planned to be: then no winner is named."""
+        """Whether users are not where they were planned to be."""
         return self.p < ALARM
 
     def to_frame(self) -> pd.DataFrame:
         """One row for all users, then one per day.
 
-        Columns day ("all" first), one of users for each arm, chi_square, degrees_of_freedom, p,
-        p_holm (of days: adjusted for the number of days) and mismatch (whether that is < .001).
+        Columns day ("all" first), users and percentage for each arm, chi_square,
+        degrees_of_freedom, p, p_holm (of days: adjusted for the number of days) and mismatch
+        (whether that is < .001).
         """
         import pandas as pd
 
         counts = np.concatenate([self.counts[None], self.daily])
         statistics, p = chi_square(counts, self.shares)
         adjusted = np.concatenate([p[:1], holm(p[1:])])
+        portions = 100 * counts / counts.sum(axis=1, keepdims=True)
         users = {f"users_{arm}": counts[:, number] for number, arm in enumerate(self.arms)}
+        portion = {f"percent_{arm}": portions[:, number] for number, arm in enumerate(self.arms)}
         return pd.DataFrame(
             {
                 "day": ["all", *self.days.tolist()],
                 **users,
+                **portion,
                 "chi_square": statistics,
                 "degrees_of_freedom": len(self.arms) - 1,
                 "p": p,
@@ -98,7 +104,7 @@ class SampleRatio:
         verdict = (
             "The users are NOT split as planned (p < .001): find out why before naming a winner."
             if self.mismatch
-            else "Nothing speaks against the planned split."
+            else "The split agrees with the plan."
         )
         return (
             f"Chi-square test of {int(self.counts.sum()):,} users in {len(self.arms)} arms against "
@@ -108,18 +114,18 @@ class SampleRatio:
 
 
 def sample_ratio(
-    users: Stickiness,
+    arm: NDArray[np.integer],
+    day: NDArray[np.integer],
     *,
     arms: Sequence[str],
     shares: Mapping[str, float] | None = None,
 ) -> SampleRatio:
     """Test whether users came to the arms in the planned shares, overall and day by day.
 
-    Users are tested and never lists: lists of one user are not independent. A user counts on the
-    day of the first list alone, so that days are independent, and an arm that makes its users
-    come back is not accused.
-
-    Shares are planned ones by arm, in any unit; equal ones by default. Days are those of UTC.
+    Users are tested and never lists: lists of one user are not independent. The arm and the day (in
+    days since 1970) of every user are those of the first list, (n_users,), so that days are
+    independent, and an arm that makes its users come back is not accused. Shares are planned ones
+    by arm, in any unit; equal ones by default.
 
     Raises
     ------
@@ -130,24 +136,19 @@ def sample_ratio(
     -----
     Fabijan et al. (2019), Diagnosing sample ratio mismatch in online controlled experiments.
     """
-    planned = _planned(arms, shares)
-    dates, day = np.unique(users.first_time // MILLISECONDS_PER_DAY, return_inverse=True)
-    days = np.datetime_as_string(dates.astype("datetime64[D]"))
-    cells = day * len(arms) + users.first_arm
-    daily = np.bincount(cells, minlength=len(days) * len(arms)).reshape(-1, len(arms))
-    return SampleRatio(tuple(arms), planned, daily.sum(axis=0), days, daily)
-
-
-def _planned(arms: Sequence[str], shares: Mapping[str, float] | None) -> Floats:
     if len(arms) < 2:
         raise InputError(f"a sample ratio needs two arms or more, got {len(arms)}.")
-    if shares is None:
-        return np.full(len(arms), 1 / len(arms))
-    if {*shares} != {*arms} or not all(0 < share < np.inf for share in shares.values()):
-        known = ", ".join(arms)
-        raise InputError(f"`shares` must be one positive number for each of {known}, got {shares}.")
-    planned = np.array([shares[arm] for arm in arms], dtype=np.float64)
-    return planned / planned.sum()
+    planned = np.full(len(arms), 1 / len(arms))
+    if shares is not None:
+        if {*shares} != {*arms} or not all(0 < share < np.inf for share in shares.values()):
+            rule = f"`shares` must be one positive number for each of {', '.join(arms)}"
+            raise InputError(f"{rule}, got {shares}.")
+        planned = np.array([shares[name] for name in arms], dtype=np.float64)
+        planned /= planned.sum()
+    dates, row = np.unique(day, return_inverse=True)
+    daily = np.bincount(row * len(arms) + arm, minlength=len(dates) * len(arms))
+    days = np.datetime_as_string(dates.astype("datetime64[D]"))
+    return SampleRatio(tuple(arms), planned, days, daily.reshape(-1, len(arms)))
 
 
 def chi_square(counts: NDArray[np.integer], shares: Floats) -> tuple[Floats, Floats]:

@@ -1,22 +1,52 @@
 """Logs of small experiments, written as files."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import parquet
 
-from analyses.online.clicks.click_question import Question
-from analyses.online.clicks.click_result import Clicks
-from analyses.online.clicks.counting import study_log
+from analyses.online.clicks import Clicks, Question, count_clicks
 from runs.shared.progress import Silent
-from tests.analyses.online.logs.writing import write_parquet
 
 MINUTE = 60_000
 DAY = 86_400_000
 WINDOW = 10 * MINUTE
 EQUAL: Mapping[str, tuple[int, float]] = {"A": (60, 0.2), "B": (60, 0.6)}
+
+Log = Mapping[str, dict[str, list[Any]]]
+
+LISTS = """rec_id,time,user,arm,position,item
+r1,1000,ann,A,1,x
+r1,1000,ann,A,2,y
+r2,2000,bob,B,1,x
+"""
+CLICKS = """time,user,item,type
+1500,ann,y,view
+2500,bob,z,purchase
+"""
+MODELS = """arm,model_version,valid_from,valid_to
+A,v2,2000,3000
+A,v1,0,1500
+B,v1,0,3000
+"""
+
+
+def write_csv(folder: Path, **tables: str) -> dict[str, Path]:
+    """Write tables under their names."""
+    paths = {name: folder / f"{name}.csv" for name in tables}
+    for name, path in paths.items():
+        path.write_text(tables[name])
+    return paths
+
+
+def write_parquet(path: Path, columns: Mapping[str, Sequence[Any] | pa.Array]) -> Path:
+    """Write columns; of lists, if their values are."""
+    parquet.write_table(pa.table(dict(columns)), path)
+    return path
 
 
 def experiment(
@@ -51,9 +81,15 @@ def _append(columns: dict[str, list[Any]], row: tuple[Any, ...]) -> None:
         column.append(value)
 
 
-def written(
-    folder: Path, log: Mapping[str, dict[str, list[Any]]], *, without: tuple[str, ...] = ()
-) -> list[Path]:
+def with_robot(n_lists: int) -> dict[str, dict[str, list[Any]]]:
+    """Give so many lists of arm A to one user."""
+    log = experiment()
+    log["lists"]["user"][:n_lists] = ["robot"] * n_lists
+    del log["clicks"]["rec_id"]
+    return log
+
+
+def written(folder: Path, log: Log, *, without: tuple[str, ...] = ()) -> list[Path]:
     """Write the two tables as Parquet, without some columns."""
     return [
         write_parquet(
@@ -64,7 +100,7 @@ def written(
     ]
 
 
-def written_as_csv(folder: Path, log: Mapping[str, dict[str, list[Any]]]) -> list[Path]:
+def written_as_csv(folder: Path, log: Log) -> list[Path]:
     """Write the two tables as CSV, with a row for each item of a list."""
     lists = pd.DataFrame(log["lists"]).explode("items").rename(columns={"items": "item"})
     lists["position"] = lists.groupby("rec_id").cumcount() + 1
@@ -73,9 +109,12 @@ def written_as_csv(folder: Path, log: Mapping[str, dict[str, list[Any]]]) -> lis
     return [folder / "lists.csv", folder / "clicks.csv"]
 
 
-def studied(folder: Path, log: Mapping[str, dict[str, list[Any]]], **asked: Any) -> Clicks:
-    """Study a log; clicks count within a while, unless they are explicit."""
-    window = {} if "explicit" in asked else {"window": WINDOW}
-    question = Question(**window | asked)
-    lists, clicks = written(folder, log)
-    return study_log(lists, clicks, question, progress=Silent())
+def counted(paths: Sequence[Path], *, n_jobs: int = 1, **asked: Any) -> Clicks:
+    """Count clicks; they count within a while, unless they are explicit."""
+    question = Question(**({} if "explicit" in asked else {"window": WINDOW}) | asked)
+    return count_clicks(question.logs(*paths), question, progress=Silent(), n_jobs=n_jobs)
+
+
+def studied(folder: Path, log: Log, **asked: Any) -> Clicks:
+    """Write a log, and count its clicks."""
+    return counted(written(folder, log), **asked)
