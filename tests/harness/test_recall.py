@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 from analyses.online.experiments import read_experiments
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
-from harness.online.simulation.log_writing import write_history
 from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.ranks.hidden_ranks import MISS
@@ -22,12 +21,12 @@ from recommenders.kernels.hidden_ranks import rank_hidden
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError
 from runs.shared import cluster
-from tests.harness.online.simulation.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 pytestmark = pytest.mark.slow
 
 MISUSED = 2
+START = 1_600_000_000_000
 FILES = {
     "values.csv", "recalls.csv", "hidden.parquet", "ranks.parquet",
     "recall_uniform.svg", "recall_uniform.png", "recall_uniform.txt",
@@ -37,8 +36,18 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two kinds of users, each with a taste for half of the items."""
+    rng = np.random.default_rng(1)
+    user = rng.integers(0, 400, 6000)
+    item = rng.geometric(0.06, 6000) % 40 + 40 * (user % 2)
+    columns = {
+        "user": np.char.add("u", user.astype(str)),
+        "item": np.char.add("i", item.astype(str)),
+        "time": START + rng.integers(0, 30 * 86_400_000, 6000),
+        "type": rng.choice(["view", "cart", "purchase"], 6000),
+    }
     path = tmp_path_factory.mktemp("log") / "history.parquet"
-    write_history(path, small_world().settings)
+    pd.DataFrame(columns).to_parquet(path)
     return path
 
 
@@ -161,9 +170,9 @@ def golden(tmp_path: Path) -> tuple[Path, Path]:
     """Ranks of the hand-made example, and events that make its items as popular as there."""
     n_events = int(TRAIN_COUNTS.sum())
     items = [str(item) for item in np.repeat(np.arange(6), TRAIN_COUNTS)]
-    events = {"user": ["other"] * n_events, "item": items, "time": range(n_events)}
+    events = {"user": ["other"] * n_events, "item": items, "time": START + np.arange(n_events)}
     hidden = [
-        {"user": f"u{user}", "item": item, "time": time}
+        {"user": f"u{user}", "item": item, "time": START + time}
         for user, profile in enumerate(PROFILES)
         for time, item in enumerate(profile)
     ]
@@ -223,7 +232,8 @@ def test_ranks_may_be_numbers_of_any_type(golden: tuple[Path, Path], kind: str) 
     path = ranks.with_suffix(".parquet")
     table = pd.read_csv(ranks)
     table.astype({"rank_loo": kind, "rank_lloo": kind}).to_parquet(path)
-    pd.testing.assert_frame_equal(values(events, "--ranks", path), values(events, "--ranks", ranks))
+    found, expected = (values(events, "--ranks", each)["value"] for each in (path, ranks))
+    pd.testing.assert_series_equal(found, expected)
 
 
 def test_popularity_needs_users_without_ranks(golden: tuple[Path, Path]) -> None:

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from recommenders.kernels.hidden import Hiding, rank_hidden
 from scipy.sparse import csr_array
 
 from harness.online.simulation import (
@@ -10,6 +9,7 @@ from harness.online.simulation import (
     interactions_of,
 )
 from harness.online.simulation.arms import recommended
+from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
 from recommenders.kernels.neighbourhoods import item_cosines
 from recommenders.kernels.neighbourhoods.item_cosines_loop import nearest_cosines
 from recommenders.kernels.neighbourhoods.neighbours import nearest_by_cosine
