@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from analyses.online.arms.both_sides import Place, Record
 from analyses.online.clicks.click_result import Known
 from analyses.online.clicks.rates import Truth
 from analyses.online.logs.interactions import Intake
 from analyses.online.logs.read_log import Logs, read_logs
+
+from analyses.online.arms.both_sides import Place, Record
 from harness.online.experiment.experiment_file import ArmSection, ExperimentStudy
 from harness.online.simulation.arms import Arm, NeighbourRecommender, SystemRecommender
 from harness.online.simulation.click_world import interactions_of, make_click_world
@@ -31,7 +31,7 @@ from qrels.ranks.hidden_ranks import (
     ranks_to_parquet,
 )
 from runs import InputError, Numbering
-from runs.shared.cluster import on_cluster
+from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
 
 LOG = "log"

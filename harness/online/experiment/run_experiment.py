@@ -13,16 +13,13 @@ from analyses.online.arms.both_sides import BothSides, Record
 from harness.online.experiment.experiment_file import ExperimentStudy
 from harness.online.experiment.record_files import ExperimentRun, make_record, read_record
 from harness.study.pipeline import make_analysis, make_part, run_source
-from harness.study.provenance import SYSTEMS, TRAINING, made_by
+from harness.study.provenance import made_by
 from harness.study.store import Store, content_key
 from runs import InputError
 from runs.shared.progress import Progress
 
 RECORD = "experiment"
 """The part of the study that is the record of the experiment."""
-
-CODE = (*SYSTEMS, "analyses.shared", "analyses.recall", "analyses.online", "harness.online")
-"""Packages that make the record."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +84,10 @@ class ExperimentSource(ExperimentRun):
 
     def make(self) -> None:
         """Make the record and all analyses of it, or what is left of them."""
-        key, made = self.record_key, made_by(CODE, (*TRAINING, "pyarrow"))
+        key, made = self.record_key, made_by([__name__])
         make_part(self.store, RECORD, key, partial(make_record, self), made)
         for analysis, settings in self.study.analyses.wanted():
-            make_analysis(self, analysis, settings, self, made_from=key)
+            make_analysis(self, analysis, settings, self, made_from=key, makers=[__name__])
 
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
@@ -121,7 +118,7 @@ def run_experiment_study(
     """Run a study of an experiment, or what is left of it; give the path of the report.
 
     Results depend neither on the workers nor on the cluster that ranks; see
-    `runs.shared.cluster.on_cluster`.
+    `runs.shared.parallel.on_cluster`.
 
     Raises
     ------

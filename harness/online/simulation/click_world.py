@@ -12,14 +12,14 @@ from functools import cached_property
 from typing import Final, Self
 
 import numpy as np
+from analyses.online.logs.slates import Events
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.special import expit
 
-from analyses.online.logs.slates import Events
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import Numbering
-from runs.shared.settings import Section
+from runs.shared.members import Section
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]

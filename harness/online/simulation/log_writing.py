@@ -14,6 +14,7 @@ from harness.online.simulation.click_world import (
 
 if TYPE_CHECKING:
     from analyses.online.logs.slates import Events
+
     from harness.online.simulation.simulation import SimulatedExperiment
 
 

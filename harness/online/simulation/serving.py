@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from analyses.online.logs.slates import Events
 from numpy.typing import NDArray
 
-from analyses.online.logs.slates import Events
 from harness.online.simulation.arms import Arm, Recommender, assign, recommended
 from harness.online.simulation.click_world import MINUTE, ClickWorld, interactions_of
 from harness.online.simulation.simulation_settings import SimulationSettings

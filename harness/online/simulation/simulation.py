@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
-
 from analyses.online.clicks.rates import Truth
 from analyses.online.logs.models import Models
 from analyses.online.logs.slates import Events, Slates
+from numpy.typing import NDArray
+
 from harness.online.simulation.arms import Arm, Recommender, require_arms
 from harness.online.simulation.click_world import ClickWorld
 from harness.online.simulation.serving import Served, Shown, Stage

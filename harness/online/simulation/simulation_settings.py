@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from harness.online.simulation.click_world import DAY, NOW
-from runs.shared.settings import Section
+from runs.shared.members import Section
 
 
 class SimulationSettings(Section):

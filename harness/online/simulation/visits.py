@@ -12,9 +12,9 @@ from harness.online.simulation.click_world import MINUTE, ClickWorld
 from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
+    from analyses.online.logs.slates import Events
     from scipy.sparse import csr_array
 
-    from analyses.online.logs.slates import Events
     from harness.online.simulation.simulation_settings import SimulationSettings
     from qrels.interactions.interactions import Interactions
 
