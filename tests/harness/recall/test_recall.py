@@ -15,7 +15,7 @@ from recommenders.kernels.hidden import rank_hidden
 
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
-from harness.online.simulation.log_writing import write_history
+from harness.online import write_history
 from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.ranks.hidden_ranks import MISS
