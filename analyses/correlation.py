@@ -28,7 +28,7 @@ from analyses.shared.sentences import listed
 from analyses.shared.spreads import spread_around
 from analyses.shared.table import Table, shown
 from runs import InputError
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

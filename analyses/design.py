@@ -38,8 +38,8 @@ from analyses.significance.split_halves import agreement_of_halves
 from analyses.significance.standardise import Standard, standardised
 from analyses.significance.variance_components import variance_components
 from runs import InputError
-from runs.shared.settings import Whole
-from runs.shared.threads import single_threaded
+from runs.shared.members import Whole
+from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.split_halves import half_means, swapped
 from runs import InputError
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

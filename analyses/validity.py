@@ -54,7 +54,7 @@ from analyses.verdicts.said import (
 )
 from analyses.verdicts.truth_curves import TruthCurves
 from runs import InputError
-from runs.shared.settings import Levels, Whole
+from runs.shared.members import Levels, Whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,7 +33,7 @@ from analyses.significance.question import Correction, Question, Test
 from analyses.verdicts.drawn import draw_robustness
 from analyses.verdicts.world_aspects import IDEAL, ITSELF, POWER, ROBUSTNESS, WRONG, WorldQuestion
 from runs import InputError
-from runs.shared.settings import Levels, Whole, without_repetition
+from runs.shared.members import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

@@ -34,11 +34,11 @@ from qrels.ranks.hidden_rank_files import read_hidden_ranks
 from qrels.ranks.hidden_ranks import HiddenRanks, hidden_to_parquet, ranks_to_parquet
 from recommenders.kernels.hidden_ranks import Hiding, Lists, rank_hidden
 from runs import InputError
-from runs.shared.cluster import on_cluster
 from runs.shared.errors import nearest
 from runs.shared.files import write_whole
+from runs.shared.members import Whole
+from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
-from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

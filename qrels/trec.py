@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 
 from qrels.qrels import Qrels, qrels_from_columns
 from runs import InputError, InputWarning, Numbering
-from runs.shared.fields import Columns, Layout, NumberedLines, read_columns
+from runs.shared.fields import (
+    ITEM,
+    USER,
+    Columns,
+    Layout,
+    NumberedLines,
+    Pairs,
+    joined_rows,
+    read_columns,
+)
 from runs.shared.files import read_bytes
 from runs.shared.ids import require_fit_ids
-from runs.shared.joined_rows import joined_rows
-from runs.shared.pairs import ITEM, USER, Pairs
 
 N_FIELDS, GRADE_FIELD = 4, 3
 LAYOUT = Layout(N_FIELDS, texts=(USER, ITEM, GRADE_FIELD))

@@ -2,8 +2,7 @@
 
 from runs.run import NO_ITEM, Run, top_items
 from runs.shared.errors import InputError, InputWarning
-from runs.shared.ids import first_unfit_id, id_fault
-from runs.shared.numbering import Numbering
+from runs.shared.ids import Numbering, first_unfit_id, id_fault
 
 __all__ = [
     "NO_ITEM",

@@ -1,16 +1,40 @@
-"""The forms that run files have: TREC's text, gzipped or not, and Parquet."""
+"""Run files: TREC's ``user Q0 item rank score tag``, gzipped or not, and Parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 from glob import glob
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
-from runs.parquet import MAGIC, run_from_parquet
+import numpy as np
+from numpy.typing import NDArray
+
+from runs.run import Run
 from runs.run_file import RunFile
-from runs.shared.errors import InputError
+from runs.shared.errors import InputError, InputWarning
+from runs.shared.fields import (
+    ITEM,
+    USER,
+    Columns,
+    Layout,
+    NumberedLines,
+    Pairs,
+    joined_rows,
+    read_columns,
+)
 from runs.shared.files import read_bytes
-from runs.trec import parse_run
+from runs.shared.ids import (
+    LONGEST_ID,
+    Numbering,
+    escaped,
+    first_unfit_id,
+    id_fault,
+    require_fit_ids,
+)
 
 
 def find_run_files(patterns: Iterable[str]) -> list[Path]:
@@ -43,3 +67,263 @@ def read_run(path: Path) -> RunFile:
     path = Path(path)
     content = read_bytes(path)
     return (run_from_parquet if content.startswith(MAGIC) else parse_run)(path, content)
+
+
+N_FIELDS, SCORE_FIELD, TAG_FIELD = 6, 4, 5
+LAYOUT = Layout(
+    N_FIELDS, texts=(USER, ITEM, TAG_FIELD), numbers=(SCORE_FIELD,), skips_blank_lines=True
+)
+SCORE = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.IGNORECASE)
+NUMBER = re.compile(rb"[+-]?\d+(\.\d*)?")
+
+
+def parse_run(path: Path, content: bytes) -> RunFile:
+    """Read the lines of a run as trec_eval does, and refuse what it would misread.
+
+    The rank and the second field are ignored. Blank lines and lines that begin with ``#`` are
+    skipped. Fields beyond the sixth are ignored with a warning.
+
+    Raises
+    ------
+    InputError
+        With file and line: fewer than six fields, a score that is not a number (infinities are
+        numbers), an item twice for a user, a second tag, no line.
+    """
+    columns = read_columns(path, content, LAYOUT, _checked_lines)
+    scores = columns.numbers(SCORE_FIELD)
+    for position in np.flatnonzero(np.isnan(scores))[:1]:
+        _check_fields(path, *columns.line(position))
+    pairs = Pairs.of_columns(columns)
+    return RunFile(path, _only_tag(columns), *pairs, scores)
+
+
+def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
+    """Write a run as the lines of a TREC run file.
+
+    The score is ``depth + 1 - rank``: strictly falling, and exact in float32, so that every
+    evaluator finds our order again.
+
+    Raises
+    ------
+    InputError
+        If an id or the system's name does not fit a field.
+
+    Examples
+    --------
+    >>> run = Run("pop", np.array([[1, 0]], dtype=np.int32))
+    >>> print(format_run(run, Numbering.of(["u7"]), Numbering.of(["a", "b"])).decode(), end="")
+    u7 Q0 b 1 2 pop
+    u7 Q0 a 2 1 pop
+    """
+    for kind, named in (("user", topics.ids), ("item", items.ids)):
+        require_fit_ids(named, kind=kind)
+    require_fit_ids(np.array([run.system]), kind="system")
+    beginnings = [f"{topic} Q0 " for topic in topics.ids.tolist()]
+    endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
+    user, column = np.nonzero(run.items >= 0)
+    ranked = items.ids.tolist(), run.items[user, column]
+    return joined_rows((beginnings, user), ranked, (endings, column))
+
+
+def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
+    """Check lines, and give six fields of each; warn of further ones."""
+    n_lines, extra = 0, []
+    for number, fields in lines:
+        if not fields:
+            continue
+        _check_fields(path, number, fields)
+        n_lines += 1
+        if len(fields) > N_FIELDS:
+            extra.append(number)
+        yield fields[:N_FIELDS]
+    if not n_lines:
+        raise InputError(f"{path}: the file has no line with a recommendation.")
+    _warn_of_extra_fields(path, extra)
+
+
+def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
+    if len(fields) < N_FIELDS:
+        finding = f"a run line has six fields (user Q0 item rank score tag), found {len(fields)}."
+        raise InputError.at(path, number, finding)
+    if len(fields) > N_FIELDS and not NUMBER.fullmatch(fields[3]):
+        finding = f"more than six fields, and the rank {fields[3].decode()!r} is no number"
+        raise InputError.at(path, number, f"{finding}: does the item id have a space?")
+    if not SCORE.fullmatch(fields[4]):
+        raise InputError.at(path, number, f"the score {fields[4].decode()!r} is not a number.")
+
+
+def _only_tag(columns: Columns) -> str:
+    tags, codes = columns.names(TAG_FIELD)
+    if len(tags) > 1:
+        other = int((codes != codes[0]).argmax())
+        raise InputError.at(
+            columns.path,
+            columns.line(other)[0],
+            f"a run has one tag, found {tags[codes[other]]!r} after {tags[codes[0]]!r} in line "
+            f"{columns.line(0)[0]}: are these two runs?",
+        )
+    return escaped(tags[0])
+
+
+def _warn_of_extra_fields(path: Path, extra: list[int]) -> None:
+    if extra:
+        warnings.warn(
+            f"{path}: {len(extra)} lines (the first is line {extra[0]}) have more than six "
+            "fields; the rest is ignored.",
+            InputWarning,
+            stacklevel=3,
+        )
+
+
+MAGIC = b"PAR1"
+"""How Parquet files begin."""
+
+NAMES, SCORE_COLUMN = ("system", "user", "item"), "score"
+COLUMNS = (*NAMES, SCORE_COLUMN)
+BYTES_PER_ROW = 100
+"""What a row takes while it is read, with room to spare."""
+
+
+def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
+    """Write a run as the columns system, user, item and score of a Parquet file.
+
+    Ids and scores are those of `runs.formats.format_run`: names that a TREC file can carry, and
+    ``depth + 1 - rank``.
+
+    Raises
+    ------
+    InputError
+        If a TREC file cannot carry an id or the system's name.
+
+    Examples
+    --------
+    >>> run = Run("pop", np.array([[1, 0]], dtype=np.int32))
+    >>> content = run_to_parquet(run, Numbering.of(["u7"]), Numbering.of(["a", "b"]))
+    >>> file = run_from_parquet("pop.parquet", content)
+    >>> file.system, file.items.ids[file.item].tolist(), file.score.tolist()
+    ('pop', ['b', 'a'], [2.0, 1.0])
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    user, column = np.nonzero(run.items >= 0)
+    named: dict[str, tuple[NDArray[np.integer], NDArray[np.str_]]] = {
+        "system": (np.zeros_like(user), np.array([run.system])),
+        "user": (user, topics.ids),
+        "item": (run.items[user, column], items.ids),
+    }
+    columns: dict[str, Any] = {}
+    for name, (number, ids) in named.items():
+        require_fit_ids(ids, kind=name)
+        text = pa.array(ids.tolist(), pa.string())
+        columns[name] = pa.DictionaryArray.from_arrays(number.astype(np.int32), text)
+    columns[SCORE_COLUMN] = (run.depth - column).astype(np.float32)
+    stream = BytesIO()
+    parquet.write_table(
+        pa.table(columns),
+        stream,
+        compression="zstd",
+        write_statistics=False,
+        row_group_size=max(len(user), 1),
+        # Whatever their length, ids are written once, not once a row.
+        dictionary_pagesize_limit=2**31 - 1,
+    )
+    return stream.getvalue()
+
+
+def run_from_parquet(path: Path | str, content: bytes) -> RunFile:
+    """Read the columns system, user, item and score; others are ignored.
+
+    Parameters
+    ----------
+    path
+        What the file is called in messages.
+    content
+        Names are text or integers, scores are numbers; a row for each item of a list, in any order.
+
+    Raises
+    ------
+    InputError
+        If it is not Parquet, or free memory cannot hold it; if a column is missing or of another
+        kind; with the row, where a name or a score is missing, an item is named twice for a user,
+        or a second system is named; if a TREC file cannot carry a name.
+    """
+    columns = _columns(path, content)
+    for name, column in columns.items():
+        if column.null_count:
+            row = column.is_null().index(True).as_py() + 1
+            raise InputError.at(path, row, f"the {name} is missing.", unit="row")
+    (systems, system), *pairs = (_numbered(path, name, columns[name]) for name in NAMES)
+    if len(systems) > 1:
+        other = int((system != system[0]).argmax())
+        first, second = systems.ids[system[[0, other]]].tolist()
+        finding = f"a run has one system, found {second!r} after {first!r} in row 1"
+        finding += ": are these two runs?"
+        raise InputError.at(path, other + 1, finding, unit="row")
+    (users, user), (items, item) = pairs
+    numbered = Pairs(users, items, user, item)
+    numbered.require_distinct(path, lambda place: place + 1, unit="row")
+    score = columns[SCORE_COLUMN].to_numpy().astype(np.float64)
+    for place in np.flatnonzero(np.isnan(score))[:1]:
+        raise InputError.at(path, int(place) + 1, "the score is not a number.", unit="row")
+    return RunFile(path, escaped(str(systems.ids[0])), *numbered, score)
+
+
+def _columns(path: Path | str, content: bytes) -> dict[str, Any]:
+    """Give the columns by name, names as text of which each is stored once."""
+    import pyarrow as pa
+    from psutil import virtual_memory
+    from pyarrow import parquet
+
+    try:
+        found = parquet.read_schema(pa.py_buffer(content)).names
+        for name in COLUMNS:
+            if name not in found:
+                finding = f"a run has the columns {', '.join(COLUMNS)}, found {', '.join(found)}."
+                raise InputError(f"{path}: {finding}")
+        file = parquet.ParquetFile(pa.py_buffer(content), read_dictionary=list(NAMES))
+        n_rows = file.metadata.num_rows
+        if not n_rows:
+            raise InputError(f"{path}: the file has no row with a recommendation.")
+        if n_rows > int(virtual_memory().available) // BYTES_PER_ROW:
+            raise InputError(f"{path}: it has {n_rows:,} rows, which free memory cannot hold.")
+        table = file.read(columns=list(COLUMNS))
+        columns = {name: _converted(path, name, table[name]) for name in COLUMNS}
+        return {name: c.unify_dictionaries().combine_chunks() for name, c in columns.items()}
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not a Parquet file that can be read ({error}).") from None
+
+
+def _converted(path: Path | str, name: str, column: Any) -> Any:
+    """Give numbers as they are, and names as text, each once."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    is_text = types.is_string(kind) or types.is_large_string(kind)
+    if name == SCORE_COLUMN and (types.is_integer(kind) or types.is_floating(kind)):
+        return column
+    if name == SCORE_COLUMN or not (is_text or types.is_integer(kind)):
+        holds = "numbers" if name == SCORE_COLUMN else "text or integers"
+        raise InputError(f"{path}: the column {name} must hold {holds}, found {column.type}.")
+    is_encoded = types.is_dictionary(column.type) and types.is_string(kind)
+    return column if is_encoded else column.cast("string").dictionary_encode()
+
+
+def _numbered(path: Path | str, name: str, column: Any) -> tuple[Numbering, NDArray[np.int32]]:
+    """Number the names that occur in the rows."""
+    numbers = column.indices.to_numpy()
+    used = np.flatnonzero(np.bincount(numbers, minlength=len(column.dictionary)))
+    ids = column.dictionary.take(used).to_pylist()
+    longest = max(map(len, ids))
+    if longest > LONGEST_ID:
+        finding = f"an id or a name has at most {LONGEST_ID:,} characters, found one of {longest:,}"
+        raise InputError(f"{path}: {finding}.")
+    text = np.array(ids, dtype=np.str_)
+    position = next((at for at, id in enumerate(ids) if "\0" in id), first_unfit_id(text))
+    if position is not None:
+        fault = id_fault(ids[position])
+        raise InputError(f"{path}: no run can have the {name} {ids[position]!r}: it {fault}.")
+    numbering = Numbering.of(text)
+    places = np.zeros(len(column.dictionary), dtype=np.int32)
+    places[used] = numbering.numbers(text)
+    return numbering, places[numbers]

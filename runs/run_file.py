@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.run import NO_ITEM, Run
-from runs.shared.errors import InputError, InputWarning
-from runs.shared.numbering import Numbering
-from runs.shared.remarks import NearTies
+from runs.shared.errors import InputError, InputWarning, NearTies
+from runs.shared.ids import Numbering
 
 Precision: TypeAlias = Literal["double", "single"]
 

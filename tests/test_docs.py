@@ -14,7 +14,7 @@ from harness.metrics.shared.register import built_in_metrics
 from harness.study.study import Study
 from qrels import splits
 from recommenders import systems
-from runs.shared.modules import load_module
+from runs.shared.members import load_module
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

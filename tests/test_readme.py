@@ -19,7 +19,7 @@ from harness.cli.clicks import clicks
 from harness.cli.main import main
 from harness.laws.check import cards_of
 from harness.metrics.shared.register import plugin_metrics
-from harness.online.experiment.experiment_file import parse_experiment_study
+from harness.online.experiment_file import parse_experiment_study
 from harness.readers.published import read_published
 from harness.report.card import metric_card
 from harness.report.publication import Publication

@@ -21,9 +21,9 @@ from analyses.intervals.parts import ranges
 from analyses.shared.result import Result, table
 from analyses.shared.table import Cell, Table
 from runs import InputError
-from runs.shared.processes import processes
+from runs.shared.members import Section, Whole, without_repetition
+from runs.shared.parallel import processes
 from runs.shared.progress import Bar, Progress, Silent
-from runs.shared.settings import Section, Whole, without_repetition
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.exact_sums import exponents_of
 from analyses.shared.run_deviations import RunDeviations
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 N_BLOCKS = 100
 """Blocks of users; of fewer users, each is a block.

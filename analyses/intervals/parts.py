@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 
 def count_in_parts(

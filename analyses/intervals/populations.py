@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analyses.intervals.clumps import groupings
 from analyses.intervals.draws import POPULATIONS, random_halves
 from analyses.intervals.resampling import percentiles
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 Floats = NDArray[np.float64]
 

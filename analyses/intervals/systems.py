@@ -15,8 +15,8 @@ from scipy.special import stdtrit
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.spreads import CONFIDENCE
+from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
-from runs.shared.threads import single_threaded
 
 Floats = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from analyses.shared.measure import Measure, Scores
 from analyses.shared.spreads import REACH
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.lines import check_width, distinct, read_cutoff, read_lines
+from runs.shared.fields import check_width, distinct, read_cutoff, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd

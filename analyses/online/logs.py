@@ -287,6 +287,27 @@ def match_lists(
         return MatchedLog(names, versions, user, arm, version, time, accepted, models, facts)
 
 
+def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int], int]]:
+    """Name the arms, and say when the first list was shown, and each version became live.
+
+    Versions are those of an arm and a period (from 0); without a table of models there is one,
+    live from the first list on.
+    """
+    with log_database(first_year=logs.first_year) as database:
+        table = database.open(logs.recommendations)
+        columns = table.read({"arm": id_column, "time": time_column})
+        arms = columns["arm"][0]
+        if len(columns["time"]) == 0:
+            raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
+        first = int(columns["time"].min())
+        models = _read_models(database.open(logs.models), arms) if logs.models else None
+    names = tuple(arms.ids.tolist())
+    if models is None:
+        return names, first, {(arm, 0): first for arm in names}
+    places = zip(arms.ids[models.arm].tolist(), models.numbers.tolist(), strict=True)
+    return names, first, dict(zip(places, models.valid_from.tolist(), strict=True))
+
+
 def _arms_query(arms: Sequence[str] | None) -> str:
     named = "" if arms is None else ", ".join(f"({literal(arm)})" for arm in arms)
     return f"VALUES {named}" if named else "SELECT arm FROM lists"

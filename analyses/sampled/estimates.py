@@ -34,7 +34,7 @@ from analyses.shared.result import figure, table
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation.pairs import pair_indices
 from qrels import FullRanks
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from analyses.shared.drawing import categories, label_curves, scale_by_factors
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
-from runs.shared.settings import Sizes
+from runs.shared.members import Sizes
 
 if TYPE_CHECKING:
     import pandas as pd

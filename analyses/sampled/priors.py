@@ -22,7 +22,7 @@ from analyses.shared.drawing import categories, draw_whiskers, label_curves, sca
 from analyses.shared.result import figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
-from runs.shared.settings import read_by
+from runs.shared.members import read_by
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -37,7 +37,7 @@ from analyses.significance.permutation.pairs import pair_indices
 from analyses.verdicts.rulers import oriented
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

@@ -20,9 +20,7 @@ from analyses.shared.result import Result
 from analyses.shared.worlds import OtherWorld
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.member import Member, modules_of
-from runs.shared.modules import load_module
-from runs.shared.settings import Section
+from runs.shared.members import Member, Section, load_module, modules_of
 
 if TYPE_CHECKING:
     from analyses.shared.measure import Measures

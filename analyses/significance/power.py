@@ -13,7 +13,7 @@ from analyses.intervals.resampling import draw_weights, random_blocks
 from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.spreads import FLOOR, spread_around
 from analyses.significance.permutation import find_scale
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 REPLICATES = 400
 """Resamples by default: intervals need a standard deviation, which is then good to 4 %."""

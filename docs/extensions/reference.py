@@ -34,7 +34,7 @@ from harness.study.analyses_section import NAMES, PLUGINS, STUDIES
 from harness.study.schema import study_schema
 from qrels import Splitter, splits
 from recommenders import SystemSpec, systems
-from runs.shared.member import Member
+from runs.shared.members import Member
 
 Schema = Mapping[str, Any]
 

@@ -67,7 +67,7 @@ def calibrate(
     samples of the users, whose intervals should hold what all users have.
     """
     from analyses.calibration import calibrate as calibrate_on
-    from runs.shared.cluster import processes_on_cluster
+    from runs.shared.parallel import processes_on_cluster
 
     with processes_on_cluster(dask):
         found = calibrate_on(

@@ -23,7 +23,7 @@ BROKEN = 1
 def warnings_as_sentences() -> Iterator[None]:
     """Say in the end what is remarkable about the input, without Python's places in the code."""
     from runs import InputWarning
-    from runs.shared.remarks import remarks_of
+    from runs.shared.errors import remarks_of
 
     caught: list[warnings.WarningMessage] = []
     try:

@@ -24,8 +24,8 @@ from harness.cli.options import (
 if TYPE_CHECKING:
     from analyses.shared.analysis import Analysis, AnalysisSettings
     from analyses.shared.result import Result
+    from runs.shared.members import Section
     from runs.shared.progress import Progress
-    from runs.shared.settings import Section
 
 
 def _studies() -> dict[str, Analysis[Any, Any]]:
@@ -41,7 +41,7 @@ def _settings() -> type[Section]:
     """Put the settings of all studies together."""
     from pydantic import create_model
 
-    from runs.shared.settings import Section
+    from runs.shared.members import Section
 
     fields: dict[str, Any] = {
         name: (field.annotation, field)
@@ -106,7 +106,7 @@ def sampled(
     negatives are sampled again and again, and metrics are estimated from the ranks among them.
     """
     from runs import InputError
-    from runs.shared.cluster import processes_on_cluster
+    from runs.shared.parallel import processes_on_cluster
 
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")

@@ -15,8 +15,7 @@ from harness.laws.lists import TOLERANCE, Bench, Shape, UserList
 from qrels import Judged, Qrels, judge, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Numbering, Run
-from runs.formats import read_run
-from runs.trec import format_run
+from runs.formats import format_run, read_run
 
 
 def _scored(bench: Bench, labels: tuple[str, ...], case: Case) -> tuple[Evidence, ...]:

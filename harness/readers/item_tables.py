@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from harness.readers.scores import Line, heading_and_rows
 from runs import InputError, Numbering
-from runs.shared.lines import distinct, is_number, read_number
+from runs.shared.fields import distinct, is_number, read_number
 
 CATEGORIES_APART = "|"
 

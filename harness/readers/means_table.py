@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.shared.measure import Measure
 from harness.readers.scores import Line, heading_and_rows, measure_named
 from runs import InputError
-from runs.shared.lines import distinct, is_number, read_cutoff, read_number
+from runs.shared.fields import distinct, is_number, read_cutoff, read_number
 
 LONG = ("system", "metric", "cutoff", "mean")
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")

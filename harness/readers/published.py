@@ -9,7 +9,7 @@ from typing import Literal
 
 from harness.readers.scores import heading_and_rows, measure_named
 from runs import InputError
-from runs.shared.lines import read_number
+from runs.shared.fields import read_number
 
 SUBJECTS = ("system", "quantity")
 NUMBERS = ("value", "rank")

@@ -17,9 +17,8 @@ from harness.readers.triples import (
     read_triples,
 )
 from runs import InputError
-from runs.formats import find_run_files, read_run
+from runs.formats import N_FIELDS, SCORE_FIELD, TAG_FIELD, find_run_files, read_run
 from runs.run_file import RunFile
-from runs.trec import N_FIELDS, SCORE_FIELD, TAG_FIELD
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from harness.metrics.shared.names import split_depth
 from harness.readers.scores_parquet import scores_from_parquet
 from runs import InputError
 from runs.replicates import Replicates
-from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines, read_number
+from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines, read_number
 
 SCORES_FILE = "scores.parquet"
 SEPARATORS = "_-."

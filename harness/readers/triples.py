@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError, Numbering
-from runs.shared.pairs import Pairs
+from runs.shared.fields import Pairs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ from analyses.shared.analysis import Analysis, AnalysisSettings, built_in_analys
 from harness.study.study_file import Origin, sentence_of
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.settings import Section
+from runs.shared.members import Section
 
 PLUGINS = "plugins"
 NAMES = "names"

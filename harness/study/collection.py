@@ -26,8 +26,8 @@ from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items, require_known_users
-from runs.shared.carried_ids import carried, id_table
 from runs.shared.files import read_bytes
+from runs.shared.ids import carried, id_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.collection import Collection
 from harness.study.digests import ratings_digest
-from harness.study.provenance import NUMBERS, RATINGS, made_by
+from harness.study.provenance import made_by
 from harness.study.store import content_key
 from harness.study.true_judgements import TrueJudgements
 from qrels import Split
 from qrels.ratings.datasets.rating_lines import format_rating_lines
 from qrels.ratings.world import Truth
 from qrels.trec import format_qrels
-from runs.shared.carried_ids import id_table
+from runs.shared.ids import id_table
 
 TRUE_QRELS = "true-qrels"
 """Name of the part that is the truth."""
@@ -33,16 +34,19 @@ class InputPart:
     made_by: Mapping[str, str]
 
 
-def input_parts(known: Collection) -> dict[str, InputPart]:
-    """Give the parts of a study that are its input, by name."""
-    by = made_by(RATINGS, NUMBERS)
+def input_parts(known: Collection, makers: Iterable[str | Path]) -> dict[str, InputPart]:
+    """Give the parts of a study that are its input, by name.
+
+    The makers are the homes of the members that the input is made with, such as the split.
+    """
+    by = made_by([__name__, *makers])
     parts = {
         "qrels": InputPart(content_key(known.judged_key), partial(_qrels_files, known), by),
     }
     if known.split is not None:
         key = content_key(known.trained_key, ratings_digest(known.split.test))
         build = partial(_split_files, known.split)
-        parts["split"] = InputPart(key, build, made_by(RATINGS, (*NUMBERS, "pyarrow")))
+        parts["split"] = InputPart(key, build, by)
     if known.split is not None and known.truth is not None:
         build = partial(_world_files, known.split, known.truth)
         parts["world"] = InputPart(content_key(known.inputs), build, by)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from runs.shared.settings import Names, Section
+from runs.shared.members import Names, Section
 
 PATHS = ("features", "popularity", "propensities")
 

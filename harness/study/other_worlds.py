@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import joblib
@@ -22,20 +23,20 @@ from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, collect
 from harness.study.known_items import read_catalogue
-from harness.study.provenance import ANALYSES, SYSTEMS, TRAINING, made_by
+from harness.study.provenance import home_of, made_by
+from harness.study.score_parts import true_catalogue, true_measures, true_scores
 from harness.study.store import Store, content_key
 from harness.study.study import Study
+from harness.study.system_lists import home_of_system
 from harness.study.system_parts import RUN, TRUE_RUN
-from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import StudyWork
 from harness.study.workers import OwnLists, restarts_in_silence, train_and_rank
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import file_of, is_user_system
 from runs import InputError, InputWarning, Run
-from runs.shared.clock import Clock, Cost
-from runs.shared.processes import processes
-from runs.shared.progress import Progress, Silent
+from runs.shared.parallel import processes
+from runs.shared.progress import Clock, Cost, Progress, Silent
 
 FOLDER = "worlds"
 
@@ -129,6 +130,14 @@ class OtherWorlds:
         )
 
     @property
+    def makers(self) -> list[str | Path]:
+        """Homes of the members that a world is studied with: split, systems, metrics."""
+        study = self.study
+        systems = [home_of_system(name) for name in study.systems.names]
+        metrics = [home_of(metric.function) for metric in _metrics_of(study).values()]
+        return [home_of(study.split.splitter.make), *systems, *metrics]
+
+    @property
     def _needs_files(self) -> bool:
         """Tell whether making a world takes files, which are on this machine alone."""
         study = self.study
@@ -140,7 +149,7 @@ class OtherWorlds:
     def __call__(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
         """Make what is not kept, and give what was found in each world."""
         keys = {world: content_key(self.key, world, repr(study)) for world in worlds}
-        by = made_by((*SYSTEMS, *ANALYSES, type(study).__module__), TRAINING)
+        by = made_by([__name__, home_of(type(study)), *self.makers])
         pending = [
             world
             for world in worlds

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+import platform
+import subprocess
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,13 +17,21 @@ from harness.report.study_folder import FinishedStudy
 from harness.study.collection import checksum
 from harness.study.parts import result_files
 from harness.study.portable import portable, with_portable_paths
-from harness.study.provenance import ANALYSES, DRAWING, machine, made_by, versions
+from harness.study.provenance import ROOT, home_of, made_by, versions_of
 from harness.study.store import Store, content_key
 from harness.study.study_file import StudyFile
 from harness.version import __version__
-from runs.shared.clock import Clock
 from runs.shared.files import write_whole
-from runs.shared.progress import Progress
+from runs.shared.progress import Clock, Progress
+
+REPORTED = (
+    *("numpy", "scipy", "numba", "llvmlite", "pandas", "pyarrow", "matplotlib", "joblib"),
+    *("lenskit", "torch", "scikit-learn", "implicit"),
+)
+"""Distributions whose versions the manifest names."""
+
+RESULTS = "harness.study.parts"
+"""What keeps and draws results."""
 
 
 class Source(Protocol):
@@ -122,6 +130,7 @@ def make_analysis(
     work: Any,
     *,
     made_from: str,
+    makers: Iterable[str | Path],
     worded: Callable[[str], str] = str,
 ) -> None:
     """Make an analysis, unless it is complete.
@@ -136,6 +145,8 @@ def make_analysis(
         What it may use.
     made_from
         Key of what it uses.
+    makers
+        Modules and files that make what it uses, beside its own.
     worded
         Puts what results say into the words of the study.
     """
@@ -143,7 +154,8 @@ def make_analysis(
     asked = settings.model_dump(mode="json")
     key = content_key(made_from, analysis.key, asked, work.seed, *read)
     build = partial(_analyse, source, analysis, settings, work, worded)
-    make_part(source.store, analysis.key, key, build, _made_by(analysis))
+    by = made_by([home_of(analysis.make), RESULTS, *makers])
+    make_part(source.store, analysis.key, key, build, by)
 
 
 def _analyse(
@@ -160,15 +172,6 @@ def _analyse(
         files = result_files(analysis.key, result, is_users=_is_users(analysis), worded=worded)
         bar.advance()
     return files
-
-
-def _made_by(analysis: Analysis[Any, Any]) -> dict[str, str]:
-    """Say what makes an analysis: its file or group, what analyses share, and packages below."""
-    if _is_users(analysis):
-        own = {"plugin": sha256(Path(inspect.getfile(analysis.make)).read_bytes()).hexdigest()}
-        return made_by((*ANALYSES, "harness.report.kept_result"), DRAWING) | own
-    home = f"analyses.{analysis.group}" if analysis.group else analysis.make.__module__
-    return made_by((*ANALYSES, home), DRAWING)
 
 
 def _is_users(analysis: Analysis[Any, Any]) -> bool:
@@ -229,3 +232,42 @@ def _with(paths: Mapping[str, str], text: str) -> str:
     for path, other in paths.items():
         text = text.replace(path, other)
     return text
+
+
+def machine() -> dict[str, Any]:
+    """Say on what the study was made; nothing is made again where this differs."""
+    from threadpoolctl import threadpool_info
+
+    blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
+    return {
+        "system": platform.platform(),
+        "processor": platform.machine(),
+        "blas": sorted(
+            {
+                f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip()
+                for i in blas
+            }
+        ),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of Python, the harness, its commit, and what computes for it."""
+    commit = _commit()
+    return {
+        "python": platform.python_version(),
+        "harness": __version__,
+        **({"commit": commit} if commit else {}),
+        **versions_of(*REPORTED),
+    }
+
+
+def _commit() -> str | None:
+    """Give the git commit of the harness, marked if files differ from it; None outside of git."""
+    if not (ROOT / ".git").exists():
+        return None
+    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,50 +1,196 @@
-"""What parts of a study are made by: the code, the packages below it, and the machine."""
+"""What makes the parts of a study: the code that their makers import, packages, the machine.
+
+A part is made again if the code that it depends on differs. That code is computed: it is the import
+closure of the modules that make the part, which are named where the part is made. Members of a
+register (metrics, systems, splits, analyses) are imported by name when a study asks for them, so
+the parts that use a member name its module, or the user's file, too.
+"""
 
 from __future__ import annotations
 
-import platform
-import subprocess
-from collections.abc import Iterable
+import ast
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
-from typing import Any
-
-from harness.metrics.shared.register import FOLDERS
-from harness.version import __version__
-
-RATINGS = ("runs", "qrels")
-SYSTEMS = (*RATINGS, "recommenders")
-SCORES = (*RATINGS, "analyses.shared", *FOLDERS, "harness.scoring")
-ANALYSES = (
-    *SCORES,
-    *(f"analyses.{name}" for name in ("ordering", "significance", "intervals", "verdicts")),
-)
-"""Packages of the harness that parts of a study depend on."""
-
-NUMBERS = ("numpy", "scipy", "numba", "llvmlite")
-TRAINING = (*NUMBERS, "lenskit", "torch", "scikit-learn", "implicit")
-DRAWING = (*NUMBERS, "pandas", "matplotlib")
-"""Packages of others whose versions may change the bytes of a part."""
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 
+OWN = ("runs", "qrels", "recommenders", "analyses", "harness")
+"""The packages of the project, whose code counts by its content."""
+
+WITHOUT_EFFECT = frozenset(
+    {"click", "cloudpickle", "dask", "distributed", "filelock", "jinja2", "joblib", "psutil"}
+    | {
+        "annotated_types",
+        "pydantic",
+        "pydantic_core",
+        "rich",
+        "structlog",
+        "threadpoolctl",
+        "tomli_w",
+    }
+)
+"""Packages of others that show, check or distribute work: no number depends on their version."""
+
+BELOW = {"numba": ("llvmlite",), "lenskit": ("torch",)}
+"""Packages that others compute with, by what imports them."""
+
+
+class Imported(NamedTuple):
+    """An import: of a module, and of a name in it, if one is taken from it."""
+
+    module: str
+    name: str | None
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Source files that some modules import, directly or not, and the packages of others."""
+
+    files: frozenset[Path]
+    packages: frozenset[str]
+
+    def digest(self) -> str:
+        """Hash the content of the files; that of a user's file stands under its bare name."""
+        whole = sha256()
+        for name, path in sorted((_label(path), path) for path in self.files):
+            whole.update(name.encode())
+            whole.update(path.read_bytes())
+        return whole.hexdigest()
+
+    def versions(self) -> dict[str, str]:
+        """Give the versions of the packages, by distribution."""
+        every = {below for name in self.packages for below in (name, *BELOW.get(name, ()))}
+        names = {d for name in every - WITHOUT_EFFECT for d in distributions().get(name, ())}
+        return versions_of(*sorted(names))
+
+
+def made_by(makers: Iterable[str | Path]) -> dict[str, str]:
+    """Say what makes a part, as data: it is made again where this differs.
+
+    Parameters
+    ----------
+    makers
+        Names of modules, and paths of files of a user.
+    """
+    return made_by_all(frozenset(makers))
+
+
+def home_of(function: Callable[..., Any]) -> str | Path:
+    """Give the module of a member's function, or the file of a user that declares it."""
+    module = function.__module__
+    return module if module.partition(".")[0] in OWN else Path(inspect.getfile(function))
+
 
 @cache
-def code_digest(*names: str) -> str:
-    """Hash the sources of packages and modules of the harness."""
-    whole = sha256()
-    for path in sorted({path for name in names for path in _sources(name)}):
-        whole.update(path.relative_to(ROOT).as_posix().encode())
-        whole.update(path.read_bytes())
-    return whole.hexdigest()
+def made_by_all(makers: frozenset[str | Path]) -> dict[str, str]:
+    """Say what makes a part; kept for the sets of makers that were asked for."""
+    found = import_closure(makers)
+    return {"code": found.digest(), **found.versions()}
 
 
-def _sources(name: str) -> Iterable[Path]:
-    place = ROOT.joinpath(*name.split("."))
-    return place.rglob("*.py") if place.is_dir() else [place.with_suffix(".py")]
+def import_closure(makers: Iterable[str | Path]) -> Closure:
+    """Find what modules import, directly or not, inside functions too.
+
+    Imports for type checkers alone do not count. A name that a package hands on counts as an import
+    of the module that defines it. The modules beside a file of a user count by their content.
+    """
+    pending = [m if isinstance(m, Path) else module_path(m, ROOT) for m in makers]
+    files: set[Path] = set()
+    packages: set[str] = set()
+    while pending:
+        path = pending.pop()
+        if path is None or path in files:
+            continue
+        files.add(path)
+        for imported in _imports(path):
+            home = _home(imported, beside=path.parent)
+            pending.append(home)
+            if home is None:
+                packages.add(imported.module.partition(".")[0])
+    return Closure(frozenset(files), frozenset(packages - sys.stdlib_module_names))
+
+
+def _label(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+
+
+def _home(imported: Imported, *, beside: Path) -> Path | None:
+    """Find the file that an import is of; None if it is in no package of the project's.
+
+    Modules beside a file of a user are found, too.
+    """
+    module, name = imported
+    folder = ROOT
+    path = module_path(module, folder)
+    if path is None and not beside.is_relative_to(ROOT):
+        folder = beside
+        path = module_path(module, folder)
+    if path is None or name is None or path.name != "__init__.py":
+        return path
+    return module_path(f"{module}.{name}", folder) or _home_in_package(path, name)
+
+
+def _home_in_package(path: Path, name: str) -> Path | None:
+    """Find the file of a name that a package hands on; the package's own if it defines it."""
+    tree = _tree(path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                if (alias.asname or alias.name) == name:
+                    return _home(Imported(node.module, alias.name), beside=path.parent)
+    return path
+
+
+@cache
+def module_path(name: str, folder: Path) -> Path | None:
+    """Find the file of a module of the project, or of one in a folder of a user."""
+    if folder == ROOT and name.partition(".")[0] not in OWN:
+        return None
+    place = folder.joinpath(*name.split("."))
+    found = (place.with_suffix(".py"), place / "__init__.py")
+    return next((path for path in found if path.is_file()), None)
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
+
+
+@cache
+def _imports(path: Path) -> tuple[Imported, ...]:
+    """Give the imports of a file, but those for type checkers alone."""
+    return tuple(_imports_in(_tree(path)))
+
+
+def _imports_in(node: ast.AST) -> Iterator[Imported]:
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING"), orelse=others):
+            for other in others:
+                yield from _imports_in(other)
+            return
+        case ast.Import(names=names):
+            yield from (Imported(alias.name, None) for alias in names)
+        case ast.ImportFrom(module=str(module), names=names):
+            yield from (Imported(module, alias.name) for alias in names)
+        case ast.Call(
+            func=ast.Name(id="import_module"), args=[ast.Constant(value=str(module)), *_]
+        ):
+            yield Imported(module, None)
+    for child in ast.iter_child_nodes(node):
+        yield from _imports_in(child)
+
+
+@cache
+def distributions() -> dict[str, list[str]]:
+    """Give the names of distributions by the package that they install."""
+    return dict(packages_distributions())
 
 
 @cache
@@ -57,48 +203,3 @@ def versions_of(*packages: str) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def made_by(sources: Iterable[str], packages: Iterable[str]) -> dict[str, str]:
-    """Say what makes a part, as data: it is made again where this differs."""
-    return {"code": code_digest(*sources), **versions_of(*packages)}
-
-
-def machine() -> dict[str, Any]:
-    """Say on what the study was made; nothing is made again where this differs."""
-    from threadpoolctl import threadpool_info
-
-    blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
-    return {
-        "system": platform.platform(),
-        "processor": platform.machine(),
-        "blas": sorted(
-            {
-                f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip()
-                for i in blas
-            }
-        ),
-    }
-
-
-def versions() -> dict[str, str]:
-    """Give the versions of Python, the harness, its commit, and what computes for it."""
-    commit = _commit()
-    return {
-        "python": platform.python_version(),
-        "harness": __version__,
-        **({"commit": commit} if commit else {}),
-        **versions_of(*dict.fromkeys((*TRAINING, *DRAWING, "joblib", "pyarrow"))),
-    }
-
-
-def _commit() -> str | None:
-    """Give the git commit of the harness, marked if files differ from it; None outside of git."""
-    spec = find_spec("harness")
-    if spec is None or not (ROOT / ".git").exists():
-        return None
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from runs.shared.settings import Section, Whole
+from runs.shared.members import Section, Whole
 
 
 class RepeatSection(Section):

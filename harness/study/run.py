@@ -29,8 +29,8 @@ from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
+from runs.shared.errors import remarks_of
 from runs.shared.progress import Progress, Silent
-from runs.shared.remarks import remarks_of
 
 
 def add_plugins(study: Study, paths: Sequence[Path]) -> Study:

@@ -13,7 +13,7 @@ from qrels import SplitSettings, Splitter, find_split
 from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.splits.shared.user_split import is_user_split
 from runs import InputError
-from runs.shared.settings import Section
+from runs.shared.members import Section
 
 METHOD = "method"
 USUAL = "user-random"

@@ -7,7 +7,7 @@ A stage is made again only if the key of what it is made from has changed (see
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -18,41 +18,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.analysis import Analysis, AnalysisSettings, Given, SettingError
-from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result
 from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.sentences import listed
 from analyses.shared.truth import Truth
-from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE
-from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
+from harness.readers.scores_parquet import scores_from_parquet
 from harness.report.answer import Answer
 from harness.report.study_folder import (
     ANSWER,
-    KEPT_METRICS,
     REPEATS,
     FinishedStudy,
     evidence_name,
     of_topics,
 )
 from harness.report.tables import estimates_of
-from harness.scoring.coverage import Coverage
-from harness.scoring.means import Means
-from harness.scoring.replicated import averaged, deviations, spread
-from harness.scoring.score import score
 from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
 from harness.study.input_parts import TRUE_QRELS, InputPart, input_parts
-from harness.study.known_items import effects_of_weights, read_catalogue, without_features
+from harness.study.known_items import effects_of_weights, without_features
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.parts import result_files
 from harness.study.pipeline import make_analysis, make_part
-from harness.study.provenance import (
-    DRAWING,
-    SCORES,
-    made_by,
+from harness.study.provenance import home_of, made_by
+from harness.study.score_parts import (
+    RUNS_FILE,
+    TRUE_RUNS_FILE,
+    TRUE_SCORES,
+    TRUE_SCORES_FILE,
+    ScoreParts,
 )
 from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key
@@ -60,7 +57,6 @@ from harness.study.study import Study
 from harness.study.system_lists import SystemLists
 from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
 from harness.study.true_judgements import TrueJudgements
-from harness.study.true_scores import true_catalogue, true_measures, true_scores
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from qrels import Catalogue, FullRanks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
@@ -70,7 +66,6 @@ from recommenders import (
 )
 from runs import InputError, InputWarning, Run
 from runs.formats import read_run
-from runs.replicates import Replicates
 from runs.shared.progress import Progress
 
 INFAP = "infAP is the paper's, not trec_eval's."
@@ -86,13 +81,11 @@ REPLICATED = (
     "users. Tests cover other users, not other runs, whose spread stands beside the mean scores."
 )
 
-TRUE_SCORES = "true-scores"
-"""Name of the part of the study that is the scores by the truth."""
-
-RUNS_FILE, TRUE_RUNS_FILE = "evidence/runs.npz", "truth/runs.npz"
-"""What the runs of one system differ by, where there are several of one."""
-
-TRUE_SCORES_FILE = "truth/scores.parquet"
+SCORE_PARTS, WORK = "harness.study.score_parts", "harness.study.work"
+OTHER_WORLDS = "harness.study.other_worlds"
+ANSWER_PARTS = ("harness.report.answer", "harness.report.tables", "harness.study.parts")
+REPEAT_PARTS = ("harness.study.seeds_together", "harness.study.parts")
+"""Modules that make parts of a study."""
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -156,7 +149,7 @@ class Stages:
     @cached_property
     def catalogue(self) -> Catalogue:
         """What metrics may know of items, before systems are trained."""
-        return read_catalogue(self.study.items, self.collection)
+        return self._score_parts.catalogue()
 
     @property
     def trained_catalogue(self) -> Catalogue:
@@ -179,7 +172,8 @@ class Stages:
     @cached_property
     def input(self) -> dict[str, InputPart]:
         """What the study begins with, as parts of it."""
-        return input_parts(self.collection)
+        splits = [] if self.study.ratings is None else [home_of(self.study.split.splitter.make)]
+        return input_parts(self.collection, splits)
 
     @property
     def parts(self) -> list[str]:
@@ -284,7 +278,7 @@ class Stages:
     def make(self) -> None:
         """Make all parts, or what is left of them."""
         for name, part in self.input.items():
-            self._make(name, part.key, part.build, part.made_by)
+            make_part(self.store, name, part.key, part.build, part.made_by)
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
         if self._answered:
@@ -312,8 +306,8 @@ class Stages:
             every = (estimates for _, estimates in estimates_of(study))
             return result_files(ANSWER, Answer.of(every), worded=self.worded)
 
-        by = made_by((*SCORES, "analyses", "harness.report.answer"), DRAWING)
-        self._make(ANSWER, content_key(files), build, by)
+        compared = [home_of(a.make) for a, _ in self.wanted if a.key in self._compared]
+        self._make(ANSWER, content_key(files), build, [*ANSWER_PARTS, *compared])
 
     @property
     def _repeated(self) -> list[str]:
@@ -333,7 +327,8 @@ class Stages:
             found = gather(folders, [self.study.seed, *self.repeats], results)
             return result_files(REPEATS, found, worded=self.worded)
 
-        self._make(REPEATS, content_key(files), build, made_by(SCORES, DRAWING))
+        makers = [*REPEAT_PARTS, *(home_of(analysis.make) for analysis, _ in self.wanted)]
+        self._make(REPEATS, content_key(files), build, makers)
 
     def worded(self, text: str) -> str:
         """Say topics for users, which is what results say, where runs are given."""
@@ -384,19 +379,30 @@ class Stages:
         made: list[Scores] = []
 
         def build() -> dict[str, bytes]:
-            by_run, replicates = self._score(runs), self.lists.replicates(runs)
-            made.append(averaged(by_run, replicates))
-            return {
-                SCORES_FILE: scores_to_parquet(made[0]),
-                **_runs_file(RUNS_FILE, weighted(by_run, self.weights), replicates),
-                **result_files("means", self._means(made[0], by_run, replicates)),
-                **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
-                **self._kept_metrics(),
-            }
+            replicates = self.lists.replicates(runs)
+            scores, files = self._score_parts.judged(runs, replicates, self.trained_catalogue)
+            made.append(scores)
+            return files
 
-        self._make("scores", self._scores_key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
+        self._make("scores", self._scores_key, build, [SCORE_PARTS, *self._metric_homes])
         scores = made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
         return replace(weighted(scores, self.weights), runs=self._run_deviations(RUNS_FILE))
+
+    @property
+    def _score_parts(self) -> ScoreParts:
+        return ScoreParts(
+            self.study,
+            self.collection,
+            self.metrics,
+            self.references,
+            self.measures,
+            self.progress,
+        )
+
+    @property
+    def _metric_homes(self) -> list[str | Path]:
+        every = [*self.metrics.values(), *self.references.values()]
+        return [home_of(metric.function) for metric in every]
 
     def _run_deviations(self, name: str) -> RunDeviations | None:
         """Read what the runs of one system differ by; None if there are no replicates."""
@@ -407,31 +413,7 @@ class Stages:
     @property
     def weights(self) -> NDArray[np.float64] | None:
         """Weights of the users; None if all weigh the same."""
-        return user_weights(self.collection.qrels, self.study.metrics.average)
-
-    def _means(self, scores: Scores, by_run: Scores, replicates: Replicates | None) -> Means:
-        average = self.study.metrics.average
-        means = Means.of(weighted(scores, self.weights), self.metrics, average=average)
-        if replicates is None:
-            return means
-        spreads = spread(weighted(by_run, self.weights), replicates, self.metrics)
-        return replace(means, sizes=replicates.sizes, spreads=spreads)
-
-    def _kept_metrics(self) -> dict[str, bytes]:
-        kept = keep_metrics(self.metrics.values(), self.study.cutoffs)
-        return {} if kept is None else {KEPT_METRICS: kept}
-
-    def _score(self, runs: Sequence[Run]) -> Scores:
-        with self.progress("Scoring the runs", len(runs)) as bar:
-            return score(
-                runs,
-                self.collection.qrels,
-                self.study.measures,
-                self.metrics,
-                users=self.collection.topics.ids,
-                catalogue=self.trained_catalogue,
-                advance=bar.advance,
-            )
+        return self._score_parts.weights()
 
     def make_truth(self, runs: Sequence[Run]) -> Truth | None:
         """Score every user of the truth by it; None if none is known."""
@@ -441,15 +423,10 @@ class Stages:
 
         def build() -> dict[str, bytes]:
             lists = self._true_lists(runs, known)
-            with self.progress("Scoring by the truth", len(lists)) as bar:
-                by_run = self._score_truly(lists, known, advance=bar.advance)
             replicates = self.lists.replicates(lists)
-            made.append(averaged(by_run, replicates))
-            weights = user_weights(known.qrels, self.study.metrics.average)
-            return {
-                TRUE_SCORES_FILE: scores_to_parquet(made[0]),
-                **_runs_file(TRUE_RUNS_FILE, weighted(by_run, weights), replicates),
-            }
+            scores, files = self._score_parts.true(lists, replicates, known, self.catalogue)
+            made.append(scores)
+            return files
 
         key = content_key(
             self._scores_key,
@@ -457,7 +434,7 @@ class Stages:
             self._files_of([TRUE_RUN.of(system) for system in self.lists.listed_truly]),
             self.study.truth.references,
         )
-        self._make(TRUE_SCORES, key, build, made_by(SCORES, (*DRAWING, "pyarrow")))
+        self._make(TRUE_SCORES, key, build, [SCORE_PARTS, *self._metric_homes])
         scores = made[0] if made else scores_from_parquet(self.store.read(TRUE_SCORES_FILE))
         weights = user_weights(known.qrels, self.study.metrics.average)
         return Truth(
@@ -473,20 +450,6 @@ class Stages:
             return [known.usual_lists(run) for run in runs]
         files = [read_run(self.store.folder / TRUE_RUN.file(name)) for name in self.lists.run_names]
         return [file.to_run(known.carried, self.collection.carried[1]) for file in files]
-
-    def _score_truly(
-        self, lists: Sequence[Run], known: TrueJudgements, *, advance: Callable[[], None]
-    ) -> Scores:
-        metrics = {**self.references, **self.metrics}
-        references = () if self.study.truth is None else self.study.truth.measures
-        return true_scores(
-            lists,
-            known,
-            true_measures(self.measures, metrics, references),
-            metrics,
-            true_catalogue(self.catalogue, known, self.collection.split),
-            advance=advance,
-        )
 
     def analyse(self, runs: Sequence[Run], scores: Scores, truth: Truth | None = None) -> None:
         """Make every analysis of the study."""
@@ -513,8 +476,21 @@ class Stages:
             worlds=self._worlds,
         )
         for analysis, settings in self.wanted:
-            made_from = self._made_from(analysis, settings)
-            make_analysis(self, analysis, settings, work, made_from=made_from, worded=self.worded)
+            make_analysis(
+                self,
+                analysis,
+                settings,
+                work,
+                made_from=self._made_from(analysis, settings),
+                makers=self._makers(analysis),
+                worded=self.worded,
+            )
+
+    def _makers(self, analysis: Analysis[Any, Any]) -> list[str | Path]:
+        """Name the homes of what an analysis uses: other worlds, or scores that are made anew."""
+        if "worlds" in analysis.needs:
+            return [OTHER_WORLDS, *self._worlds.makers]
+        return [WORK, *self._metric_homes]
 
     def _made_from(self, analysis: Analysis[Any, Any], settings: AnalysisSettings) -> str:
         """Give the key of what an analysis uses."""
@@ -539,9 +515,9 @@ class Stages:
         part: str,
         key: str,
         build: Callable[[], Mapping[str, bytes]],
-        made_by: Mapping[str, str],
+        makers: Iterable[str | Path],
     ) -> None:
-        make_part(self.store, part, key, build, made_by)
+        make_part(self.store, part, key, build, made_by(makers))
 
     @property
     def _scores_key(self) -> str:
@@ -571,11 +547,6 @@ class Stages:
         """Give the files of parts that are made, with their checksums."""
         entries = [self.store.entry(part) for part in parts]
         return [entry.files for entry in entries if entry is not None]
-
-
-def _runs_file(name: str, by_run: Scores, replicates: Replicates | None) -> dict[str, bytes]:
-    """Keep what the runs of one system differ by, if there are several of one."""
-    return {} if replicates is None else {name: to_evidence(deviations(by_run, replicates))}
 
 
 def spelled_out(study: Study) -> Study:

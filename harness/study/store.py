@@ -19,8 +19,8 @@ from typing import Any
 from harness.report.ledger import Entry, Ledger
 from harness.study.repeat_section import SEEDS
 from runs import InputError
-from runs.shared.clock import Cost
 from runs.shared.files import PARTIAL, write_whole
+from runs.shared.progress import Cost
 
 
 def content_key(*parts: Any) -> str:

@@ -35,7 +35,7 @@ from qrels.ratings.datasets.options import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
-from runs.shared.settings import (
+from runs.shared.members import (
     Cutoffs,
     Names,
     Section,

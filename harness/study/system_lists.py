@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from analyses.shared.evidence import to_evidence
 from harness.study.collection import Collection
 from harness.study.digests import digest, ratings_digest
-from harness.study.provenance import SYSTEMS, TRAINING, made_by
+from harness.study.provenance import home_of, made_by
 from harness.study.store import Store, content_key
 from harness.study.study import Study
 from harness.study.system_parts import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
@@ -33,18 +34,20 @@ from qrels.ranks.judged_ranks import Validation
 from recommenders import (
     PROCESS_BYTES,
     file_of,
+    find_system,
     is_user_system,
     read_settings,
     require_memory,
     workers_within,
 )
 from runs import InputError, Run
-from runs.formats import read_run
-from runs.parquet import run_to_parquet
+from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates
-from runs.shared.clock import Cost
-from runs.shared.processes import processes
-from runs.shared.progress import Progress
+from runs.shared.parallel import processes
+from runs.shared.progress import Cost, Progress
+
+WORKERS, PARQUET = "harness.study.workers", "runs.formats"
+"""What trains systems, and what keeps their lists."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +210,7 @@ class SystemLists:
     ) -> bool:
         """Tell whether a part of a system is asked for, and not kept."""
         key = keys[part].get(system)
-        by = self._trained_by
+        by = self._made_by(system)
         return key is not None and not self.store.is_complete(part.of(system), key, by)
 
     def _keys_of_parts(
@@ -274,7 +277,7 @@ class SystemLists:
 
     def _write_part(self, part: SystemPart, system: str, made: Timed, key: str) -> None:
         files = {part.file(system): self._content(part, made.value)}
-        by = self._trained_by
+        by = self._made_by(system)
         self.store.write(part.of(system), key, files, cost=made.cost, made_by=by)
 
     def _content(self, part: SystemPart, made: Any) -> bytes:
@@ -306,6 +309,14 @@ class SystemLists:
             self.study.systems.positives_of(name),
         )
 
-    @property
-    def _trained_by(self) -> dict[str, str]:
-        return made_by(SYSTEMS, TRAINING)
+    def _made_by(self, system: str) -> dict[str, str]:
+        """Say what trains a system and keeps its lists, or reads those that are given."""
+        name = self.study.systems.labels.get(system)
+        if name is None or self.collection.split is None:
+            return made_by([__name__])
+        return made_by([WORKERS, PARQUET, home_of_system(name)])
+
+
+def home_of_system(name: str) -> str | Path:
+    """Give the module of a system, or the file of a user that declares it."""
+    return file_of(name) if is_user_system(name) else home_of(find_system(name).make)

@@ -17,7 +17,7 @@ from qrels import Qrels, Ratings, Scale, Split, qrels_from_columns
 from qrels.facts import judgement_facts
 from qrels.ratings import world
 from runs import InputError, InputWarning, Numbering, Run
-from runs.shared.carried_ids import carried
+from runs.shared.ids import carried
 from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:

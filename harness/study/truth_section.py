@@ -11,7 +11,7 @@ from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
 from qrels.ratings.datasets.options import FileOptions
 from runs import InputError
-from runs.shared.settings import Names
+from runs.shared.members import Names
 
 QRELS = "qrels"
 """The format of truth that is TREC's."""

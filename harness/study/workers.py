@@ -26,8 +26,8 @@ from recommenders import (
 from recommenders.kernels.hidden_scores import rank_held_out
 from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
-from runs.shared.clock import Clock, Cost
-from runs.shared.cluster import LOCAL, processes_on_cluster
+from runs.shared.parallel import LOCAL, processes_on_cluster
+from runs.shared.progress import Clock, Cost
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,10 +12,9 @@ from harness.trec_eval.split_layouts import split_layouts
 from qrels import Qrels, match, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run
-from runs.formats import read_run
+from runs.formats import format_run, read_run
 from runs.run_file import RunFile, common_items
 from runs.shared.files import write_whole
-from runs.trec import format_run
 
 EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
 """What is handed on."""

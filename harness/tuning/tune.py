@@ -44,10 +44,8 @@ from recommenders import (
 )
 from recommenders.shared.search_space import Value
 from runs import InputError, Run
-from runs.shared.clock import Clock, Cost
-from runs.shared.cluster import cluster_in_use
-from runs.shared.processes import processes
-from runs.shared.progress import Progress
+from runs.shared.parallel import cluster_in_use, processes
+from runs.shared.progress import Clock, Cost, Progress
 
 Outcome: TypeAlias = tuple[tuple[str, Trial], Run | str, Cost]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qrels.qrels import Qrels
 from qrels.ranks.full_ranks import FullRanks
-from runs.shared.groups import place_in_group
+from runs.shared.fields import place_in_group
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from runs import InputError
-from runs.shared.groups import Integers, place_in_group, spread, whole
+from runs.shared.fields import Integers, place_in_group, spread, whole
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from qrels.ranks.ties import Ties, limits, priorities, require_ties
 from recommenders.shared.blocks import row_blocks
 from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.sparse import row_of_entry
-from runs.shared.groups import place_in_group
-from runs.shared.threads import single_threaded
+from runs.shared.fields import place_in_group
+from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 from qrels import Ratings
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     from lenskit.data import Dataset

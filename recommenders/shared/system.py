@@ -13,8 +13,7 @@ from recommenders.shared.memory import Need
 from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.search_space import KEY, Place
 from runs.shared.errors import InputError, missing_package
-from runs.shared.member import Member
-from runs.shared.settings import Section
+from runs.shared.members import Member, Section
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component

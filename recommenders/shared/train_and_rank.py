@@ -16,7 +16,7 @@ from recommenders.shared.scorers import BatchScorer, BestScorer
 from recommenders.shared.sparse import row_of_entry
 from recommenders.shared.system import not_installed
 from runs import InputError, Run, top_items
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

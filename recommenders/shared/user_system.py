@@ -19,7 +19,7 @@ from recommenders.shared.lenskit_bridge import silence, trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
-from runs.shared.modules import failure_of, load_module
+from runs.shared.members import failure_of, load_module
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component

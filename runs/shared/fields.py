@@ -1,21 +1,22 @@
-"""Fields of the lines of TREC files, in columns; and the line in which a rule is broken."""
+"""Text files in columns: fields of TREC lines, tables with commas or tabs, and their errors."""
 
 from __future__ import annotations
 
+import csv
+import math
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from runs.shared.errors import InputError
-from runs.shared.ids import LONGEST_ID
-from runs.shared.numbering import Numbering
+from runs.shared.ids import LONGEST_ID, Numbering, escaped
 
 BLANKS = b"\t\v\f\r"
 BLANKS_ALONE = tuple(bytes([blank]) for blank in BLANKS)
@@ -207,3 +208,246 @@ def _require_text(path: Path, content: bytes) -> None:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise InputError.at(path, line, f"not UTF-8 (byte {content[error.start]:#04x}).") from None
+
+
+USER, ITEM = 0, 2
+MOST_MARKS = 64
+"""Where pairs that there may be are more for each line, they are sorted instead."""
+
+
+class Pairs(NamedTuple):
+    """Users and items over a numbering of their own; int32 of shape (n_lines,)."""
+
+    users: Numbering
+    items: Numbering
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+
+    @classmethod
+    def of_columns(cls, columns: Columns) -> Pairs:
+        """Number the first and third fields of lines.
+
+        Raises
+        ------
+        InputError
+            If an item is duplicated for a user; it names both lines.
+        """
+        (users, user), (items, item) = columns.numbered(USER), columns.numbered(ITEM)
+        pairs = cls(users, items, user, item)
+        pairs.require_distinct(columns.path, lambda place: columns.line(place)[0], unit="line")
+        return pairs
+
+    def require_distinct(
+        self, path: Path | str, number: Callable[[int], int], *, unit: str
+    ) -> None:
+        """Refuse an item that is duplicated for a user.
+
+        Parameters
+        ----------
+        path
+            The file, for the message.
+        number, unit
+            What the place of a pair is called: the number of its "line" or "row".
+        """
+        for second in self.repeated()[:1]:
+            user, item = self.user[second], self.item[second]
+            first = int(((self.user == user) & (self.item == item)).argmax())
+            raise InputError.at(
+                path,
+                number(int(second)),
+                f"item {self.items.ids[item]} is duplicated for user {self.users.ids[user]}, "
+                f"first in {unit} {number(first)}.",
+                unit=unit,
+            )
+
+    def repeated(self) -> NDArray[np.intp]:
+        """Give the positions, rising, of pairs that occur before."""
+        pairs = self.user.astype(np.int64) * len(self.items) + self.item
+        # Most files repeat nothing, and marks alone are many times as fast.
+        if len(self.users) * len(self.items) <= MOST_MARKS * len(pairs):
+            named = np.zeros(len(self.users) * len(self.items), dtype=np.bool_)
+            named[pairs] = True
+            if np.count_nonzero(named) == len(pairs):
+                return np.empty(0, dtype=np.intp)
+        order = np.argsort(pairs, kind="stable")
+        again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+        return np.sort(order[again + 1])
+
+
+Integers = NDArray[np.int64]
+
+HALF_RANKS = "ranks that share ties are half ranks, so settle ties by item, min, max or at random"
+
+
+def place_in_group(groups: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Number the members of each run of equal values from 1.
+
+    Examples
+    --------
+    >>> place_in_group(np.array([4, 4, 7, 7, 7])).tolist()
+    [1, 2, 1, 2, 3]
+    """
+    rows = np.arange(len(groups))
+    is_first = np.ones(len(groups), dtype=bool)
+    is_first[1:] = groups[1:] != groups[:-1]
+    return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
+
+
+def whole(numbers: ArrayLike, *, what: str) -> Integers:
+    """Read whole numbers.
+
+    Raises
+    ------
+    InputError
+        If one is not whole.
+
+    Examples
+    --------
+    >>> whole([1.0, 2.0], what="rank")
+    array([1, 2])
+    """
+    values = np.asarray(numbers)
+    if values.dtype.kind in "iu":
+        return values.astype(np.int64)
+    odd = ~(np.isfinite(values) & (values == np.floor(values)))
+    if odd.any():
+        raise InputError(
+            f"a {what} must be a whole number, got {values.ravel()[odd.argmax()]}: {HALF_RANKS}."
+        )
+    return values.astype(np.int64)
+
+
+def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Integers:
+    """Read one whole number for all rows, or one for each.
+
+    Raises
+    ------
+    InputError
+        If there are neither one nor as many as rows.
+
+    Examples
+    --------
+    >>> spread(9, 2, what="number of negatives")
+    array([9, 9])
+    """
+    values = whole(numbers, what=what)
+    if values.shape not in ((), (n_rows,)):
+        raise InputError(f"there must be one {what} for all {n_rows} rows, or one for each.")
+    return np.broadcast_to(values, (n_rows,)).copy()
+
+
+ROWS_AT_ONCE = 1 << 20
+
+
+def joined_rows(*columns: tuple[Sequence[str], NDArray[np.integer]]) -> bytes:
+    r"""Join the texts of each row, and all rows.
+
+    Parameters
+    ----------
+    columns
+        The distinct texts of each column, and numbers of them, of shape (n_rows,).
+
+    Examples
+    --------
+    >>> joined_rows((["a ", "b "], np.array([1, 0])), (["1\n", "2\n"], np.array([0, 0])))
+    b'b 1\na 1\n'
+    """
+    import pyarrow as pa
+
+    texts = [pa.array(distinct, pa.large_string()) for distinct, _ in columns]
+    n_rows = len(columns[0][1])
+    blocks = (slice(first, first + ROWS_AT_ONCE) for first in range(0, n_rows, ROWS_AT_ONCE))
+    return b"".join(
+        _joined(
+            [
+                distinct.take(pa.array(numbers[rows]))
+                for distinct, (_, numbers) in zip(texts, columns, strict=True)
+            ]
+        )
+        for rows in blocks
+    )
+
+
+def _joined(columns: Sequence[Any]) -> bytes:
+    """Join the texts of each row, and all rows: they lie one after the other in Arrow's memory."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    rows = compute.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
+    return rows.buffers()[2].to_pybytes()
+
+
+ID_HEADERS = ("", "topic", "user", "query", "qid")
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Give number and fields of every line that is not blank."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file.") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: the folder of a study is not read with tables.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the file is not UTF-8 text ({error}).") from None
+    lines = text.splitlines()
+    delimiter = "\t" if lines and "\t" in lines[0] else ","
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        try:
+            fields = [field.strip() for field in next(reader)]
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise InputError.at(path, reader.line_num, f"not valid CSV ({error}).") from None
+        if fields not in ([], [""]):
+            yield reader.line_num, fields
+
+
+def check_width(path: Path, line: int, row: list[str], heading: list[str]) -> list[str]:
+    """Give the row back if it has as many fields as the heading."""
+    if len(row) != len(heading):
+        finding = f"{len(heading)} fields expected, as in the heading, found {len(row)}."
+        raise InputError.at(path, line, finding)
+    return row
+
+
+def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[str, ...]:
+    """Give names that are shown as they are; refuse those that are empty or duplicated."""
+    seen: set[str] = set()
+    for line, name in names:
+        if not name:
+            article = "an" if kind[0] in "aeiou" else "a"
+            raise InputError.at(path, line, f"{article} {kind} has no name.")
+        if name in seen:
+            raise InputError.at(path, line, f"{kind} {name!r} is duplicated.")
+        seen.add(name)
+    return tuple(escaped(name) for _, name in names)
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text can be read as a number, be it infinite."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_number(path: Path, line: int, system: str, text: str, *, kind: str = "score") -> float:
+    """Read a finite number."""
+    if not text:
+        raise InputError.at(path, line, f"column {system!r}: a {kind} is missing.")
+    if not is_number(text) or not math.isfinite(float(text)):
+        raise InputError.at(path, line, f"column {system!r}: a number expected, found {text!r}.")
+    return float(text)
+
+
+def read_cutoff(path: Path, line: int, text: str) -> int | None:
+    """Read a cut-off; none for whole lists."""
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        finding = f"the cut-off must be a whole number from 1 on, or empty, got {text!r}."
+        raise InputError.at(path, line, finding)
+    return int(text)

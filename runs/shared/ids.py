@@ -1,7 +1,11 @@
-"""Ids that a TREC file can carry: one field of a line that is split at whitespace."""
+"""Ids of users and items: numbers (int32 inside the program), and ids as TREC files write them."""
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from io import StringIO
 from typing import Final
 
 import numpy as np
@@ -104,3 +108,93 @@ def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
         unfit = str(ids[position])
         fault = id_fault(unfit)
         raise InputError(f"a TREC file cannot carry the {kind} {unfit!r}: it {fault}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """Ids in the order of their numbers: sorted by code point, as trec_eval sorts bytes.
+
+    Parameters
+    ----------
+    ids
+        Text ids, strictly rising, of shape (n,).
+
+    Examples
+    --------
+    >>> items = Numbering.of(["9", "10", "9"])
+    >>> items.ids.tolist()
+    ['10', '9']
+    >>> items.numbers(["9", "unknown"])
+    array([ 1, -1], dtype=int32)
+    """
+
+    ids: NDArray[np.str_]
+
+    def __post_init__(self) -> None:
+        if (self.ids[1:] <= self.ids[:-1]).any():
+            raise InputError("the ids of a numbering must be unique and sorted by code point.")
+
+    @classmethod
+    def of(cls, ids: Iterable[str] | NDArray[np.str_]) -> Numbering:
+        """Number the distinct ids among these."""
+        return cls(np.unique(_as_text(ids)))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def numbers(self, ids: Iterable[str] | NDArray[np.str_]) -> NDArray[np.int32]:
+        """Give the number of each id; -1 where it is unknown."""
+        wanted = _as_text(ids)
+        if len(self.ids) == 0:
+            return np.full(len(wanted), -1, dtype=np.int32)
+        found = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
+        return np.where(self.ids[found] == wanted, found, -1).astype(np.int32)
+
+    def select(self, numbers: NDArray[np.integer]) -> Numbering:
+        """Keep these numbers, which rise."""
+        return Numbering(self.ids[numbers])
+
+
+def _as_text(ids: Iterable[str] | NDArray[np.str_]) -> NDArray[np.str_]:
+    return ids if isinstance(ids, np.ndarray) else np.array(list(ids), dtype=np.str_)
+
+
+def carried(named: Numbering) -> Numbering:
+    """Put numbers from 1, all of one width, in the place of ids, if one of them does not fit.
+
+    They are in the order of the ids, so that ties are settled alike.
+
+    Examples
+    --------
+    >>> carried(Numbering.of(["new york", "rome"])).ids.tolist()
+    ['1', '2']
+    >>> carried(Numbering.of(["rome"])).ids.tolist()
+    ['rome']
+    """
+    if first_unfit_id(named.ids) is None:
+        return named
+    width = len(str(len(named)))
+    return Numbering(np.array([f"{number:0{width}}" for number in range(1, len(named) + 1)]))
+
+
+def id_table(pairs: Mapping[str, tuple[Numbering, Numbering]]) -> bytes:
+    r"""Write which number stands for which id, as CSV.
+
+    Parameters
+    ----------
+    pairs
+        By kind, "user" or "item": the numbers and the ids.
+
+    Examples
+    --------
+    >>> cities = Numbering.of(["new york", "rome"])
+    >>> id_table({"item": (carried(cities), cities)})
+    b'kind,number,id\nitem,1,new york\nitem,2,rome\n'
+    """
+    text = StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["kind", "number", "id"])
+    for kind, (numbers, ids) in pairs.items():
+        rows = zip(numbers.ids.tolist(), ids.ids.tolist(), strict=True)
+        table.writerows([kind, number, id] for number, id in rows)
+    return text.getvalue().encode()

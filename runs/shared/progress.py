@@ -1,4 +1,4 @@
-"""Progress: nothing by default, lines in a log, bars when a person watches."""
+"""Progress: nothing by default, lines in a log, bars when a person watches; and costs of work."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from textwrap import fill
 from typing import Protocol
 
@@ -125,3 +126,22 @@ def watched(*, quiet: bool) -> Progress:
     if quiet:
         return Silent()
     return Bars() if sys.stderr.isatty() else Lines()
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds that a piece of work took: of wall time, and of CPU time of its process."""
+
+    seconds: float
+    cpu_seconds: float
+
+
+class Clock:
+    """Measures from when it was made."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.perf_counter(), time.process_time()
+
+    def cost(self) -> Cost:
+        """Give the cost so far."""
+        return Cost(time.perf_counter() - self._wall, time.process_time() - self._cpu)

@@ -11,9 +11,7 @@ import pytest
 import pytrec_eval
 
 from runs import Run
-from runs.formats import read_run
-from runs.parquet import run_from_parquet, run_to_parquet
-from runs.trec import format_run
+from runs.formats import format_run, read_run, run_from_parquet, run_to_parquet
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 N_USERS, N_ITEMS, DEPTH = 6040, 3706, 100

@@ -19,7 +19,7 @@ from harness.study.collection import Collection, collect
 from harness.study.study import parse_study
 from qrels.trec import format_qrels
 from runs import Run, top_items
-from runs.trec import format_run
+from runs.formats import format_run
 from tests.benchmarks.machine import describe_machine
 
 N_SYSTEMS, DEPTH = 21, 100

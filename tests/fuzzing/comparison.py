@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import qrels.trec
-import runs.trec
+import runs.formats
 from runs import InputError, InputWarning
 from tests.fuzzing import specification
 from tests.fuzzing.mutation import damaged_file, valid_qrels, valid_run
@@ -86,7 +86,7 @@ def _outcome(read: Callable[[bytes], Any], content: bytes) -> Any:
 def _our_run(content: bytes) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", InputWarning)
-        file = runs.trec.parse_run(Path("fuzzed.run"), content)
+        file = runs.formats.parse_run(Path("fuzzed.run"), content)
         run = file.to_run(file.users, file.items)
     ids = file.items.ids
     lists = [[str(ids[item]) for item in row if item >= 0] for row in run.items]

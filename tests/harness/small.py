@@ -16,9 +16,8 @@ from harness.report.ledger import LEDGER
 from harness.study.run import run_study
 from harness.study.study import parse_study
 from qrels import splits
-from runs.parquet import run_from_parquet
+from runs.formats import format_run, run_from_parquet
 from runs.shared.progress import Silent
-from runs.trec import format_run
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = multiprocessing.get_context("forkserver")

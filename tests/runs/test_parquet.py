@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import InputError, Numbering, Run
-from runs.formats import read_run
-from runs.parquet import run_from_parquet, run_to_parquet
+from runs.formats import format_run, parse_run, read_run, run_from_parquet, run_to_parquet
 from runs.run_file import RunFile
-from runs.trec import format_run, parse_run
 
 IDS = st.text(st.sampled_from("aé7#~𝄞"), min_size=1, max_size=4).filter(lambda id: id[0] != "#")
 ROWS: dict[str, Any] = {
@@ -137,6 +135,6 @@ def test_what_is_no_parquet_is_refused(content: bytes) -> None:
 
 
 def test_more_rows_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runs.parquet.BYTES_PER_ROW", 2**60)
+    monkeypatch.setattr("runs.formats.BYTES_PER_ROW", 2**60)
     with pytest.raises(InputError, match=r"als\.parquet: it has 3 rows, which free memory cannot"):
         run_from_parquet("als.parquet", parquet_of(ROWS))

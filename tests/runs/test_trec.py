@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import InputError, InputWarning, Numbering, Run
-from runs.formats import read_run
+from runs.formats import format_run, parse_run, read_run
 from runs.run_file import RunFile, common_items
-from runs.trec import format_run, parse_run
 
 
 def written(folder: Path, text: str) -> Path:
@@ -197,7 +196,7 @@ def test_lines_are_not_read_singly_for_their_blanks_and_comments(
     given: list[str], end: str
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("runs.trec._checked_lines", None)
+        patch.setattr("runs.formats._checked_lines", None)
         file = parse_run(Path("a.run"), end.join([*given, ""]).encode())
     fields = [bytes.split(line.encode()) for line in given]
     assert [file.users.ids[user].encode() for user in file.user] == [line[0] for line in fields]

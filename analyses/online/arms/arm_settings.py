@@ -13,7 +13,7 @@ from analyses.online.rates import OverTime
 from analyses.recall.parametrisations import RecallSettings
 from analyses.recall.stratification import Stratification, Weights
 from analyses.shared.analysis import AnalysisSettings
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 
 class ArmSettings(RecallSettings, AnalysisSettings):

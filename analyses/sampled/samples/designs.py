@@ -16,7 +16,7 @@ import numpy as np
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels.ranks.full_ranks import FullRanks
 from runs import InputError
-from runs.shared.groups import Integers
+from runs.shared.fields import Integers
 from runs.shared.streams import random_uniforms
 
 MOST_DOUBLINGS = 5

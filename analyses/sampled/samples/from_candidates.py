@@ -12,7 +12,7 @@ from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
-from runs.shared.groups import Integers
+from runs.shared.fields import Integers
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]

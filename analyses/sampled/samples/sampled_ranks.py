@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qrels.ranks.full_ranks import FullRanks
 from runs import InputError
-from runs.shared.groups import Integers, spread, whole
+from runs.shared.fields import Integers, spread, whole
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

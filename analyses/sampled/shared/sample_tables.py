@@ -16,7 +16,7 @@ from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning
-from runs.shared.lines import ID_HEADERS, check_width, distinct, is_number, read_lines
+from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd

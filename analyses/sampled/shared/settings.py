@@ -15,7 +15,7 @@ from analyses.sampled.samples.designs import SampleDesign, require_rising, sizes
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.settings import Sizes, Whole, read_by
+from runs.shared.members import Sizes, Whole, read_by
 
 Value = TypeVar("Value")
 

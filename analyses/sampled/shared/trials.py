@@ -30,8 +30,7 @@ from analyses.sampled.shared.facts import mean_of_users
 from qrels import FullRanks, Qrels
 from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.processes import processes
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import processes, single_threaded
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work

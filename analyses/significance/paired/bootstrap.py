@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.exact_sums import to_grid
 from analyses.significance.permutation.pairs import pair_indices
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 # Measures are done together while their differences, or their replicates, are so many.
 MOST_VALUES = 1 << 23

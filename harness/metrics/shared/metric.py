@@ -18,7 +18,7 @@ from qrels import Judged
 from qrels.ranks.judged_ranks import Validation
 from runs import InputError
 from runs.shared.errors import require_choice
-from runs.shared.modules import failure_of
+from runs.shared.members import failure_of
 
 
 class MetricFunction(Protocol):

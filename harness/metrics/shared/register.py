@@ -12,8 +12,7 @@ from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.member import modules_of
-from runs.shared.modules import load_module
+from runs.shared.members import load_module, modules_of
 
 FOLDERS = ("harness.metrics", "harness.trec_eval.metrics")
 """Packages whose modules declare metrics, named as in an import; those of the second exist for the

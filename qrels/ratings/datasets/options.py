@@ -11,7 +11,7 @@ from pydantic import Field
 
 from qrels.ratings.datasets.layouts import LAYOUTS, REQUIRED, ROLES, Column, Layout
 from runs import InputError
-from runs.shared.settings import Section
+from runs.shared.members import Section
 
 
 class FileOptions(Section):

@@ -12,7 +12,7 @@ from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splits.shared.holding_out import rounded_share, times_of
 from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
 from runs import InputError
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 USUAL_SHARE = 0.2
 

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splits.shared.holding_out import random_order, user_hashes
 from qrels.ratings.splits.shared.split import SplitSettings, split
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 
 class Settings(SplitSettings):

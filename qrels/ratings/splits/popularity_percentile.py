@@ -11,7 +11,7 @@ from qrels.ratings.splits.shared.split import SplitSettings, TestShare, split
 from qrels.ratings.splits.user_random import Settings as RandomShare
 from qrels.ratings.splits.user_random import user_random
 from runs import InputError
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 
 class Settings(SplitSettings):

@@ -13,7 +13,7 @@ from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splits.shared.holding_out import random_order, random_order_by_item
 from qrels.ratings.splits.shared.split import SplitSettings, split
 from runs import InputError
-from runs.shared.settings import Whole
+from runs.shared.members import Whole
 
 
 class Settings(SplitSettings):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from runs import InputError
 from runs.shared.errors import missing_package
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,7 +8,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

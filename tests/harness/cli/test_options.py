@@ -15,7 +15,7 @@ from analyses.sampled.iterations import ITERATIONS
 from analyses.shared.analysis import members_of
 from harness.cli.main import Commands
 from harness.cli.options import SettingsCommand, given, settings_options
-from runs.shared.settings import Section, Sizes, Whole
+from runs.shared.members import Section, Sizes, Whole
 
 MISUSED = 2
 

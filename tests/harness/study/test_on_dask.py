@@ -18,8 +18,8 @@ from joblib import delayed
 
 from harness.cli.main import main
 from runs import InputError
-from runs.shared import cluster
-from runs.shared.processes import processes
+from runs.shared import parallel
+from runs.shared.parallel import processes
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD
 
 pytestmark = pytest.mark.slow
@@ -159,7 +159,7 @@ def test_large_inputs_are_sent_once_and_results_come_in_order(
         return submit(client, function, *args, **options)
 
     monkeypatch.setattr(distributed.Client, "submit", noting)
-    with cluster.processes_on_cluster(two.scheduler_address):
+    with parallel.processes_on_cluster(two.scheduler_address):
         tasks = (delayed(_total)(np.ones(5_000), more=n) for n in range(6))
         found = list(processes(1, return_as="generator")(tasks))
     assert [total for total, _ in found] == [5_000 + n for n in range(6)]
@@ -169,22 +169,22 @@ def test_large_inputs_are_sent_once_and_results_come_in_order(
 
 def test_a_task_goes_to_a_worker_that_it_fits_into() -> None:
     memory = {"small": 10, "large": 100}
-    assert cluster._place(50, memory, {"small", "large"}) == "large"
-    assert cluster._place(50, memory, {"small"}) is None
-    assert cluster._place(500, memory, {"small", "large"}) == "large"
-    assert cluster._place(5, memory, {"large"}) == "large"
+    assert parallel._place(50, memory, {"small", "large"}) == "large"
+    assert parallel._place(50, memory, {"small"}) is None
+    assert parallel._place(500, memory, {"small", "large"}) == "large"
+    assert parallel._place(5, memory, {"large"}) == "large"
 
 
 def test_a_worker_of_another_version_is_refused_with_both_versions(
     two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    finder = cluster._versions_finder()
-    mine = dict.fromkeys(cluster.PACKAGES, "0.0.1")
+    finder = parallel._versions_finder()
+    mine = dict.fromkeys(parallel.PACKAGES, "0.0.1")
     answers = iter([finder, lambda _: mine])
-    monkeypatch.setattr(cluster, "_versions_finder", lambda: next(answers))
+    monkeypatch.setattr(parallel, "_versions_finder", lambda: next(answers))
     with (
         pytest.raises(InputError, match=r"has metric-robustness-harness .*, and here is 0\.0\.1"),
-        cluster.processes_on_cluster(two.scheduler_address),
+        parallel.processes_on_cluster(two.scheduler_address),
     ):
         pass
 
@@ -210,7 +210,7 @@ def _listening() -> set[tuple[str, int]]:
 
 def test_with_local_workers_nothing_listens_beyond_this_machine() -> None:
     before = _listening()
-    with cluster.processes_on_cluster("local"):
+    with parallel.processes_on_cluster("local"):
         opened = _listening() - before
     assert {address for address, _ in opened} == {"127.0.0.1"}
 

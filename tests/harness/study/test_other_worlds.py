@@ -14,7 +14,7 @@ from harness.study.other_worlds import with_world, work_of
 from harness.study.study import parse_study
 from qrels.ratings.world import PRESETS
 from runs import InputError
-from runs.shared.cluster import processes_on_cluster
+from runs.shared.parallel import processes_on_cluster
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,

@@ -1,8 +1,9 @@
 """What made a part: where the code or the packages differ, it is made again."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ RUNS = {"run-random", "run-popularity", "run-puresvd"}
 INPUT = {"qrels", "split", "world", "true-qrels"}
 SCORED = {"scores", "true-scores"}
 SHOWN = {*SCORED, *ANALYSED, "answer"}
+TESTED = {"users", "discrimination", "validity"}
 
 
 def page_of(folder: Path, part: str) -> Path:
@@ -56,14 +58,13 @@ def test_what_is_made_again_has_the_bytes_that_it_had(finished: Path, copied: Pa
 @pytest.mark.parametrize(
     ("package", "parts"),
     [
-        ("lenskit", RUNS),
-        ("matplotlib", SHOWN),
-        ("pyarrow", {"split", *SCORED}),
-        ("numpy", {*INPUT, *RUNS, *SHOWN}),
+        ("lenskit", {*INPUT, *RUNS, *SCORED, *ANALYSED}),
+        ("matplotlib", {*INPUT, *SHOWN}),
+        ("scikit-learn", set()),
         ("joblib", set()),
     ],
 )
-def test_another_version_of_a_package_makes_again_what_depends_on_it(
+def test_another_version_of_a_package_makes_again_what_imports_it(
     copied: Path, monkeypatch: pytest.MonkeyPatch, package: str, parts: set[str]
 ) -> None:
     installed = provenance.versions_of
@@ -72,48 +73,85 @@ def test_another_version_of_a_package_makes_again_what_depends_on_it(
         return {name: "0" if name == package else v for name, v in installed(*packages).items()}
 
     monkeypatch.setattr(provenance, "versions_of", versions_of)
+    provenance.made_by_all.cache_clear()
     before = made_at(copied)
     run_text(WHOLE, copied, output=copied)
+    provenance.made_by_all.cache_clear()
     assert made_again(copied, before) == parts
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the code, which stands for the project's where digests are computed."""
+    for package in provenance.OWN:
+        copytree(provenance.ROOT / package, tmp_path / package, ignore=ignore_patterns("*.nb*"))
+    monkeypatch.setattr(provenance, "ROOT", tmp_path)
+    forget_code()
+    yield tmp_path
+    forget_code()
+
+
+def forget_code() -> None:
+    for known in (provenance.made_by_all, provenance.module_path):
+        known.cache_clear()
 
 
 @pytest.mark.parametrize(
     ("changed", "parts"),
     [
-        ("recommenders", RUNS),
-        ("harness.metrics", SHOWN),
-        ("analyses.intervals", ANALYSED),
-        ("analyses.users", {"users"}),
-        ("analyses", {"answer"}),
-        ("qrels", {*INPUT, *RUNS, *SHOWN}),
+        ("recommenders/puresvd.py", {"run-puresvd"}),
+        ("recommenders/ease.py", set()),
+        ("recommenders/shared/train_and_rank.py", RUNS),
+        ("harness/study/workers.py", RUNS),
+        ("runs/formats.py", {*INPUT, *RUNS, *SCORED, *ANALYSED}),
+        ("runs/shared/streams.py", {*INPUT, *RUNS, *SHOWN}),
+        ("qrels/ratings/splits/user_random.py", INPUT),
+        ("qrels/ratings/splits/k_fold.py", set()),
+        ("qrels/trec.py", {*INPUT, *SCORED, *ANALYSED}),
+        ("harness/study/input_parts.py", INPUT),
+        ("harness/study/known_items.py", SCORED),
+        ("harness/study/score_parts.py", SCORED),
+        ("harness/scoring/means.py", {*INPUT, *SHOWN}),
+        ("harness/metrics/precision.py", {*SCORED, *ANALYSED}),
+        ("harness/metrics/recall.py", set()),
+        ("harness/study/work.py", ANALYSED),
+        ("harness/report/tables.py", {"answer"}),
+        ("harness/study/seeds_together.py", set()),
+        ("harness/report/page.py", set()),
+        ("harness/version.py", set()),
+        ("analyses/sparsity.py", {"sparsity", "answer"}),
+        ("analyses/losses/random_loss.py", {"sparsity", "answer"}),
+        ("analyses/losses/popularity_counts.py", {"popularity", "validity", "answer"}),
+        ("analyses/significance/permutation/monte_carlo.py", {*TESTED, "answer"}),
     ],
 )
-def test_other_code_makes_again_what_depends_on_it(
-    copied: Path, monkeypatch: pytest.MonkeyPatch, changed: str, parts: set[str]
+def test_other_code_makes_again_exactly_what_imports_it(
+    copied: Path, tree: Path, changed: str, parts: set[str]
 ) -> None:
-    usual = provenance.code_digest
-
-    def code_digest(*names: str) -> str:
-        return usual(*names) + "changed" * (changed in names)
-
-    monkeypatch.setattr(provenance, "code_digest", code_digest)
+    # Only digests are computed from the copy: the parts are made by the same code.
+    with (tree / changed).open("a", encoding="utf-8") as source:
+        source.write("\nCHANGED = True\n")
     before = made_at(copied)
     run_text(WHOLE, copied, output=copied)
     assert made_again(copied, before) == parts
 
 
-def test_the_digest_of_code_is_that_of_its_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "package").mkdir()
-    (tmp_path / "package/a.py").write_text("x = 1\n")
+def test_a_module_beside_a_file_of_a_user_is_part_of_what_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def f():\n    from beside import x\n    return x\n")
+    (tmp_path / "beside.py").write_text("import qrels.trec\nimport numba\nx = 1\n")
     (tmp_path / "other.py").write_text("x = 1\n")
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    digest = provenance.code_digest.__wrapped__
-    before = {names: digest(*names) for names in (("package",), ("other",), ("package", "other"))}
-    (tmp_path / "package/a.py").write_text("x = 2\n")
-    changed = {names for names, known in before.items() if digest(*names) != known}
-    assert changed == {("package",), ("package", "other")}
+    found = provenance.import_closure([tmp_path / "mine.py"])
+    assert {path.name for path in found.files} >= {"mine.py", "beside.py", "trec.py"}
+    assert "other.py" not in {path.name for path in found.files}
+    assert {"numba", "llvmlite"} <= found.versions().keys()
+
+
+def test_imports_for_type_checkers_alone_do_not_count(tmp_path: Path) -> None:
+    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import beside\n"
+    (tmp_path / "mine.py").write_text(source)
+    (tmp_path / "beside.py").write_text("")
+    found = provenance.import_closure([tmp_path / "mine.py"])
+    assert found.files == {tmp_path / "mine.py"}
 
 
 def test_the_manifest_says_what_every_part_was_made_by(finished: Path) -> None:
@@ -123,7 +161,7 @@ def test_the_manifest_says_what_every_part_was_made_by(finished: Path) -> None:
     assert made_by == {part: entry["made_by"] for part, entry in entries.items()}
     assert all({"code", "numpy"} <= by.keys() for by in made_by.values())
     assert "lenskit" in made_by["run-random"]
-    assert "lenskit" not in made_by["users"]
+    assert "matplotlib" not in made_by["run-random"]
 
 
 def test_the_manifest_names_commit_and_blas(finished: Path) -> None:

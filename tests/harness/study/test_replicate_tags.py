@@ -12,7 +12,7 @@ from analyses.shared.run_deviations import RunDeviations
 from harness.report.checks import checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
-from harness.study.stages import RUNS_FILE
+from harness.study.score_parts import RUNS_FILE
 from harness.study.study import parse_study
 from runs import InputError, InputWarning
 from tests.harness.small import (

@@ -7,8 +7,8 @@ from harness.report.ledger import LEDGER
 from harness.study.repeat_section import seed_folder
 from harness.study.store import Store, content_key
 from runs import InputError
-from runs.shared.clock import Cost
 from runs.shared.files import write_whole
+from runs.shared.progress import Cost
 
 BY = {"code": "1", "numpy": "2.0"}
 FILES = {"tables/a.csv": b"1\n", "tables/b.csv": b"2\n"}

@@ -10,9 +10,9 @@ from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.study import true_judgements
 from harness.study.collection import collect
+from harness.study.score_parts import true_measures, true_scores
 from harness.study.study import parse_study
 from harness.study.true_judgements import TRAINED, UNTOLD, TrueJudgements, of_world
-from harness.study.true_scores import true_measures, true_scores
 from qrels import Catalogue, Ratings, Split, rating_scale
 from qrels.ratings.world import Preferences, Truth
 from runs import InputError, InputWarning, Numbering, Run

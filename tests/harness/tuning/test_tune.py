@@ -442,7 +442,7 @@ def test_a_space_that_is_used_up_ends_the_search(
 
 
 def test_a_budget_without_minutes_is_never_spent() -> None:
-    from runs.shared.clock import Clock
+    from runs.shared.progress import Clock
 
     assert not Budget(trials=1).is_spent(Clock())
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from runs import InputError
-from runs.shared.modules import load_module
+from runs.shared.members import load_module
 
 
 def test_a_file_that_changed_within_a_second_is_run_as_it_is(

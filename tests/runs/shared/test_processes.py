@@ -7,7 +7,7 @@ from typing import Any
 import joblib
 import pytest
 
-from runs.shared.processes import processes
+from runs.shared.parallel import processes
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from runs import InputWarning
-from runs.shared.remarks import NearTies, remarks_of
+from runs.shared.errors import NearTies, remarks_of
 
 
 def remarks(*given: InputWarning) -> list[str]:

@@ -15,7 +15,7 @@ from analyses.sampled.estimators.shared.equations import Equations
 from analyses.sampled.expectation.metrics import RankMetric, rank_metric
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
-from runs.shared.threads import single_threaded
+from runs.shared.parallel import single_threaded
 
 Floats = NDArray[np.float64]
 Metrics = Sequence[RankMetric]

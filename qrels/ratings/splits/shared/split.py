@@ -10,8 +10,7 @@ from pydantic import Field
 
 from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.ratings import Ratings, Split
-from runs.shared.member import Member
-from runs.shared.settings import Section
+from runs.shared.members import Member, Section
 
 TestShare: TypeAlias = Annotated[
     float, Field(gt=0, lt=1, description="Share of ratings to test; exact: 0.2 is one fifth.")

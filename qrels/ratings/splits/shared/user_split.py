@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splits.shared.split import HoldsOut, Splitter
 from runs import InputError
-from runs.shared.modules import failure_of, load_module
+from runs.shared.members import failure_of, load_module
 
 
 def is_user_split(name: str) -> bool:

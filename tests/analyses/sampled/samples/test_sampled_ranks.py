@@ -5,7 +5,7 @@ import pytest
 
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from runs import InputError
-from runs.shared.groups import whole
+from runs.shared.fields import whole
 
 
 @pytest.mark.parametrize(

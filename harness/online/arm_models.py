@@ -1,8 +1,8 @@
-"""Arms of an experiment: who gets which model, what it serves, and that its lists are lists."""
+"""Models that arms serve: they learn from a history, and recommend for the profile of a user."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -13,8 +13,7 @@ from qrels.interactions.interactions import Interactions
 from recommenders import train
 from recommenders.shared.blocks import row_blocks
 from recommenders.shared.sparse import row_of_entry
-from runs import InputError, Numbering, top_items
-from runs.shared.streams import id_hashes
+from runs import InputError, top_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from recommenders.kernels.hidden_ranks import FixedPoint, Hiding
     from recommenders.shared.scorers import HistoriesScorer
 
-Floats = NDArray[np.float64]
 Lists = NDArray[np.int32]
 
 Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
@@ -49,19 +47,8 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Arm:
-    """What some of the users are served: how many, the weight says, relative to others."""
-
-    name: str
-    model: Model
-    weight: float = 1.0
-
-
-@dataclass(frozen=True)
 class NeighbourModel:
     """Recommends the items with the most votes from the profile, and popular ones after them.
-
-    The similarity learns the votes.
 
     Examples
     --------
@@ -69,6 +56,7 @@ class NeighbourModel:
 
     >>> from scipy.sparse import csr_array
     >>> from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
+    >>> from runs import Numbering
     >>> history = Interactions.of(
     ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
     ...     user=[0, 0, 1, 1], item=[0, 1, 1, 2], time=range(4),
@@ -131,8 +119,7 @@ class SystemModel:
     def fit(self, history: Interactions) -> SystemRecommender:
         """Train the system."""
         scorer: Any = train(self.system, self.settings, history.totals(), seed=self.seed)
-        counts = history.event_counts()
-        by_popularity = np.argsort(np.argsort(-counts, kind="stable"))
+        by_popularity = np.argsort(np.argsort(-history.event_counts(), kind="stable"))
         return SystemRecommender(scorer, by_popularity / len(by_popularity))
 
 
@@ -141,7 +128,7 @@ class SystemRecommender:
     """A trained system, and the place of each item by popularity, from 0 up to 1."""
 
     scorer: HistoriesScorer
-    by_popularity: Floats
+    by_popularity: NDArray[np.float64]
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
         """Recommend by falling score, then popular ones that have none, but for what is known."""
@@ -163,31 +150,6 @@ class SystemRecommender:
         return rank_hidden_by_scores(self.scorer.score_histories, hidden, how, n_jobs=n_jobs)
 
 
-def require_arms(arms: Sequence[Arm]) -> None:
-    """Refuse no arms, equal names, and weights that are not positive."""
-    names = [arm.name for arm in arms]
-    if not names or len({*names}) < len(names):
-        raise InputError(f"an experiment needs arms of different names, got {names}.")
-    if not all(0 < arm.weight < np.inf for arm in arms):
-        raise InputError("the weights of arms must be positive.")
-
-
-def assign(users: Numbering, shares: Floats, *, salt: str) -> Lists:
-    """Put users into arms by a hash of salt and id, which is the same on every machine.
-
-    Shares of the arms add up to 1; where a user goes does not depend on the others. Arms are of
-    shape (n_users,).
-
-    Examples
-    --------
-    >>> assign(Numbering.of(["ann", "bob", "cid"]), np.array([0.5, 0.5]), salt="")
-    array([0, 0, 1], dtype=int32)
-    """
-    luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
-    arms = np.searchsorted(np.cumsum(shares), luck, side="right")
-    return np.minimum(arms, len(shares) - 1).astype(np.int32)
-
-
 def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm: str) -> Lists:
     """Ask an arm's model for lists of shape (n, depth).
 
@@ -195,14 +157,12 @@ def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm
     """
     lists = model.recommend(profiles, depth=depth)
     n_users, n_items = profiles.shape
-    who = f"the model of arm {arm!r}"
-    row = np.repeat(np.arange(n_users), np.diff(profiles.indptr))
     listed = np.arange(n_users)[:, None] * n_items + lists
-    every = np.concatenate([listed.ravel(), row * n_items + profiles.indices])
+    every = np.concatenate([listed.ravel(), row_of_entry(profiles) * n_items + profiles.indices])
     known = lists.shape == (n_users, depth) and ((lists >= 0) & (lists < n_items)).all()
     if not known or len(np.unique(every)) < len(every):
         raise InputError(
-            f"{who} must list {depth} items from 0 to {n_items - 1} for each user, none of them "
-            "twice, and none that the user has."
+            f"the model of arm {arm!r} must list {depth} items from 0 to {n_items - 1} for each "
+            "user, none of them twice, and none that the user has."
         )
     return lists

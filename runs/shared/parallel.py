@@ -1,22 +1,108 @@
-"""Work that goes to a Dask cluster: one that is running somewhere, or two processes here."""
+"""Work in other processes, here or on a Dask cluster, and in one thread of native libraries."""
 
 from __future__ import annotations
 
 import logging
+import os
 import pickle
+import signal
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
-from itertools import count
-from typing import Any, Final, TypeAlias
+from itertools import count, repeat
+from typing import Any, Final, Literal, TypeAlias
+
+import joblib
+from threadpoolctl import ThreadpoolController
 
 from runs.shared.errors import InputError, InputWarning, missing_package
+
+
+def processes(
+    n_jobs: int,
+    *,
+    return_as: str,
+    needs: Iterable[int] = repeat(0),
+    here: bool = False,
+    **options: Any,
+) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    """Give workers of joblib in processes that outlive this one by half a second at most.
+
+    Within `runs.shared.parallel.processes_on_cluster` they are those of the cluster.
+
+    Parameters
+    ----------
+    n_jobs
+        Number of workers; with one, this process works.
+    return_as, options
+        See `joblib.Parallel`; ``prefer="threads"`` asks for threads if there is no cluster.
+    needs
+        Bytes of memory that each task takes, for the workers of a cluster; ``n_jobs`` is for
+        those here.
+    here
+        Whether they need what only this machine has.
+    """
+    client = cluster_in_use()
+    if client is not None and not here:
+        return ClusterWorkers(client, needs, in_order=return_as == "generator")
+    if options.get("prefer") != "threads":
+        options |= {"initializer": end_with, "initargs": (os.getpid(),)}
+    workers: Callable[[Iterable[Any]], Generator[Any]]
+    workers = joblib.Parallel(n_jobs, return_as=return_as, **options)
+
+    def begun(tasks: Iterable[Any]) -> Iterator[Any]:
+        came: list[int] = []
+        with signals_kept(came):
+            results = workers(tasks)
+        try:
+            for number in came[:1]:
+                signal.raise_signal(number)
+        except KeyboardInterrupt as heard:
+            time.sleep(0.1)  # What ends workers fails at tasks that are not yet with them.
+            results.throw(heard)
+        return results
+
+    return begun
+
+
+@contextmanager
+def signals_kept(came: list[int]) -> Iterator[None]:
+    """Keep the signals that would interrupt: joblib cannot end workers while it starts them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ends = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+    former = {each: heard for each in ends if callable(heard := signal.getsignal(each))}
+    for each in former:
+        signal.signal(each, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for each, heard in former.items():
+            signal.signal(each, heard)
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent is gone: left alone, joblib's workers would wait for ever.
+
+    A parent that ended before this was called is gone, too.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
 
 LOCAL: Final = "local"
 SECONDS_TO_ANSWER: Final = 5
@@ -58,7 +144,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
 
 @contextmanager
 def processes_on_cluster(address: str | None) -> Iterator[None]:
-    """Send what `runs.shared.processes.processes` does to a Dask cluster; threads stay here.
+    """Send what `runs.shared.parallel.processes` does to a Dask cluster; threads stay here.
 
     See `on_cluster`.
     """
@@ -285,3 +371,22 @@ def _versions_finder() -> Callable[..., dict[str, str | None]]:
         return found
 
     return find
+
+
+def single_threaded(api: Literal["blas"] | None = None) -> AbstractContextManager[object]:
+    """Let BLAS, or all libraries that have a pool of threads, work with one of them.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_info
+    >>> with single_threaded("blas"):
+    ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    {1}
+    """
+    return _pools(len(sys.modules)).limit(limits=1, user_api=api)
+
+
+@lru_cache(maxsize=1)
+def _pools(n_modules: int) -> ThreadpoolController:
+    """Find the pools of what is loaded, which takes milliseconds, once until a module is added."""
+    return ThreadpoolController()

@@ -13,9 +13,9 @@ from pydantic import Field, model_validator
 
 from analyses.online.arms.arm_settings import ArmSettings
 from analyses.shared.analysis import members_of
-from harness.online.simulation.arms import NeighbourModel, SystemModel
-from harness.online.simulation.click_world import ClickWorldSettings
-from harness.online.simulation.simulation_settings import SimulationSettings
+from harness.online.arm_models import NeighbourModel, SystemModel
+from harness.online.click_world import ClickWorldSettings, refuse_removed
+from harness.online.simulation import SimulationSettings
 from harness.study.analyses_section import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders import find_system, read_settings
@@ -23,7 +23,7 @@ from recommenders.kernels.embeddings.settings import EmbeddingSettings
 from recommenders.kernels.hidden_ranks import Hiding, Reachable, Repeats
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError
-from runs.shared.settings import Section, Whole
+from runs.shared.members import Section, Whole
 
 GROUP, NEEDED = "online", "experiment"
 """The group of analyses of an experiment, and what its members say that they need."""
@@ -35,13 +35,21 @@ class LogsSection(Section):
     recommendations: Path = Field(
         description="Lists that were shown: Parquet, CSV, or a folder of Parquet files."
     )
-    interactions: Path = Field(description="What users did, alike.")
+    interactions: Path = Field(description="What users did: a file or folder, too.")
     models: Path | None = Field(None, description="When which version of a model was live.")
-    assignment: Path | None = Field(None, description="Arm of each user, where it is known.")
-    merged: Path | None = Field(None, description="Ids of users that are one person.")
     types: dict[str, str] | None = Field(
-        None, description="What types of interactions are to be called; '' leaves them out."
+        None, description="New names of types of interactions; '' leaves them out."
     )
+    first_year: Whole | None = Field(
+        None, ge=1, le=9999, description="Refuse times before this year; default: 2000."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_one_rule_for_users(cls, values: Any) -> Any:
+        crossed = "users who were shown lists by two arms are left out and counted"
+        merged = "give the ids of one person one name before the log is read"
+        return refuse_removed(values, {"assignment": crossed, "merged": merged})
 
     @property
     def files(self) -> dict[str, Path]:
@@ -52,8 +60,8 @@ class LogsSection(Section):
 class UsersSection(Section):
     """Test users, whose items are hidden and whom no model learns from."""
 
-    share: float = Field(0.1, gt=0, le=1, description="Share of the users who are tested.")
-    most: Whole = Field(100_000, ge=1, description="Test users at most.")
+    share: float = Field(0.1, gt=0, le=1, description="Share of the users who are test users.")
+    most: Whole = Field(100_000, ge=1, description="Maximum number of test users.")
     least_items: Whole = Field(2, ge=1, description="Distinct items that a test user needs.")
 
 
@@ -65,10 +73,7 @@ class ArmSection(Section):
         description="als-knn, item-cosines, or a system of the harness or of yours.",
     )
     weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
-    settings: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Of als-knn: see EmbeddingSettings; neighbours and shrinkage.",
-    )
+    settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the model.")
 
     def served(self, *, seed: int) -> NeighbourModel | SystemModel:
         """Make the model, which has not learnt anything yet."""

@@ -1,0 +1,159 @@
+"""Members of a list: functions that a file declares by a decorator, and their settings."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from pkgutil import iter_modules
+from traceback import extract_tb
+from types import CodeType, MappingProxyType, ModuleType
+from typing import Annotated, Any, Generic, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from runs.shared.errors import InputError
+
+SettingsT = TypeVar("SettingsT", bound="Section")
+
+
+@dataclass(frozen=True)
+class Member(Generic[SettingsT]):
+    """A member of a list, as its file declares it.
+
+    The name is what a study calls it, the source its publication, as a short citation; ``make``
+    does the work, and its annotations name the class of its settings.
+    """
+
+    name: str
+    source: str
+    make: Callable[..., Any]
+
+    @property
+    def settings(self) -> type[SettingsT]:
+        """Class of what it is told."""
+        return self._annotated("settings")
+
+    @property
+    def summary(self) -> str:
+        """First line of the documentation."""
+        return (inspect.getdoc(self.make) or "").partition("\n")[0]
+
+    @classmethod
+    def declared_in(cls, module: ModuleType) -> list[Self]:
+        """Give the members declared in a module, not those that it imports."""
+        return [
+            value
+            for value in vars(module).values()
+            if isinstance(value, cls) and value.make.__module__ == module.__name__
+        ]
+
+    @classmethod
+    def declared_below(cls, folder: str) -> Mapping[str, Self]:
+        """Give the members declared in the modules of a folder, by name."""
+        found = [member for module in modules_of(folder) for member in cls.declared_in(module)]
+        return MappingProxyType({m.name: m for m in sorted(found, key=lambda m: m.name)})
+
+    def _annotated(self, name: str) -> Any:
+        """Resolve one annotation alone: others may be imported for type checkers only."""
+        annotation = self.make.__annotations__[name]
+        if not isinstance(annotation, str):
+            return annotation
+        return eval(annotation, inspect.unwrap(self.make).__globals__)
+
+
+def modules_of(folder: str) -> Iterator[ModuleType]:
+    """Import the modules of a folder, one after the other; folders in it are passed over.
+
+    The folder is named as in an import, so that a register in it need not import its own package.
+    """
+    for found in iter_modules(import_module(folder).__path__):
+        if not found.ispkg:
+            yield import_module(f"{folder}.{found.name}")
+
+
+class _AsItIs(SourceFileLoader):
+    """Runs a file as it is now: Python's caches miss a change within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+def load_module(path: Path, *, what: str) -> ModuleType:
+    """Run a Python file, which errors call a "metric plug-in" or so, and give it as a module.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, no Python file, or fails.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: the {what} does not exist.")
+    if path.suffix != ".py":
+        raise InputError(f"{path}: a {what} must be a Python file (.py).")
+    name = f"harness_plugin_{path.stem}"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        _AsItIs(name, str(path)).exec_module(module)
+    except Exception as error:
+        raise InputError(
+            f"{path}: the {what} fails with {type(error).__name__}: {error}"
+        ) from error
+    return module
+
+
+def failure_of(error: Exception) -> str:
+    """Say where and how a function failed, in the file where it did, with the notes on it."""
+    frame = extract_tb(error.__traceback__)[-1]
+    place = f"in {frame.filename}, line {frame.lineno}"
+    remarks = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return f"{place}: {type(error).__name__}: {error}{remarks}"
+
+
+class Section(BaseModel):
+    """A table of a file of settings: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+        """Make the paths that are values absolute."""
+        paths = {name: anchor(value) for name, value in self if isinstance(value, Path)}
+        return self.model_copy(update=paths)
+
+
+def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse a value that is given twice."""
+    repeated = {value for value in values if values.count(value) > 1}
+    if repeated:
+        raise ValueError(f"{min(repeated)!r} is duplicated")
+    return values
+
+
+def read_by(reader: Callable[[tuple[str, ...]], Any]) -> AfterValidator:
+    """Refuse names that a reader refuses with an `InputError`."""
+
+    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            reader(names)
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return names
+
+    return AfterValidator(check)
+
+
+Whole = Annotated[int, Field(strict=True)]
+Names = Annotated[tuple[str, ...], AfterValidator(without_repetition)]
+Sizes = Annotated[
+    tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(without_repetition)
+]
+Cutoffs = Sizes
+Levels = Annotated[
+    tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
+]
