@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import ExperimentWork, Place
+from analyses.online.arms import ArmSettings, ExperimentWork, Place
 from analyses.online.clicks import draw_among
 from analyses.recall.parametrisations import VALIDATIONS
 from analyses.recall.recall import RecallGrid, draw_recalls

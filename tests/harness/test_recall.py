@@ -20,7 +20,7 @@ from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.hidden_ranks import rank_hidden
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError
-from runs.shared import cluster
+from runs.shared import parallel
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 pytestmark = pytest.mark.slow
@@ -311,17 +311,17 @@ def test_the_work_goes_to_the_cluster(scheduler: str) -> None:
 
     import joblib
 
-    with cluster.on_cluster(scheduler):
+    with parallel.on_cluster(scheduler):
         processes = joblib.Parallel(n_jobs=2)([joblib.delayed(os.getpid)()])
     assert processes != [os.getpid()]
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="distributed is not installed")
-    monkeypatch.setattr(cluster, "SECONDS_TO_ANSWER", 0.3)
+    monkeypatch.setattr(parallel, "SECONDS_TO_ANSWER", 0.3)
     with (
         pytest.raises(InputError, match="no Dask scheduler answers at 'tcp:"),
-        cluster.on_cluster("tcp://127.0.0.1:9"),
+        parallel.on_cluster("tcp://127.0.0.1:9"),
     ):
         pass
 
@@ -331,7 +331,7 @@ def test_a_cluster_without_workers_is_refused() -> None:
     with (
         distributed.LocalCluster(n_workers=0, processes=True, dashboard_address=":0") as none,
         pytest.raises(InputError, match="has no workers"),
-        cluster.on_cluster(none.scheduler_address),
+        parallel.on_cluster(none.scheduler_address),
     ):
         pass
 
@@ -340,9 +340,9 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> Any:
         raise ModuleNotFoundError(name=name)
 
-    monkeypatch.setattr(cluster, "import_module", missing)
+    monkeypatch.setattr(parallel, "import_module", missing)
     with (
         pytest.raises(InputError, match="needs the package 'distributed'"),
-        cluster.on_cluster("x"),
+        parallel.on_cluster("x"),
     ):
         pass
