@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.embeddings.bm25 import bm25
-from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
-from recommenders.kernels.embeddings.pruning import prune
+from recommenders.kernels.embeddings import bm25, cosine_neighbours, prune
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import (

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import PairwiseFoldIn
 from recommenders.shared.lenskit_bridge import trained
-from recommenders.shared.scorers import FoldInScorer
+from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import (
     AtLeastOne,
     Factors,
@@ -71,7 +70,7 @@ def bprmf_component(settings: BPRMFSettings) -> FlexMFImplicitScorer:
     "ranking from implicit feedback, UAI",
     lenskit=bprmf_component,
 )
-def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FoldInScorer:
+def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScorer:
     r"""Factorise so that rated items score above unrated ones.
 
     .. math:: \max \sum_{u,\, i \in I_u,\, j \notin I_u} \log \sigma(p_u \cdot q_i - p_u \cdot q_j)
@@ -83,11 +82,6 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FoldInScor
     -----
     The criterion is the paper's; where the paper takes one pair at a time and penalises the
     squared factors, LensKit takes batches and has AdamW decay the factors.
-
-    For other ratings than those of training the criterion, given the items, has one maximum once
-    the squared factors are penalised: :class:`recommenders.kernels.factorisation.PairwiseFoldIn`.
-    It is not where training left a user, which ends after so many steps: the penalty is the one
-    under which users are nearest to it.
     """
     # Compiling takes a minute, saves seconds, and needs a C compiler.
     model = trained(
@@ -96,5 +90,4 @@ def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FoldInScor
     of_users, of_items = (
         embedding.weight.detach().numpy().copy() for embedding in (model.u_embed, model.i_embed)
     )
-    fold_in = PairwiseFoldIn.fit(of_users, of_items, ratings.matrix(), seed=seed)
-    return FoldInScorer(ratings, of_users, of_items, fold_in=fold_in)
+    return FactorScorer(ratings, of_users, of_items)

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from qrels import Ratings
 from recommenders.kernels.factorisation import require_amounts
-from recommenders.shared.scorers import HistoriesScorer, HistoryScorer, TrainedOnRatings, row_blocks
+from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings, row_blocks
 from recommenders.shared.system import Need, Positive, Settings, system
 from runs import InputError
 
@@ -55,7 +55,7 @@ def ht_need(ratings: Ratings, settings: HTSettings) -> Need:
     source="Yin, Cui, Li, Yao & Chen (2012), Challenging the long tail recommendation, PVLDB 5(9)",
     need=ht_need,
 )
-def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> HistoriesScorer:
+def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     r"""Rank items by the steps that a random walk from them needs to meet the user.
 
     The walk goes to and fro between users and items, along ratings :math:`r_{ui}`, the higher
@@ -77,9 +77,7 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> HistoriesScorer:
     -----
     The recursion and its truncation are the paper's; the paper restricts it to a part of the
     graph around the user, which is not done here. The closed form is ours: users other than
-    :math:`u` are eliminated, and what u adds has rank 1. Other ratings than those of training
-    are scored exactly as if their owner hung on the graph by ratings of vanishing weight; truncated
-    walks take them for those of the user in the graph.
+    :math:`u` are eliminated, and what u adds has rank 1.
 
     Raises
     ------
@@ -123,55 +121,30 @@ class TruncatedHittingTimes(TrainedOnRatings):
     The steps that meeting the user early saves, :math:`g^t = t - h^t`, follow the recursion
     without its 1: each is the mean over where the walk goes, and :math:`g_u^t = t`. Nothing is
     subtracted, so small differences between times are not lost.
-    Walks are of so many ``steps``. Ratings take the place of those that their owner has in the
-    graph; a stranger's are added to it.
+    Walks are of so many ``steps``.
     """
 
     steps: int
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
-        return self.score_histories(self.histories[user_numbers], user_numbers)
-
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
-        from_users, from_items, components, degrees = self._graph
-        mine = self._rows_of(owners, histories.shape[0])
-        (row, owner), added = mine.nonzero(), (histories - mine @ self.histories).tocoo()
-        added.eliminate_zeros()
-        (of_row, item), more = added.coords, added.data
-        saved = np.zeros((len(self.items), histories.shape[0]))
+        from_users, from_items, components = self._graph
+        row = np.arange(len(user_numbers))
+        saved = np.zeros((len(self.items), len(row)))
         for step in range(self.steps % 2 + 1, self.steps, 2):
             saved_of_users = from_users @ saved
-            saved_of_users[owner, row] = step
+            saved_of_users[user_numbers, row] = step
             saved = from_items @ saved_of_users
-            total = saved[item, of_row] * degrees[item] + step * more
-            left = degrees[item] + more
-            saved[item, of_row] = np.divide(total, left, out=np.zeros_like(left), where=left > 0)
         scores = saved.T.astype(np.float32)
-        scores[~reached(histories, components)] = np.nan
+        scores[~reached(self.histories[user_numbers], components)] = np.nan
         return scores
 
-    def _rows_of(self, owners: NDArray[np.int32] | None, n_rows: int) -> csr_array[Any]:
-        """Mark who of the training users each row is of, in a matrix (n_rows, n_users)."""
-        from scipy.sparse import csr_array
-
-        owned = np.empty(0, np.intp) if owners is None else np.flatnonzero(owners >= 0)
-        known = owned if owners is None else owners[owned]
-        ones = np.ones(len(owned))
-        return csr_array((ones, (owned, known)), shape=(n_rows, len(self.users)))
-
     @cached_property
-    def _graph(
-        self,
-    ) -> tuple[csr_array[Any], csr_array[Any], NDArray[np.int32], NDArray[np.float64]]:
-        """Give chances of steps from users and from items, and items' components and sums."""
+    def _graph(self) -> tuple[csr_array[Any], csr_array[Any], NDArray[np.int32]]:
+        """Give chances of steps from users and from items, and components of items."""
         matrix = self.histories
         chances = row_shares(matrix), row_shares(matrix.T.tocsr())
-        degrees = np.asarray(matrix.sum(axis=0), dtype=np.float64)
-        return *chances, connected_components(matrix)[1], degrees
+        return *chances, connected_components(matrix)[1]
 
 
 def hitting_times(

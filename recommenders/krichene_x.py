@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import ImplicitFoldIn
 from recommenders.shared.lenskit_bridge import trained
-from recommenders.shared.scorers import FoldInScorer
+from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import (
     AtLeastOne,
     Factors,
@@ -22,6 +24,7 @@ from recommenders.shared.system import (
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
+    from scipy.sparse import csr_array
 
 
 class KricheneXSettings(Settings):
@@ -68,7 +71,7 @@ def krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
     source="Krichene & Rendle (2020), On sampled metrics for item recommendation, KDD, section 9",
     lenskit=krichene_x_component,
 )
-def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> FoldInScorer:
+def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> KricheneXScorer:
     r"""Factorise who rated what, pulling all scores towards zero.
 
     .. math:: \min \sum_{(u,i) \in H} (v_u \cdot v_i - 1)^2
@@ -88,13 +91,38 @@ def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> F
     constant. So scores here are :math:`1 + \alpha` times the paper's; their order is the same.
 
     Other ratings than those of training are scored by the users' half of a sweep
-    (:class:`recommenders.kernels.factorisation.ImplicitFoldIn`). Training ends with the items'
-    half, so a user's own ratings lead to the factors of training once these have settled.
+    (:class:`KricheneXScorer`). Training ends with the items' half, so a user's own ratings lead to
+    the factors of training once these have settled.
     """
     component = krichene_x_component(settings)
     model = trained(component, ratings, seed=seed)
     assert model.user_embeddings is not None
-    fold_in = ImplicitFoldIn(
-        model.item_embeddings, component.config.weight, component.config.user_reg
-    )
-    return FoldInScorer(ratings, model.user_embeddings, model.item_embeddings, fold_in=fold_in)
+    how = component.config.weight, component.config.user_reg
+    return KricheneXScorer(ratings, model.user_embeddings, model.item_embeddings, 0.0, 0.0, *how)
+
+
+@dataclass(frozen=True, eq=False)
+class KricheneXScorer(FactorScorer):
+    r"""Factor model that solves for the factors of users who rated some items.
+
+    .. math:: p_u = \arg\min_p \sum_i (1 + w b_{ui}) (b_{ui} - p \cdot q_i)^2 + g \|p\|^2
+
+    with :math:`b_{ui} = 1` where u rated i, else 0: the half sweep of training that solves the
+    users. A training user is scored by the factors of training.
+    """
+
+    weight: float = 1.0
+    penalty: float = 1.0
+
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for these rows of ratings; NaN for an empty row."""
+        every = self.item_factors.astype(np.float64)
+        background = every.T @ every + self.penalty * np.eye(every.shape[1])
+        rows = np.split(histories.indices, histories.indptr[1:-1])
+        factors = []
+        for rated in (every[items] for items in rows):
+            normal = background + self.weight * (rated.T @ rated)
+            factors.append(np.linalg.solve(normal, (1 + self.weight) * rated.sum(axis=0)))
+        scores = self._products(np.array(factors), np.zeros(len(factors)))
+        scores[np.diff(histories.indptr) == 0] = np.nan
+        return scores.astype(np.float32)

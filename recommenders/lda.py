@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
 from recommenders.kernels.factorisation import require_amounts
-from recommenders.shared.scorers import FoldInScorer
+from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-    from sklearn.decomposition import LatentDirichletAllocation
 
 
 class LDASettings(Settings):
@@ -55,7 +47,7 @@ class LDASettings(Settings):
     family="topics",
     source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3",
 )
-def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FoldInScorer:
+def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     r"""Recommend what the user's topics make likely, topics and users under Dirichlet priors.
 
     .. math:: P(i \mid u) = \sum_z \theta_{uz} \phi_{zi}, \quad
@@ -90,15 +82,4 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FoldInScorer:
     )
     of_users = model.fit_transform(ratings.matrix())
     topics = model.components_ / model.components_.sum(axis=1, keepdims=True)
-    return FoldInScorer(ratings, of_users, topics.T, fold_in=LDAFoldIn(model))
-
-
-@dataclass(frozen=True, eq=False)
-class LDAFoldIn:
-    """Fits the topics of users to other ratings as it did in the end to those of training."""
-
-    model: LatentDirichletAllocation
-
-    def __call__(self, histories: csr_array[Any]) -> tuple[NDArray[np.float64], float]:
-        """Fit the topics of the owners of these rows of ratings."""
-        return self.model.transform(histories), 0.0
+    return FactorScorer(ratings, of_users, topics.T)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.factorisation import require_amounts
-from recommenders.shared.scorers import FoldInScorer
+from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 BLOCK_RATINGS = 8192
-# Of folding in: what may be left to gain of the mean log-likelihood of a profile, and most steps.
-TOLERANCE = 1e-4
-MOST_STEPS = 2000
 
 
 class PLSASettings(Settings):
@@ -43,7 +34,7 @@ class PLSASettings(Settings):
     family="topics",
     source="Hofmann (2004), Latent semantic models for collaborative filtering, TOIS 22(1)",
 )
-def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FoldInScorer:
+def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer:
     r"""Recommend what the user's topics make likely.
 
     .. math:: P(i \mid u) = \sum_z P(z \mid u) \, P(i \mid z)
@@ -62,10 +53,6 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FoldInScorer
     literature; the paper models the values of ratings too, and prevents overfitting by tempered
     EM, for which the number of steps stands here.
 
-    Other ratings than those of training are folded in: :math:`P(z \mid u)` by EM to convergence,
-    given :math:`P(i \mid z)` (:class:`PLSAFoldIn`). A user's own ratings lead further than the
-    steps of training did.
-
     Raises
     ------
     InputError
@@ -78,36 +65,7 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FoldInScorer
     observed = ratings.select(ratings.rating > 0)
     for _ in range(settings.steps):
         of_users, of_items = em_step(observed, of_users, of_items)
-    return FoldInScorer(ratings, of_users, of_items, fold_in=PLSAFoldIn(of_items))
-
-
-@dataclass(frozen=True, eq=False)
-class PLSAFoldIn:
-    r"""Fits :math:`P(z \mid u)` to ratings, given :math:`P(i \mid z)`.
-
-    The latter is of shape (n_items, n_topics). The likelihood has one maximum of
-    :math:`P(i \mid u)`, so where EM begins does not matter. It ends where the mean log-likelihood
-    is at most 0.0001 below the maximum, or after 2,000 steps.
-
-    Examples
-    --------
-    The second topic explains no rating, and the others one item each:
-
-    >>> from scipy.sparse import csr_array
-    >>> topics = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
-    >>> PLSAFoldIn(topics)(csr_array([[3.0, 1.0, 0.0]]))
-    (array([[0.75, 0.  , 0.25]]), 0.0)
-    """
-
-    of_items: NDArray[np.float64]
-
-    def __call__(self, histories: csr_array[Any]) -> tuple[NDArray[np.float64], float]:
-        """Fit the topics of the owners of these rows of ratings."""
-        from recommenders.kernels.topic_shares_loop import fit_shares
-
-        amounts = histories.data.astype(np.float64)
-        entries = (histories.indptr, histories.indices, amounts)
-        return fit_shares(*entries, self.of_items, TOLERANCE, MOST_STEPS), 0.0
+    return FactorScorer(ratings, of_users, of_items)
 
 
 def em_step(

@@ -51,8 +51,6 @@ class PopularityScorer(TrainedOnRatings):
         """Score every item for these users."""
         return np.tile(self.item_scores, (len(user_numbers), 1))
 
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings."""
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for these rows of ratings."""
         return np.tile(self.item_scores, (histories.shape[0], 1))

@@ -8,9 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import RatingFoldIn
 from recommenders.shared.lenskit_bridge import trained
-from recommenders.shared.scorers import FoldInScorer
+from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import (
     AtLeastOne,
     Factors,
@@ -65,19 +64,13 @@ def svd_component(settings: SVDSettings) -> BiasedMFScorer:
     "for large recommender systems, JMLR 10",
     lenskit=svd_component,
 )
-def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FoldInScorer:
+def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
     r"""Predict ratings by biases and factors learned from the known ratings alone.
 
     .. math:: \hat r_{ui} = \mu + b_u + b_i + p_u \cdot q_i
 
     A good predictor of ratings is a poor recommender of items: nothing is learned from what
     users chose to rate. Expect it near the bottom of the ordering.
-
-    Notes
-    -----
-    Other ratings than those of training are scored by the users' half of a sweep
-    (:class:`recommenders.kernels.factorisation.RatingFoldIn`). Training ends with the items'
-    half, so a user's own ratings lead to the factors of training once these have settled.
     """
     model = trained(svd_component(settings), ratings, seed=seed)
     biases = model.bias
@@ -85,14 +78,10 @@ def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FoldInScorer:
     assert biases.user_biases is not None
     assert biases.item_biases is not None
     mean = np.float64(biases.global_bias)
-    fold_in = RatingFoldIn(
-        model.item_embeddings, biases.item_biases, mean, settings.damping, settings.regularization
-    )
-    return FoldInScorer(
+    return FactorScorer(
         ratings,
         model.user_embeddings,
         model.item_embeddings,
         user_offsets=biases.user_biases + mean,
         item_offsets=biases.item_biases,
-        fold_in=fold_in,
     )

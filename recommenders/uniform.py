@@ -53,9 +53,7 @@ class RandomScorer:
         """Score every item for these users."""
         return self._scores(_hashes(self.users.ids[user_numbers], salt=f"user {self.seed}"))
 
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
         """Score every item for these rows of ratings, by the items that a row holds."""
         held = with_data(histories, np.ones(histories.nnz, dtype=np.uint64))
         return self._scores(mixed(held @ _hashes(self.items.ids, salt=f"history {self.seed}")))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import ImplicitFoldIn
 from recommenders.shared.lenskit_bridge import trained
-from recommenders.shared.scorers import FoldInScorer
+from recommenders.shared.scorers import FactorScorer
 from recommenders.shared.system import (
     AtLeastOne,
     Factors,
@@ -66,24 +65,15 @@ def wrmf_component(settings: WRMFSettings) -> ImplicitMFScorer:
     "ICDM",
     lenskit=wrmf_component,
 )
-def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FoldInScorer:
+def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FactorScorer:
     r"""Factorise who rated what, rated pairs weighing more than the others.
 
     .. math:: \min \sum_{u,i} (1 + \alpha b_{ui}) (b_{ui} - p_u \cdot q_i)^2
               + \lambda (\|P\|^2 + \|Q\|^2)
 
     with :math:`b_{ui} = 1` where u rated i, else 0; scores are :math:`p_u \cdot q_i`.
-
-    Notes
-    -----
-    Other ratings than those of training are scored by the users' half of a sweep
-    (:class:`recommenders.kernels.factorisation.ImplicitFoldIn`). Training ends with the items'
-    half, so a user's own ratings lead to the factors of training once these have settled.
     """
     component = wrmf_component(settings)
     model = trained(component, ratings, seed=seed)
     assert model.user_embeddings is not None
-    fold_in = ImplicitFoldIn(
-        model.item_embeddings, component.config.weight, component.config.user_reg
-    )
-    return FoldInScorer(ratings, model.user_embeddings, model.item_embeddings, fold_in=fold_in)
+    return FactorScorer(ratings, model.user_embeddings, model.item_embeddings)

@@ -39,7 +39,7 @@ def closed_figures() -> Iterator[None]:
 @pytest.fixture
 def logs_of_1970(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the times of logs be small numbers, which are taken for seconds else."""
-    monkeypatch.setattr("qrels.interactions.table.EARLIEST", -(2**62))
+    monkeypatch.setattr("qrels.interactions.log_table.FIRST_YEAR", 1)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from harness.cli.clicks import clicks
 from harness.cli.main import main
 from harness.laws.check import cards_of
 from harness.metrics.shared.register import plugin_metrics
-from harness.online.experiment.experiment_file import parse_experiment_study
+from harness.online.experiment_file import parse_experiment_study
 from harness.readers.means_table import read_published
 from harness.report.card import metric_card
 from harness.report.publication import Publication
@@ -336,7 +336,7 @@ def test_logs_lead_to_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         small = ["--share", "0.4"] if "recall history" in line else []
         answer = CliRunner().invoke(main, [*split(line)[1:], *small, "--quiet"])
         assert answer.exit_code == 0, answer.output
-    found = pd.read_csv("answer/online_noise.csv")
+    found = pd.read_csv("answer/online_intervals.csv")
     assert found["low"].le(found["rho"]).all()
     models = pd.read_csv("answer/online_models.csv")["model"]
     assert sorted(models) == ["fifty", "five", "one", "shrunk"]

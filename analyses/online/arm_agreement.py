@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import ExperimentWork
+from analyses.online.arms import ArmSettings, ExperimentWork
 from analyses.online.click_agreement import ClickStudy, study_clicks
 from analyses.shared.analysis import analysis
 
@@ -13,7 +12,7 @@ from analyses.shared.analysis import analysis
 )
 def arm_agreement(work: ExperimentWork, settings: ArmSettings) -> ClickStudy:
     """Correlate every offline measure of the arms with their click-through rates."""
-    with work.progress("Dealing out rates", 1) as bar:
+    with work.progress("Permuting rates", 1) as bar:
         found = study_clicks(
             [work.sides(settings).experiment], permutations=settings.permutations, seed=work.seed
         )

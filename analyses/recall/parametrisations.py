@@ -1,14 +1,40 @@
-"""Recalls of hidden items as measures: what they are called, and the grid of them."""
+"""Recalls of hidden items as measures: their names, the grid of them, and its settings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from itertools import product
-from typing import NamedTuple
+from itertools import pairwise, product
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from analyses.recall.grids import BETAS, CUTOFFS
-from analyses.recall.hidden_parts import VALIDATIONS, Validation
-from analyses.recall.stratification import Weights
+import numpy as np
+from pydantic import AfterValidator, Field, model_validator
+
+from analyses.recall.stratification import (
+    FirstItem,
+    Popularity,
+    Smoothing,
+    Stratification,
+    Weights,
+)
+from runs import InputError
+from runs.shared.errors import require_choice
+from runs.shared.members import Section
+
+Validation: TypeAlias = Literal["LOO", "LLOO"]
+VALIDATIONS: tuple[Validation, ...] = get_args(Validation)
+
+BETAS = tuple(step / 20 for step in range(21))
+"""Exponents of Kasalický (2021)."""
+
+CUTOFFS = (*range(1, 11), 15, 20, 25, 50)
+"""Cut-offs of Kasalický (2021)."""
+
+_PRINTED: Final = re.compile(
+    r"(?P<validation>LOO|LLOO)"
+    r"\(beta=(?P<beta>[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?:,weights='(?P<weights>uniform|stratified)')?\)"
+    r"@(?P<cutoff>[0-9]+)"
+)
 
 
 class Parametrisation(NamedTuple):
@@ -37,6 +63,24 @@ class Parametrisation(NamedTuple):
         return f"{self.validation}(beta={beta}{weights})@{self.cutoff}"
 
 
+def find_parametrisation(name: str) -> Parametrisation | None:
+    """Read a printed parametrisation; None if the name is that of another measure.
+
+    Examples
+    --------
+    >>> find_parametrisation("LLOO(beta=0.35)@5")
+    Parametrisation(validation='LLOO', beta=0.35, cutoff=5, weights='uniform')
+    >>> find_parametrisation("nDCG@10") is None
+    True
+    """
+    found = _PRINTED.fullmatch(name)
+    if found is None:
+        return None
+    validation: Any = found["validation"]
+    weights: Any = found["weights"] or "uniform"
+    return Parametrisation(validation, float(found["beta"]), int(found["cutoff"]), weights)
+
+
 def recall_grid(
     *,
     betas: Sequence[float] = BETAS,
@@ -49,10 +93,67 @@ def recall_grid(
     --------
     >>> len(recall_grid())
     588
-    >>> print(*recall_grid(betas=[0, 1], cutoffs=[5])[:3])
-    LOO(beta=0)@5 LOO(beta=1)@5 LLOO(beta=0)@5
     """
     return tuple(
         Parametrisation(validation, beta, cutoff, weights)
         for validation, beta, cutoff in product(VALIDATIONS, betas, cutoffs)
     )
+
+
+def require_axes(
+    validations: Sequence[Validation], betas: Sequence[float], cutoffs: Sequence[int]
+) -> None:
+    """Refuse a grid that is empty or impossible."""
+    if not validations or not betas or not cutoffs:
+        raise InputError("recall needs at least one validation, one exponent and one cut-off.")
+    for name in validations:
+        require_choice("validation", name, VALIDATIONS)
+    for beta in betas:
+        if not 0 <= beta < np.inf:
+            raise InputError(f"exponents (beta) must be finite and at least 0, got {beta}.")
+    if cutoffs[0] < 1 or any(b <= a for a, b in pairwise(cutoffs)):
+        raise InputError(f"cut-offs must rise, from 1, got {list(cutoffs)}.")
+
+
+def _rising(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(sorted(set(values)))
+
+
+class RecallSettings(Section):
+    """The grid of recalls, and how hidden items are weighed."""
+
+    betas: Annotated[tuple[float, ...], AfterValidator(_rising)] = Field(
+        BETAS, description="Exponents of popularity."
+    )
+    cutoffs: Annotated[
+        tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(_rising)
+    ] = Field(CUTOFFS, description="Cut-offs.")
+    first_item: FirstItem = Field(
+        "miss",
+        description="Under LLOO nothing leads to the first item of a user: count it as a miss, or "
+        "skip it.",
+    )
+    smoothing: Smoothing = Field(
+        "add-one",
+        description="Popularity of items without training events: add one event to every item, or "
+        "drop these items.",
+    )
+    popularity: Popularity = Field(
+        "events", description="Count events or distinct users of an item."
+    )
+    clip: float | None = Field(None, gt=0, description="Upper bound on the weight of an item.")
+
+    @model_validator(mode="after")
+    def _axes(self) -> RecallSettings:
+        require_axes(VALIDATIONS, self.betas, self.cutoffs)
+        return self
+
+    def stratified(self, weights: Weights, *, min_items: int = 2) -> Stratification:
+        """Give how hidden items and users are weighed."""
+        return Stratification(
+            weights=weights,
+            first_item=self.first_item,
+            smoothing=self.smoothing,
+            clip=self.clip,
+            min_items=min_items,
+        )

@@ -10,21 +10,20 @@ import click
 from harness.cli.options import (
     PATH,
     SettingsCommand,
-    clustered,
     given,
     imported,
-    kept_apart,
+    on_workers,
     printable,
     quietly,
+    removed,
     settings_options,
-    sharded,
-    workers,
 )
 
 if TYPE_CHECKING:
     from runs.shared.progress import Progress
 
-QUESTION = imported("analyses.online.clicks.click_question.Question")
+QUESTION = imported("analyses.online.clicks.Question")
+DISK = "logs of any size are read as a whole; what memory does not hold lies in --output."
 
 
 @click.command(
@@ -36,43 +35,43 @@ QUESTION = imported("analyses.online.clicks.click_question.Question")
 @click.argument("recommendations", type=PATH)
 @click.argument("interactions", type=PATH)
 @settings_options(QUESTION)
-@sharded
-@kept_apart
-@clustered
-@workers
+@on_workers("Threads; default: all cores. Does not change results.")
 @printable
-@click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
+@click.option("--output", type=PATH, help="Folder for tables, figures and captions.")
 @quietly
+@removed("--policy", "for off-policy estimates use the Open Bandit Pipeline (obp).")
+@removed("--crossing", "users who were shown lists by two arms are left out and counted.")
+@removed("--assignment", "users who were shown lists by two arms are left out and counted.")
+@removed("--merged", "give the ids of one person one name before the log is read.")
+@removed("--shards", DISK)
+@removed("--scratch", DISK)
+@removed("--dask", DISK)
 def clicks(
     recommendations: Path,
     interactions: Path,
-    shards: int | None,
-    scratch: Path | None,
-    dask: str | None,
     n_jobs: int,
     format_: str,
     output: Path | None,
     progress: Progress,
     **asked: Any,
 ) -> None:
-    """Say which arm of an experiment is clicked more, from logs as Parquet or CSV.
+    """Compare the click-through rates of the arms of an experiment, from Parquet or CSV logs.
 
-    Prints the click-through rate of every arm with intervals over users, the differences of the
-    arms, whether users are split as planned (if not, no winner is named), and how far the tables
-    fit together.
+    Prints the rate of every arm with intervals over users, the differences of the arms, whether
+    users are split as planned (if not, no winner is named), and how far the tables fit together.
     """
-    from analyses.online.clicks.counting import study_log
+    from analyses.online.clicks import count_clicks
     from analyses.shared.publish import PRINTED, write_results
-    from qrels.interactions.shards import Reading
     from runs.shared.files import write_whole
 
-    reading, question = Reading(shards, scratch, dask, n_jobs), given(QUESTION(), asked)
-    found = study_log(recommendations, interactions, question, reading=reading, progress=progress)
+    question = given(QUESTION(), asked)
+    logs = question.logs(recommendations, interactions)
+    found = count_clicks(logs, question, progress=progress, folder=output, n_jobs=n_jobs)
     results = {"clicks": found}
     if output is not None:
         write_results(results, output)
-        said = "".join(f"{line}\n" for line in (*found.findings(), *found.cautions()))
-        write_whole(output / "conclusion.txt", said.encode())
+        text = "".join(f"{line}\n" for line in (*found.findings(), *found.cautions()))
+        write_whole(output / "conclusion.txt", text.encode())
     text, red = PRINTED[format_](results), click.style(found.alarm, fg="red", bold=True)
     is_table = format_ == "table" and found.alarm
     click.echo(text.replace(found.alarm, red) if is_table else text, nl=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from harness.cli.console import publish
 from harness.cli.options import (
@@ -22,41 +24,46 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from analyses.online.experiments import Experiment
     from runs.shared.progress import Progress
 
-
 SETTINGS = imported("analyses.online.click_agreement.Settings")
+
+OF_TABLES = {"chosen", "over_time", "permutations", "format_"}
+"""Options that a study file has as settings, or that only tables of several data sets need."""
 
 
 @click.command(
     cls=SettingsCommand,
     epilog="VALUES.csv begins with a column model; its other columns are measures, such as "
-    "'LLOO(beta=0.35)@5' or nDCG@10, or it has the columns measure and value. RATES.csv has the "
-    "columns model and rate and may have period, users, recommendations, accepted. With a column "
-    "experiment in both, several data sets are studied together. STUDY.toml describes a simulated "
-    "experiment, or the logs and models of one that took place; without any file: the demo.",
+    "'LLOO(beta=0.35)@5' or nDCG@10, or it has the columns measure and value, as harness recall "
+    "writes it. RATES.csv has the columns model and rate and may have period, users, "
+    "recommendations, accepted, error. With a column experiment in both, several data sets are "
+    "studied together. STUDY.toml describes a simulated experiment, or the logs and models of a "
+    "real one; without any file: the demo. A FOLDER is a finished study of an experiment, or holds "
+    "values.csv and rates.csv.",
 )
-@click.argument("inputs", metavar="[STUDY.toml | VALUES.csv RATES.csv]", nargs=-1, type=PATH)
+@click.argument(
+    "inputs", metavar="[STUDY.toml | VALUES.csv RATES.csv | FOLDER FOLDER ...]", nargs=-1, type=PATH
+)
 @click.option(
     "--chosen",
     multiple=True,
     metavar="NAME",
-    help="An experiment of the tables, chosen after looking at the result; may be repeated.",
+    help="A data set that was chosen after its result was known. May be repeated.",
 )
 @settings_options(SETTINGS, without=["rates", "offline"])
 @click.option(
-    "--seed",
-    type=SEED,
-    help="Of all that is random but the world and its experiment; 0, or that of the study.",
+    "--seed", type=SEED, help="Random seed; default: 0, or that of the study. Not of the world."
 )
 @workers
 @clustered
 @printable
-@click.option(
-    "--output", type=PATH, help="A folder for tables, figures, captions; the study's folder."
-)
+@click.option("--output", type=PATH, help="Folder for tables, figures and captions.")
 @quietly
+@click.pass_context
 def online(
+    context: click.Context,
     inputs: tuple[Path, ...],
     seed: int | None,
     n_jobs: int,
@@ -67,47 +74,83 @@ def online(
     chosen: tuple[str, ...],
     **asked: Any,
 ) -> None:
-    """Say whether offline measures follow click-through rates.
+    """Test whether offline measures agree with click-through rates.
 
-    From two tables, or from a study file: an experiment is simulated, or read from its logs, the
-    models' hidden-item recall is measured under every exponent of popularity, and a report is left.
-    In place of VALUES.csv the folder of a finished study may be named. For every measure, models
-    are ordered by it and by their click-through rates, and the two orders are compared. The best
-    measure is compared with what the best of so many reaches by chance.
+    For every measure, models are ordered by it and by their click-through rates, and the two
+    orders are compared. The best measure is compared with the best of so many measures by chance.
+    From a study file, an experiment is simulated, or read from its logs, recall of hidden items is
+    measured, and a report is written. Several folders are several data sets.
     """
-    from runs import InputError
-
-    if len(inputs) > 2:
-        raise InputError(
-            f"give a study file, or a table of values and one of rates, got {len(inputs)} files."
-        )
-    if len(inputs) < 2:
-        from harness.online.experiment.experiment_file import (
-            demo_experiment_study,
-            read_experiment_study,
-        )
-        from harness.online.experiment.run_experiment import run_experiment_study
-
-        wanted = {"seed": seed, "output": output}
-        changes = {name: value for name, value in wanted.items() if value is not None}
-        study = (
-            read_experiment_study(inputs[0], changes=changes)
-            if inputs
-            else demo_experiment_study(changes=changes)
-        )
-        report = run_experiment_study(study, n_jobs=n_jobs, progress=progress, dask=dask)
-        click.echo(f"The report is {report.resolve()}")
+    typed = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    }
+    if not inputs or (len(inputs) == 1 and not inputs[0].is_dir()):
+        _refuse(context, typed & OF_TABLES, "a study file", "[analyses.online] has these settings")
+        changes = {"seed": seed, "output": output}
+        _run_study(inputs, changes, n_jobs=n_jobs, dask=dask, progress=progress)
         return
+    _refuse(context, typed & {"n_jobs", "dask"}, "tables", "they need no workers")
     from analyses.online.click_agreement import study_clicks
-    from analyses.online.tables.links import read_experiments
 
-    values, rates = inputs
-    settings = given(SETTINGS(), {"rates": rates, **asked})
-    experiments = read_experiments(values, rates, over_time=settings.over_time)
-    with progress("Dealing out rates", 1) as bar:
+    settings = given(SETTINGS(), {"rates": Path(), **asked})
+    experiments = _read(inputs, settings.over_time)
+    with progress("Permuting rates", 1) as bar:
         found = study_clicks(
             experiments, permutations=settings.permutations, seed=seed or 0, chosen=chosen or None
         )
         bar.advance()
-    publish({"online": found}, format_, output)
+    # Tables 4.3 to 4.11 are long; they are in the folder and in the other formats.
+    short = ("online",) if len(experiments) > 1 else ("online", "online_intervals")
+    publish({"online": found}, format_, output, short if format_ == "table" else ())
     click.echo(found.caption(), err=True)
+
+
+def _refuse(context: click.Context, names: set[str], subject: str, remedy: str) -> None:
+    """Refuse options that would be ignored."""
+    from runs import InputError
+
+    options = [each.opts[0] for each in context.command.params if each.name in names]
+    if options:
+        raise InputError(f"{options[0]} does not apply to {subject}: {remedy}.")
+
+
+def _run_study(
+    inputs: Sequence[Path],
+    changes: Mapping[str, Any],
+    *,
+    n_jobs: int,
+    dask: str | None,
+    progress: Progress,
+) -> None:
+    from harness.online.experiment import run_experiment_study
+    from harness.online.experiment_file import (
+        demo_experiment_study,
+        read_experiment_study,
+    )
+
+    known = {name: value for name, value in changes.items() if value is not None}
+    study = (
+        read_experiment_study(inputs[0], changes=known)
+        if inputs
+        else demo_experiment_study(changes=known)
+    )
+    report = run_experiment_study(study, n_jobs=n_jobs, progress=progress, dask=dask)
+    click.echo(f"The report is {report.resolve()}")
+
+
+def _read(inputs: Sequence[Path], over_time: Any) -> list[Experiment]:
+    """Read a table of values and one of rates, or such tables of several folders."""
+    from analyses.online.experiments import read_experiment_folder, read_experiments
+    from runs import InputError
+
+    if len(inputs) == 2 and not inputs[1].is_dir():
+        return read_experiments(*inputs, over_time=over_time)
+    for path in inputs:
+        if not path.is_dir():
+            raise InputError(
+                f"{path}: several inputs must be folders with values.csv and rates.csv, or "
+                "finished studies; or give one table of values and one of rates."
+            )
+    return [one for path in inputs for one in read_experiment_folder(path, over_time=over_time)]

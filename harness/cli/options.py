@@ -59,17 +59,18 @@ clustered = click.option(
     metavar="tcp://ADDRESS|local",
     help="Work on a Dask cluster; or on two processes here. Results are the same.",
 )
-sharded = click.option(
-    "--shards",
-    type=click.IntRange(min=1),
-    help="Parts of the users that a log is read in; as many as memory asks for by default. Results "
-    "are the same.",
-)
-kept_apart = click.option(
-    "--scratch",
-    type=PATH,
-    help="A folder for the parts while they are needed; for a cluster, one that all workers see.",
-)
+
+
+def removed(option: str, instead: str) -> Callable[[Command], Command]:
+    """Answer an option that a command no longer has with what to use instead."""
+
+    def refuse(_: click.Context, __: click.Parameter, asked: str | None) -> None:
+        if asked is not None:
+            raise click.UsageError(f"{option} is gone: {instead}")
+
+    return click.option(option, hidden=True, expose_value=False, callback=refuse)
+
+
 extensible = click.option(
     "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."
 )

@@ -14,18 +14,26 @@ from harness.cli.options import (
     clustered,
     given,
     imported,
-    kept_apart,
     printable,
     quietly,
     settings_options,
-    sharded,
     workers,
 )
 
 if TYPE_CHECKING:
     from runs.shared.progress import Progress
 
-QUESTION = imported("harness.recall.recall_question.RecallQuestion")
+QUESTION = imported("harness.recall.RecallQuestion")
+
+
+def _gone(_: click.Context, option: click.Parameter, value: str | None) -> None:
+    from runs import InputError
+
+    if value is not None:
+        raise InputError(
+            f"{option.opts[0]} is gone: logs of any size are read through DuckDB, whose temporary "
+            "files lie in --output; leave it out."
+        )
 
 
 @click.command(
@@ -38,41 +46,38 @@ QUESTION = imported("harness.recall.recall_question.RecallQuestion")
     "--model",
     "models",
     multiple=True,
-    default=["item-cosines"],
     metavar="MODEL",
-    help="item-cosines (the default): item neighbours by common users; als-knn: by learned "
-    "factors, which needs implicit. With settings and a name of yours: "
-    "few=item-cosines:neighbours=5. Several are measured in one reading.",
+    help="item-cosines (default): item neighbours by common users; als-knn: by learned factors, "
+    "which needs implicit. With a name and settings: few=item-cosines:neighbours=5. May be "
+    "repeated.",
 )
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting of the model, or of all models.",
+    help="A setting of all models. May be repeated.",
 )
 @click.option(
     "--ranks",
     "rank_table",
     type=PATH,
-    help="In place of a model: a table user, item, time, rank_loo, rank_lloo; an empty rank is a "
-    "miss. Or ranks.parquet of an earlier --output.",
+    help="Ranks made elsewhere, in place of a model: a table user, item, time, rank_loo, "
+    "rank_lloo; an empty rank is a miss. Or ranks.parquet of an earlier --output.",
 )
 @settings_options(QUESTION, names={"weights": "--weights"})
-@sharded
-@kept_apart
+@click.option("--shards", hidden=True, expose_value=False, callback=_gone)
+@click.option("--scratch", hidden=True, expose_value=False, callback=_gone)
 @clustered
 @workers
 @printable
-@click.option("--output", type=PATH, help="A folder for values, figures, captions and ranks.")
+@click.option("--output", type=PATH, help="Folder for values, figures, captions and ranks.")
 @quietly
 def recall(
     interactions: Path,
     models: tuple[str, ...],
     settings: tuple[str, ...],
     rank_table: Path | None,
-    shards: int | None,
-    scratch: Path | None,
     dask: str | None,
     n_jobs: int,
     format_: str,
@@ -83,24 +88,26 @@ def recall(
     """Measure how many hidden items a model finds, for every popularity exponent.
 
     A share of the users is tested: each of their items is hidden from the model, one at a time
-    (LOO), or with all that came later (LLOO), and counts the more the rarer it is: by its
-    popularity to the power of minus beta. The others train the model.
+    (LOO), or with all that came later (LLOO), and its weight is its popularity to the power of
+    minus beta. The other users train the model.
     """
-    from harness.recall.measure import measure
-    from harness.recall.measured_recalls import MeasuredRecalls
-    from qrels.interactions.shards import Reading
+    from harness.recall import measure_models, measure_ranks
+    from runs import InputError
 
-    result = measure(
-        interactions,
-        given(QUESTION(), asked),
-        rank_table=rank_table,
-        models=models,
-        settings=settings,
-        reading=Reading(shards, scratch, dask, n_jobs),
-        progress=progress,
-    )
+    question = given(QUESTION(), asked)
+    common: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    if rank_table is None:
+        own: dict[str, Any] = {"settings": settings, "dask": dask, "folder": output}
+        models = models or ("item-cosines",)
+        result = measure_models(interactions, question, models=models, **own, **common)
+    else:
+        ignored = {"--set": settings, "--model": models, "--dask": dask}
+        for option, value in ignored.items():
+            if value:
+                raise InputError(f"with --ranks nothing is trained or ranked; leave out {option}.")
+        result = measure_ranks(interactions, rank_table, question, **common)
     publish({"recall": result}, format_, output)
-    if output is not None and isinstance(result, MeasuredRecalls):
+    if output is not None:
         result.write_ranks(output)
     for remark in (*result.cautions(), result.caption()):
         click.echo(remark, err=True)

@@ -27,7 +27,7 @@ def schema(plugins: tuple[Path, ...], experiment: bool) -> None:
 
     kind: Any = Study
     if experiment:
-        from harness.online.experiment.experiment_file import ExperimentStudy
+        from harness.online.experiment_file import ExperimentStudy
 
         kind = ExperimentStudy
     found = study_schema([path.resolve() for path in plugins], kind=kind)

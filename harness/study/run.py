@@ -168,8 +168,9 @@ def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> No
     unable = [label_of(name) for name in systems if not find_system(name).scores_histories]
     if hiding and unable:
         raise InputError(
-            f"{hiding[0]} hides items and asks systems for scores of what is left of a profile; "
-            f"{', '.join(unable)} can only score users as they were in training."
+            f"{hiding[0]} hides items, and needs systems that score a profile by themselves, such "
+            f"as item-knn, ease or popularity; {', '.join(unable)} can only score users as they "
+            f"were in training. Leave out {hiding[0]} or these systems."
         )
 
 

@@ -56,12 +56,11 @@ from harness.study.true_judgements import TrueJudgements
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
 from qrels import Catalogue, FullRanks
-from qrels.ranks.judged_ranks import JudgedRanks, Validation
+from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders import (
     rankable,
     read_settings,
 )
-from recommenders.kernels.hidden.hiding import VALIDATIONS
 from runs import InputError, InputWarning, Run
 from runs.formats import read_run
 from runs.shared.progress import Progress

@@ -25,7 +25,7 @@ from recommenders import (
     recommend,
     train,
 )
-from recommenders.kernels.hidden import rank_held_out
+from recommenders.kernels.hidden_scores import rank_held_out
 from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
 from runs.shared.parallel import LOCAL, processes_on_cluster

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,55 +65,19 @@ def draw_test_users(
     >>> draw_test_users(events, share=1, seed=1).ids.tolist()
     ['ann', 'cid']
     """
-    candidates = Candidates.of(interactions, share=share, least_items=least_items, seed=seed)
-    return candidates.draw(most)
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Users who may be tested, their hashes, how many there are in all, and how many are fit.
-
-    Those of shards of users are `joined`, and then drawn from.
-    """
-
-    ids: NDArray[np.str_]
-    words: NDArray[np.uint64]
-    n_users: int
-    n_fit: int
-    rule: str
-
-    @classmethod
-    def of(
-        cls, interactions: Interactions, *, share: float, least_items: int, seed: int
-    ) -> Candidates:
-        """Find those below the share with enough items; see `draw_test_users`."""
-        if not 0 < share <= 1:
-            raise InputError(f"the share of test users must be above 0 and at most 1, got {share}.")
-        words = id_hashes(interactions.users.ids, f"test users {seed}")
-        fit = interactions.distinct_item_counts() >= least_items
-        drawn = fit & (words * 2.0**-64 < share)
-        rule = f"{least_items} distinct items, of whom a share of {share:g} was drawn"
-        n_fit = int(np.count_nonzero(fit))
-        return cls(interactions.users.ids[drawn], words[drawn], len(fit), n_fit, rule)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Candidates]) -> Candidates:
-        """Put those of shards of users together."""
-        ids = np.concatenate([part.ids for part in parts])
-        order = np.argsort(ids)
-        words = np.concatenate([part.words for part in parts])[order]
-        n_users, n_fit = (sum(getattr(each, n) for each in parts) for n in ("n_users", "n_fit"))
-        return cls(ids[order], words, n_users, n_fit, parts[0].rule)
-
-    def draw(self, most: int) -> Numbering:
-        """Take those with the lowest hashes."""
-        if len(self.ids) == 0:
-            raise InputError(
-                f"there is no test user: of {self.n_users} users {self.n_fit} have at least "
-                f"{self.rule}."
-            )
-        lowest = np.sort(np.argsort(self.words, kind="stable")[:most])
-        return Numbering(self.ids[lowest])
+    if not 0 < share <= 1:
+        raise InputError(f"the share of test users must be above 0 and at most 1, got {share}.")
+    ids = interactions.users.ids
+    words = id_hashes(ids, f"test users {seed}")
+    fit = interactions.distinct_item_counts() >= least_items
+    drawn = np.flatnonzero(fit & (words * 2.0**-64 < share))
+    if len(drawn) == 0:
+        raise InputError(
+            f"there is no test user: of {len(ids)} users {np.count_nonzero(fit)} have at least "
+            f"{least_items} distinct items, of whom a share of {share:g} was drawn."
+        )
+    lowest = np.argsort(words[drawn], kind="stable")[:most]
+    return Numbering(ids[np.sort(drawn[lowest])])
 
 
 def split_users(

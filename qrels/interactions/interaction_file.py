@@ -1,45 +1,59 @@
-"""Interactions from a Parquet or CSV file: tens of millions of rows in little memory."""
+"""Interactions from a Parquet or CSV file, or a folder of Parquet files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qrels.interactions.blocks import BLOCK_ROWS, Block, IdColumn, encoded_ids, read_blocks
-from qrels.interactions.columns import read_floats, read_times
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
-from qrels.interactions.table import LogTable
+from qrels.interactions.log_table import (
+    Kind,
+    LogTable,
+    Rule,
+    id_column,
+    literal,
+    log_database,
+    number_column,
+    time_column,
+)
 from runs import InputError
 
-Floats = NDArray[np.float64]
-
 NEEDED: Final = ("time", "user", "item")
-COLUMNS: Final = (*NEEDED, "value", "type")
-"""All that are read."""
+LEFT_OUT: Final = -1.0
+"""What interactions count whose type has no name."""
 
 
 def read_interactions(
     path: str | Path,
     *,
     values: Mapping[str, float] = TYPE_VALUES,
-    block_rows: int = BLOCK_ROWS,
+    rename: Mapping[str, str] | None = None,
+    first_year: int | None = None,
+    folder: Path | None = None,
+    n_jobs: int | None = None,
 ) -> Interactions:
     """Read who did something with which item, when, and how much it counts.
 
     Parameters
     ----------
     path
-        A Parquet file, or CSV with a heading line: columns time, user and item, and value or type;
-        others are not read. What has neither value nor type counts 1. Times are milliseconds
-        since 1970 in UTC, or timestamps with a zone; ids are text or whole numbers.
+        A Parquet file, CSV with a heading line, or a folder of Parquet files: columns time, user
+        and item, and value or type; others are not read. What has neither value nor type counts 1.
+        Times are milliseconds since 1970 in UTC, or timestamps with a zone; ids are text or whole
+        numbers.
     values
         What an interaction of each type counts.
-    block_rows
-        Rows read at a time; the result does not depend on it.
+    rename
+        New names of types; interactions of a type without a new name ("") are left out.
+    first_year
+        Times before it are refused, since they are probably in seconds; 2000 by default.
+    folder
+        Where temporary files of a log lie that is larger than memory; they are removed.
+    n_jobs
+        Threads; the result does not depend on them.
 
     Raises
     ------
@@ -48,48 +62,44 @@ def read_interactions(
 
     Notes
     -----
-    A row takes 24 bytes, besides the distinct ids, and twice that when rows have to be sorted.
+    A row takes 24 bytes, besides the distinct ids.
     """
-    table = LogTable.open(path)
-    table.require(*NEEDED)
-    weighed = next((name for name in ("value", "type") if name in table), None)
-    names = (*NEEDED, weighed) if weighed else NEEDED
-    users, items = IdColumn(), IdColumn()
-    times, weights = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-    for block in read_blocks(table, names, rows=block_rows):
-        users.add(block, "user")
-        items.add(block, "item")
-        times.append(read_times(block.columns["time"], block.fail("time")))
-        weights.append(_weights(block, weighed, values))
-    time, weight = np.concatenate(times), np.concatenate(weights)
+    with log_database(folder, first_year=first_year, n_jobs=n_jobs) as database:
+        table = database.open(path)
+        kinds: dict[str, Any] = dict.fromkeys(("user", "item"), id_column) | {"time": time_column}
+        if "value" in table:
+            kinds["value"] = _not_negative
+        elif "type" in table:
+            kinds["type"] = lambda table, name: _value_of_type(table, name, values, rename or {})
+        table.require(*NEEDED)
+        columns = table.read(kinds, order=("user", "time", "item"))
+    time, value = columns["time"], columns.get("value", columns.get("type"))
     if len(time) == 0:
         raise InputError(f"{path}: the table has a heading but no interactions.")
-    times.clear()
-    weights.clear()
-    user_ids, user = users.numbered()
-    item_ids, item = items.numbered()
-    return Interactions.of(user_ids, item_ids, user=user, item=item, time=time, value=weight)
+    (users, user), (items, item) = columns["user"], columns["item"]
+    if value is None:
+        value = np.ones(len(time))
+    kept = value >= 0 if rename else slice(None)
+    return Interactions(users, items, user[kept], item[kept], time[kept], value[kept])
 
 
-def _weights(block: Block, column: str | None, values: Mapping[str, float]) -> Floats:
-    if column is None:
-        return np.ones(len(block.columns["time"]))
-    if column == "type":
-        return _of_types(block, values)
-    weights = read_floats(block.columns["value"], block.fail("value"))
-    if weights.min(initial=0) < 0:
-        row = int((weights < 0).argmax())
-        raise block.fail("value")(row, f"a value must not be negative, got {weights[row]:g}.")
-    return weights
+def _not_negative(table: LogTable, name: str) -> Kind:
+    kind = number_column(table, name)
+
+    def negative(value: float) -> str:
+        return f"a value must not be negative, got {value:g}."
+
+    rule = Rule(name, f"{kind.expression} < 0", negative, value=kind.expression)
+    return kind._replace(rules=[*kind.rules, rule])
 
 
-def _of_types(block: Block, values: Mapping[str, float]) -> Floats:
-    types = encoded_ids(block.columns["type"], block.fail("type"))
-    names = types.dictionary.to_pylist()
-    weights: Floats = np.array([values.get(name, np.nan) for name in names], dtype=np.float64)
-    weights = weights[types.indices.to_numpy()]
-    if np.isnan(weights).any():
-        row = int(np.isnan(weights).argmax())
-        finding = f"values are set for {', '.join(values)}, got {types[row].as_py()!r}."
-        raise block.fail("type")(row, finding)
-    return weights
+def _value_of_type(
+    table: LogTable, name: str, values: Mapping[str, float], rename: Mapping[str, str]
+) -> Kind:
+    """What a type counts."""
+    kind = id_column(table, name)
+    worth = {**values, **{old: values.get(new, LEFT_OUT) for old, new in rename.items()}}
+    cases = " ".join(f"WHEN {literal(of)} THEN {value!r}::DOUBLE" for of, value in worth.items())
+    expression = f"CASE {kind.expression} {cases} END"
+    finding = f"values are set for {', '.join(worth)}, got {{}}."
+    return Kind(expression, [*kind.rules, Rule(name, f"{expression} IS NULL", finding)])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,9 +124,8 @@ class Interactions:
     @cached_property
     def is_first(self) -> NDArray[np.bool_]:
         """Mark the first event of every pair of a user and an item, of shape (n_events,)."""
-        from qrels.interactions.first_loop import mark_first
-
-        return mark_first(self.user, self.item, len(self.items))
+        found: NDArray[np.bool_] = _first_marker()(self.user, self.item, len(self.items))
+        return found
 
     def distinct_item_counts(self) -> NDArray[np.intp]:
         """Count the distinct items of every user, of shape (n_users,)."""
@@ -151,6 +151,25 @@ class Interactions:
         return Ratings(
             self.users, self.items, user.astype(np.int32), item.astype(np.int32), sums[positive]
         )
+
+
+@cache
+def _first_marker() -> Any:
+    """Compile a loop that marks the first row of each pair; rows of a user are together."""
+    import numba
+
+    @numba.njit(nogil=True, cache=True)
+    def mark_first(
+        user: NDArray[np.int32], item: NDArray[np.int32], n_items: int
+    ) -> NDArray[np.bool_]:
+        latest = np.full(n_items, -1, dtype=np.int32)
+        first = np.empty(len(user), dtype=np.bool_)
+        for row in range(len(user)):
+            first[row] = latest[item[row]] != user[row]
+            latest[item[row]] = user[row]
+        return first
+
+    return mark_first
 
 
 def _require_one_length(*columns: NDArray[np.generic]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from runs import InputError
 
 Validation: TypeAlias = Literal["loo", "lloo"]
 """Leave one out, leave last one out."""
+
+VALIDATIONS: tuple[Validation, ...] = get_args(Validation)
 
 
 @dataclass(frozen=True, eq=False)

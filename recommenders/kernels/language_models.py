@@ -182,7 +182,7 @@ class LikelihoodNeighbours:
     settings: LikelihoodSettings
 
     def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None = None
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]]
     ) -> csr_array[Any]:
         """Weigh the neighbours of these rows; see `Neighbours`."""
         odds = self._mean_log_odds(histories)
@@ -273,13 +273,6 @@ class RelevanceModelScorer(TrainedOnRatings):
         """Score the items that may be among the best of the candidates; see `BestScorer`."""
         near, own = self._graph[user_numbers], self.histories[user_numbers]
         return self._scores(near, own, candidates, depth=depth)
-
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
-        near = self.neighbours(histories, owners)
-        return self._scores(near, histories, self.models.collection > 0, depth=0)
 
     def _scores(
         self,

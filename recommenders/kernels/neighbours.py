@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeAlias
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
 from qrels.interactions.interactions import Interactions
-from qrels.interactions.item_sets import ItemSets, blocks_of
 from recommenders.shared.scorers import (
     TrainedOnRatings,
     averages,
@@ -27,7 +24,6 @@ from recommenders.shared.scorers import (
 )
 from recommenders.shared.system import NotNegative, Range, Settings, searched
 from runs import top_items
-from runs.shared.parallel import processes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -155,7 +151,7 @@ def dense_product(left: csr_array[Any], right: csr_array[Any]) -> NDArray[np.flo
 
 
 PAIRS_AT_ONCE: Final = 10_000_000
-"""Pairs of items of a block: they take 8 bytes each, in three copies while shards are added up."""
+"""Pairs of items of a block: they take 8 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -179,53 +175,52 @@ class ItemCosines:
     least_users: int = 1
 
     def __call__(self, history: Interactions) -> csr_array[Any]:
-        """Learn from distinct pairs of user and item."""
-        return self.of_shards([ItemSets.of(history)], n_jobs=1)
+        """Learn from distinct pairs of user and item, for one block of items after the other."""
+        from scipy.sparse import csr_array, vstack
 
-    def of_shards(self, shards: Sequence[ItemSets | Path], *, n_jobs: int) -> csr_array[Any]:
-        """Learn from shards of users, over one numbering of items, or the folders they are in.
+        first = history.is_first
+        shape = (len(history.users), len(history.items))
+        ones = np.ones(np.count_nonzero(first), dtype=np.int32)
+        by_user = csr_array((ones, (history.user[first], history.item[first])), shape=shape)
+        by_item = by_user.T.tocsr()
+        counts = np.diff(by_item.indptr).astype(np.int64)
+        # An item shares users with at most as many items as its users have.
+        sizes = np.append(0, np.cumsum(np.diff(by_user.indptr)[by_item.indices], dtype=np.int64))
+        bounds = np.minimum(np.diff(sizes[by_item.indptr]), len(counts))
+        rows = [
+            self._nearest(by_item[begin:end] @ by_user, begin, counts)
+            for begin, end in _blocks(bounds, most=PAIRS_AT_ONCE)
+        ]
+        return vstack(rows, format="csr") if rows else csr_array((0, 0))
 
-        Common users are sums over shards, for a block of items after the other, in processes or on
-        a cluster if there are several shards.
-        """
-        from scipy.sparse import vstack
+    def _nearest(
+        self, common: csr_array[Any], first: int, counts: NDArray[np.int64]
+    ) -> csr_array[Any]:
+        """Find the neighbours of a block of items, from the users they share with each item."""
+        from scipy.sparse import csr_array
 
-        loaded = [*map(_loaded, shards)]
-        counts = np.sum([each.user_counts for each in loaded], axis=0)
-        bounds = np.sum([each.pairs_at_most() for each in loaded], axis=0)
-        blocks = blocks_of(np.minimum(bounds, len(counts)), most=PAIRS_AT_ONCE)
-        tasks = (joblib.delayed(_nearest)(self, shards, *block, counts) for block in blocks)
-        rows = processes(n_jobs if len(shards) > 1 else 1, return_as="generator")(tasks)
-        return vstack([*rows], format="csr")
+        from recommenders.kernels.neighbour_loops import nearest_cosines
+
+        kept, of_block = counts >= self.least_users, slice(first, first + common.shape[0])
+        common.data *= kept[common.indices] & np.repeat(kept[of_block], np.diff(common.indptr))
+        common.eliminate_zeros()
+        nearest = nearest_cosines(
+            *(common.indptr, common.indices, common.data.astype(np.float64), np.sqrt(counts)),
+            *(first, self.shrinkage, self.neighbours),
+        )
+        return csr_array(nearest, shape=common.shape)
 
 
-def _loaded(shard: ItemSets | Path) -> ItemSets:
-    return shard if isinstance(shard, ItemSets) else ItemSets.load(shard)
-
-
-def _nearest(
-    model: ItemCosines,
-    shards: Sequence[ItemSets | Path],
-    first: int,
-    last: int,
-    counts: NDArray[np.int64],
-) -> csr_array[Any]:
-    """Find the neighbours of the items of a block."""
-    from scipy.sparse import csr_array
-
-    from recommenders.kernels.neighbour_loops import nearest_cosines
-
-    common = _loaded(shards[0]).common_users(first, last)
-    for shard in shards[1:]:
-        common = common + _loaded(shard).common_users(first, last)
-    is_kept = counts >= model.least_users
-    common.data *= is_kept[common.indices] & np.repeat(is_kept[first:last], np.diff(common.indptr))
-    common.eliminate_zeros()
-    nearest = nearest_cosines(
-        *(common.indptr, common.indices, common.data.astype(np.float64), np.sqrt(counts)),
-        *(first, model.shrinkage, model.neighbours),
-    )
-    return csr_array(nearest, shape=common.shape)
+def _blocks(bounds: NDArray[np.int64], *, most: int) -> Iterator[tuple[int, int]]:
+    """Cut rows into blocks whose bounds add up to no more than that, or of one row."""
+    first, room = 0, most
+    for row, bound in enumerate(bounds.tolist()):
+        if bound > room and row > first:
+            yield first, row
+            first, room = row, most
+        room -= bound
+    if len(bounds):
+        yield first, len(bounds)
 
 
 # From the numbers of some rows to their likeness to all rows, -inf for no neighbour: float64 of
@@ -248,12 +243,11 @@ class Neighbours(Protocol):
         """Rows that are found, of shape (n_rows, n_columns)."""
 
     def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None, /
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]], /
     ) -> csr_array[Any]:
         """Weigh the neighbours of these, in a graph of shape (n_histories, n_rows).
 
-        Owners, of shape (n_histories,), are the numbers of rows that are no neighbours, -1 for
-        none, as by default.
+        Owners, of shape (n_histories,), are the numbers of rows that are no neighbours.
         """
 
 
@@ -291,13 +285,12 @@ def strongest(
 ) -> csr_array[Any]:
     """Keep the highest values of every row, as `nearest` does, but those of the row's owner.
 
-    The values are written into. A column of -1, or no owners at all, leaves all.
+    The values are written into. Without owners all count.
     """
     from scipy.sparse import csr_array
 
     if owners is not None:
-        known = np.flatnonzero(owners >= 0)
-        values[known, owners[known]] = -np.inf
+        values[np.arange(len(owners)), owners] = -np.inf
     chosen = top_items(values, depth=min(count, values.shape[1]))
     row, rank = np.nonzero(chosen >= 0)
     column = chosen[row, rank]
@@ -330,7 +323,7 @@ class CosineNeighbours:
     weighing: Weighing | None = None
 
     def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]] | None = None
+        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]]
     ) -> csr_array[Any]:
         """Weigh the neighbours of these rows; see `Neighbours`."""
         near = strongest(self._cosines(histories), count=self.count, owners=owners)
@@ -379,8 +372,8 @@ class NeighbourSumScorer(TrainedOnRatings):
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
     counts as none, as the product does not hold it. A user without ratings scores NaN.
 
-    Neighbours of anybody's ratings are found among the training users, with their weights
-    :math:`g`; nobody is a neighbour of their own. The values :math:`x`, of shape (n_users,
+    Neighbours are training users, with their weights :math:`g`; nobody is a neighbour of their own.
+    The values :math:`x`, of shape (n_users,
     n_items), are what a neighbour says of an item. Without ``finish``, :math:`f`, which to be
     pickled must be a function of a module or a `functools.partial` of one, sums are the scores. If
     ``averaged``, they are divided by the weights of the neighbours that have an entry.
@@ -394,12 +387,6 @@ class NeighbourSumScorer(TrainedOnRatings):
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
         return self._scores(self._graph[user_numbers], self.histories[user_numbers])
-
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings; see `HistoriesScorer`."""
-        return self._scores(self.neighbours(histories, owners), histories)
 
     def _scores(self, near: csr_array[Any], histories: csr_array[Any]) -> NDArray[np.float32]:
         sums = near @ self.values

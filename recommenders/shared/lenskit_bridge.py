@@ -1,4 +1,8 @@
-"""The bridge to LensKit: ratings as its data set, its components as systems, ours as components."""
+"""The bridge to LensKit: ratings as its data set, and its components trained reproducibly.
+
+LensKit 2025.8 reads settings from the environment, takes threads as it finds them and warns
+on the console. Here a component is trained on the CPU, by one thread, silently, from a seed.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from lenskit.data import Dataset
-from lenskit.training import Trainable
-
 from qrels import Ratings
 from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     from lenskit.data import Dataset
     from lenskit.training import Trainable
-
 
 TrainableT = TypeVar("TrainableT", bound="Trainable")
 

@@ -1,4 +1,4 @@
-"""The register of systems: the folder is the list; sets of systems; systems as components."""
+"""The register of systems: the folder is the list; and sets of systems."""
 
 from __future__ import annotations
 

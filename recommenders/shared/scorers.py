@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +60,6 @@ def row_maxima(matrix: csr_array[Any]) -> NDArray[np.float64]:
     return maxima
 
 
-# From rows of ratings to the factors of their owners, of shape (n_rows, n_factors), and offsets,
-# of shape (n_rows,) or 0.
-FoldIn: TypeAlias = Callable[
-    ["csr_array[Any]"], tuple[NDArray[np.floating], NDArray[np.floating] | float]
-]
-
-
 class BatchScorer(Protocol):
     """Scores all items for blocks of training users."""
 
@@ -101,14 +94,8 @@ class BestScorer(BatchScorer, Protocol):
 class HistoriesScorer(BatchScorer, Protocol):
     """Scores all items for anybody's ratings, not for training users alone."""
 
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings, (n_rows, n_items).
-
-        Owners, of shape (n_rows,), are numbers of training users, -1 for a stranger, as all are by
-        default: what somebody rated in training is no neighbour of what is asked about now.
-        """
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for these rows of ratings, (n_rows, n_items)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +133,8 @@ class HistoryScorer(TrainedOnRatings, ABC):
         """Score every item for these training users."""
         return self.score_histories(self.histories[user_numbers])
 
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings; NaN for an empty row."""
+    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+        """Score every item for these rows of ratings; NaN for an empty row."""
         scores = self._products(histories).astype(np.float32, copy=False)
         scores[np.diff(histories.indptr) == 0] = np.nan
         return scores
@@ -234,26 +219,6 @@ class FactorScorer(TrainedOnRatings):
         scores += offsets[:, np.newaxis]
         scores += self.item_offsets
         return scores
-
-
-@dataclass(frozen=True, eq=False)
-class FoldInScorer(FactorScorer):
-    """Factor models that find factors for anybody's ratings, given those of the items.
-
-    What folds in must be picklable. A training user is scored by the factors of training, which
-    the same ratings may not lead to again where training ended before they had settled.
-    """
-
-    fold_in: FoldIn = field(kw_only=True)
-
-    def score_histories(
-        self, histories: csr_array[Any], owners: NDArray[np.int32] | None = None
-    ) -> NDArray[np.float32]:
-        """Score every item for the owners of these rows of ratings; NaN for an empty row."""
-        of_users, offsets = self.fold_in(histories)
-        scores = self._products(of_users, np.broadcast_to(offsets, len(of_users)))
-        scores[np.diff(histories.indptr) == 0] = np.nan
-        return scores.astype(np.float32)
 
 
 def dense_if_crowded(weights: csr_array[Any]) -> csr_array[Any] | NDArray[np.floating]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias, TypeVar
@@ -187,6 +188,23 @@ def workers_within(available_bytes: int, needs: Sequence[int], *, n_jobs: int) -
     largest = sorted(needs, reverse=True)
     fitting = [n for n in range(1, n_jobs + 1) if sum(largest[:n]) <= available_bytes]
     return max(fitting, default=1)
+
+
+def require_amounts(ratings: Ratings, *, system: str) -> None:
+    """Refuse ratings below 0, or all 0."""
+    least = ratings.rating.min()
+    if least < 0:
+        raise InputError(
+            f"system {system!r} cannot be trained: it reads ratings as amounts, which must be at "
+            f"least 0, got {least}."
+        )
+    require_any(ratings, system=system)
+
+
+def require_any(ratings: Ratings, *, system: str) -> None:
+    """Refuse ratings that are all 0, likewise."""
+    if not ratings.rating.any():
+        raise InputError(f"system {system!r} cannot be trained: every training rating is 0.")
 
 
 SettingsT = TypeVar("SettingsT", bound="Settings", contravariant=True)

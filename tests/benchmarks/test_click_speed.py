@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-
 from analyses.online.logs.acceptance import Credit, implicit_clicks
 from analyses.online.logs.slates import Slates
+
 from runs import Numbering
 from tests.analyses.online.logs.clicking import clicks_by_loops
 from tests.benchmarks.machine import cpu_seconds, describe_machine

@@ -22,8 +22,8 @@ from analyses.recall.recall import measure_recall
 from analyses.recall.stratification import popularity_counts
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks, ranks_to_parquet
-from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
-from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.embeddings import cosine_neighbours
+from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
 from runs import Numbering
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 

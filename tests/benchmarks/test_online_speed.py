@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analyses.online.agreement.best_of_many import best_of_many
-from analyses.online.tables.experiment import Experiment
+from analyses.online.best_of_many import best_of_many
+from analyses.online.experiments import Experiment
 from analyses.recall.parametrisations import recall_grid
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 

@@ -6,7 +6,7 @@ import pytest
 import recommenders
 from qrels import Ratings
 from recommenders.als_knn import ALSKNNSettings, item_factors, pruned
-from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
+from recommenders.kernels.embeddings import cosine_neighbours
 from recommenders.shared.scorers import LinearItemScorer
 from runs import InputError
 from tests.recommenders.test_krichene_z import four_users

@@ -1,12 +1,30 @@
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 
 from analyses.online.click_agreement import ClickStudy, study_clicks
-from analyses.online.tables.links import read_experiments
-from analyses.shared.publish import every_table
-from tests.analyses.online.tables.tables import RATES, VALUES, write, write_grid
+from analyses.online.experiments import Experiment, read_experiments
+from analyses.shared.evidence import read_evidence, to_evidence
+from tests.analyses.online.examples import GRID, experiment, random_experiment, write_grid
+
+COUNTED = "quantity value unit note"
+BEST = "row datasets validation beta cutoff quantity statistic value note"
+CROSSED = "datasets penalisation_comparison validation_comparison value unit note"
+PRINTED = [
+    ("4.3", "dataset system metric paper_metric validation beta cutoff value unit note", 50),
+    ("4.4", f"dataset {COUNTED}", 10),
+    ("4.5", BEST, 30),
+    ("4.6", f"dataset spearman_interval {COUNTED}", 40),
+    ("4.7", BEST, 30),
+    ("4.8", f"dataset comparison_of_correlation {COUNTED}", 42),
+    ("4.9", f"dataset comparison_of_correlation {COUNTED}", 42),
+    ("4.10", CROSSED, 16),
+    ("4.11", CROSSED, 16),
+]
 
 
 @pytest.fixture(scope="module")
@@ -17,136 +35,169 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> ClickStudy:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> ClickStudy:
-    """Three models: nDCG@5 orders them as the rates do."""
-    folder = tmp_path_factory.mktemp("plain")
-    paths = write(folder, "values.csv", VALUES), write(folder, "rates.csv", RATES)
-    return study_clicks(read_experiments(*paths), seed=1)
+def thesis() -> ClickStudy:
+    """Five data sets of five models, as in the thesis, with errors; A, D and E are chosen."""
+    rng = np.random.default_rng(5)
+    sets = [random_experiment(rng, name=name) for name in "ABCDE"]
+    return study_clicks(sets, permutations=99, seed=1, chosen=["A", "D", "E"])
 
 
-def test_the_measure_that_agrees_is_the_first(plain: ClickStudy) -> None:
-    first = plain.ranking().iloc[0]
-    assert first["measure"] == "nDCG@5"
-    assert (first["mean"], first["tau_b"]) == (1.0, 1.0)
+def counts(frame: pd.DataFrame) -> list[int]:
+    return frame.loc[frame["unit"] == "", "value"].tolist()
 
 
-def test_the_best_of_two_is_reached_by_two_of_six_orders(plain: ClickStudy) -> None:
-    first = plain.ranking().iloc[0]
-    assert (first["p_alone"], first["p_adjusted"]) == pytest.approx((1 / 6, 2 / 6))
+def test_rhos_are_those_of_scipy(thesis: ClickStudy) -> None:
+    one = thesis.data[2]
+    expected = [spearmanr(values, one.rates).statistic for values in one.values]
+    np.testing.assert_allclose(thesis.rhos[:, 2], expected, atol=1e-11)
 
 
-def test_p_values_stay_with_their_measures(grid: ClickStudy) -> None:
+def test_each_measure_keeps_its_p_values(grid: ClickStudy) -> None:
     frame = grid.ranking().set_index("measure")
     for name in ("LOO(beta=1)@5", "nDCG@10", "AUC"):
-        number = grid.best.measures.index(name)
-        assert frame.loc[name, "p_adjusted"] == grid.best.p_adjusted[number]
-        assert frame.loc[name, "tau_b"] == grid.agreement.taus[number].mean()
-
-
-def test_opposite_experiments_leave_a_mean_of_nothing(grid: ClickStudy) -> None:
-    row = grid.ranking().set_index("measure").T["LOO(beta=0)@5"]
+        assert frame.loc[name, "p_adjusted"] == grid.best.p_adjusted[grid.best.measures.index(name)]
+        assert frame.loc[name, "tau_b"] == grid.taus[grid.data[0].measures.index(name)].mean()
+    row = frame.T["LOO(beta=0)@5"]
     assert (row["min"], row["mean"], row["max"]) == (-1.0, 0.0, 1.0)
 
 
-def test_few_models_are_told_what_they_can_show(plain: ClickStudy, grid: ClickStudy) -> None:
-    assert "With 3 models and one measure, named beforehand, there is no rho" in plain.of_few()
-    assert "With 5 models of one data set and one measure" in grid.of_few()
-    assert "is +.90. A correlation over 5 models can be described, not judged" in grid.of_few()
-
-
-def test_nothing_is_called_significant_with_few_models(grid: ClickStudy) -> None:
-    texts = [grid.findings()[0], grid.caption()]
-    texts += [table.to_text() for table in every_table({"online": grid})]
-    assert "significant" not in " ".join(texts)
-
-
-def test_the_number_of_orderings_stands_beside_that_of_measures(grid: ClickStudy) -> None:
-    assert "The 11 measures are 5 different orderings" in grid.findings()[0]
-
-
-def test_ties_with_the_tenth_are_counted(grid: ClickStudy) -> None:
-    """Eight recalls tie at a mean rho of 0, the tenth and last of the best ten among them."""
-    mean = grid.ranking()["mean"]
-    others = int((mean == mean.iloc[9]).sum()) - 1
-    assert f"{others} others tie with the tenth" in grid.findings()[0]
-
-
-def test_at_most_ten_measures_are_listed(grid: ClickStudy) -> None:
-    assert len(grid.best_measures().rows) == 10
-
-
-def test_the_spread_over_experiments_is_shown_where_there_are_several(
-    plain: ClickStudy, grid: ClickStudy
-) -> None:
-    assert plain.best_measures().headings[1:3] == ["rho", "tau-b"]
-    assert grid.best_measures().headings[1:4] == ["mean rho", "min", "max"]
-
-
-def test_models_and_rates_are_kept(plain: ClickStudy) -> None:
-    frame = plain.frames()["online_models"]
-    assert frame["model"].tolist() == ["a", "b", "c"]
-    assert frame["rate"].tolist() == [0.01, 0.02, 0.03]
-
-
-def test_every_experiment_has_its_orderings(grid: ClickStudy) -> None:
-    frame = grid.frames()["online_orderings"]
-    assert frame[["models", "measures", "orderings"]].to_numpy().tolist() == [[5, 11, 5]] * 2
-
-
-def test_every_rho_is_in_a_bin(grid: ClickStudy) -> None:
-    rows = grid.bins().rows
-    assert [(name, sum(map(int, counts))) for name, *counts in rows] == [("X", 11), ("Y", 11)]
-
-
-def test_validations_that_are_equal_are_counted_as_equal(grid: ClickStudy) -> None:
-    assert [row[1:5] for row in grid.validations().rows] == [[4, 0, 4, 0], [4, 0, 4, 0]]
-
-
-def test_the_beta_that_agrees_is_counted_as_better(grid: ClickStudy) -> None:
-    assert [row[1:5] for row in grid.betas().rows] == [[4, 4, 0, 0], [4, 0, 0, 4]]
-
-
-def test_no_value_is_above_its_equal(grid: ClickStudy) -> None:
-    assert [row[1:4] for row in grid.levels().rows] == [[20, 0, 0.0], [20, 0, 0.0]]
-
-
-def test_both_comparisons_are_crossed(grid: ClickStudy) -> None:
-    assert grid.crossed().rows[1] == ["X, Y: equal", 4, 0, 4]
-
-
-def test_without_a_grid_there_is_nothing_to_compare(plain: ClickStudy) -> None:
-    for table in (plain.levels(), plain.validations(), plain.betas(), plain.crossed()):
-        assert not table.rows
-
-
-def test_without_a_grid_its_tables_are_left_out(plain: ClickStudy) -> None:
-    assert [table.name for table in every_table({"online": plain})] == [
-        "online",
-        "online_bins",
+def test_the_best_of_588_recalls_counts_588_and_not_rr_and_ndcg_beside_them() -> None:
+    rng = np.random.default_rng(1)
+    beside = [
+        f"{of}({way})@{k}" for of in ("RR", "nDCG") for way in ("LOO", "LLOO") for k in (1, 5)
     ]
+    values, rates = rng.random((588 + 8, 5)), rng.random(5)
+    study = study_clicks([experiment(values, rates, measures=[*GRID, *beside])], seed=1)
+    alone = study_clicks([experiment(values[:588], rates, measures=GRID)], seed=1)
+    assert len(study.best.measures) == 588
+    assert study.best.p_adjusted.tolist() == alone.best.p_adjusted.tolist()
+    assert study.ranking().set_index("measure").loc[beside, "p_adjusted"].isna().all()
+    assert sum(counts(study.frames()["thesis2021-table4.6"])) == 588
 
 
-@pytest.mark.slow
-def test_experiments_chosen_after_looking_are_crossed_apart(tmp_path: Path) -> None:
-    experiments = read_experiments(*write_grid(tmp_path))
-    study = study_clicks(experiments, permutations=200, seed=1, chosen=["X"])
-    whole, chosen = (
-        study.frames()[name].set_index("LOO and LLOO").T["="].tolist()
-        for name in ("online_crossed", "online_crossed_chosen")
+def test_tables_have_the_numbers_of_a_count_by_hand(thesis: ClickStudy) -> None:
+    frames, rhos = thesis.frames(), thesis.rho_frame()
+    cell = rhos.set_index(["dataset", "validation", "beta", "cutoff"])["rho"].to_dict()
+    betas, cutoffs = sorted(rhos["beta"].unique()), sorted(rhos["cutoff"].unique())
+    validation = {
+        name: [
+            np.sign(cell[name, "LOO", *at] - cell[name, "LLOO", *at])
+            for at in product(betas, cutoffs)
+        ]
+        for name in "ABCDE"
+    }
+    beta = {
+        name: [
+            np.sign(cell[name, way, 0.0, k] - cell[name, way, b, k])
+            for way, b, k in product(("LOO", "LLOO"), betas[1:], cutoffs)
+        ]
+        for name in "ABCDE"
+    }
+    for number, found in (("4.8", validation), ("4.9", beta)):
+        groups = [[name] for name in "ABCDE"] + [["A", "D", "E"], [*"ABCDE"]]
+        signs = [[sign for name in group for sign in found[name]] for group in groups]
+        expected = [own.count(sign) for own in signs for sign in (1, 0, -1)]
+        assert counts(frames[f"thesis2021-table{number}"]) == expected
+    bins = [
+        ((thesis.rhos[:, 0] > low) & (thesis.rhos[:, 0] <= high)).sum()
+        for low, high in ((-2, -0.5), (-0.5, 0), (0, 0.5), (0.5, 1))
+    ]
+    assert counts(frames["thesis2021-table4.6"])[:4] == bins
+
+
+def test_crossed_cells_add_up_to_both_comparisons(thesis: ClickStudy) -> None:
+    frames = thesis.frames()
+    crossed = frames["thesis2021-table4.11"].set_index(
+        ["penalisation_comparison", "validation_comparison"]
+    )["value"]
+    beta = frames["thesis2021-table4.9"].query("dataset == 'A + D + E' and unit == '%'")
+    assert crossed.xs("total", level=1).tolist()[:3] == pytest.approx(beta["value"].tolist())
+    assert crossed["total", "total"] == 100
+
+
+def test_counts_have_their_percentages(grid: ClickStudy) -> None:
+    frames = grid.frames()
+    for number in ("4.4", "4.6", "4.8", "4.9"):
+        frame = frames[f"thesis2021-table{number}"]
+        share = frame[frame["unit"] == "%"]["value"].to_numpy(dtype=float)
+        total = frame[frame["unit"] == "%"]["note"].str.extract(r"(\d+)")[0].astype(int)
+        assert counts(frame) == pytest.approx(share * total.to_numpy() / 100)
+    assert counts(frames["thesis2021-table4.4"]) == [0, 0]
+
+
+def test_the_best_recalls_of_chosen_data_sets_have_the_largest_means(thesis: ClickStudy) -> None:
+    frame = thesis.frames()["thesis2021-table4.7"].query("statistic == 'average'")
+    means = thesis.rhos[:, [0, 3, 4]].mean(axis=1)
+    assert frame["value"].tolist() == pytest.approx(np.sort(means)[::-1][:10].tolist())
+
+
+@pytest.mark.parametrize(("number", "columns", "n_rows"), PRINTED)
+def test_tables_have_the_columns_and_rows_of_the_printed_ones(
+    thesis: ClickStudy, number: str, columns: str, n_rows: int
+) -> None:
+    made = thesis.frames()[f"thesis2021-table{number}"]
+    assert (made.columns.tolist(), len(made)) == (columns.split(), n_rows)
+
+
+def test_without_a_grid_there_are_only_counts_of_rhos() -> None:
+    study = study_clicks([experiment([[1, 2, 3], [2, 1, 3]], [1, 2, 3])], seed=1)
+    assert [name for name in study.frames() if "thesis" in name] == ["thesis2021-table4.6"]
+
+
+def test_undefined_rhos_are_in_no_cell() -> None:
+    names = ["LOO(beta=0)@5", "LLOO(beta=0)@5", "LOO(beta=1)@5", "LLOO(beta=1)@5"]
+    values = [[1, 2, 3], [1, 1, 1], [3, 2, 1], [1, 2, 3]]
+    frames = study_clicks([experiment(values, [1, 2, 3], measures=names)], seed=1).frames()
+    assert counts(frames["thesis2021-table4.8"]) == [0, 0, 1]
+    assert counts(frames["thesis2021-table4.9"]) == [1, 0, 0]
+
+
+def test_the_result_can_be_kept(thesis: ClickStudy, tmp_path: Path) -> None:
+    (tmp_path / "found.npz").write_bytes(to_evidence(thesis))
+    back = read_evidence(tmp_path / "found.npz", ClickStudy)
+    assert to_evidence(back) == to_evidence(thesis)
+    for name, frame in thesis.frames().items():
+        pd.testing.assert_frame_equal(frame, back.frames()[name])
+
+
+def noisy(rate_errors: np.ndarray, value_errors: np.ndarray | None = None) -> ClickStudy:
+    values, rates = np.array([[1.0, 3, 2, 5, 4, 7, 6, 8]]), np.arange(8.0)
+    errors = {"value_errors": value_errors, "rate_errors": rate_errors}
+    return study_clicks(
+        [Experiment("w", tuple("abcdefgh"), ("m",), values, rates, **errors)], seed=1
     )
-    assert (whole, chosen) == ([4, 0, 4], [4, 0, 0])
 
 
-def test_a_choice_after_looking_makes_chance_likelier(tmp_path: Path) -> None:
-    experiments = read_experiments(*write_grid(tmp_path))
-    chosen = study_clicks(experiments, permutations=500, seed=1, chosen=["X"])
-    alone = study_clicks(experiments[:1], permutations=500, seed=1)
-    assert chosen.best.is_joint
-    assert chosen.best.p_adjusted.min() >= alone.best.p_adjusted.min()
+def test_without_noise_the_interval_is_the_rho_itself() -> None:
+    study = noisy(np.zeros(8))
+    assert study.intervals[:, 0, 0] == pytest.approx(study.rhos[0, 0])
 
 
-@pytest.mark.slow
-def test_the_same_seed_gives_the_same_tables(grid: ClickStudy, tmp_path: Path) -> None:
-    again = study_clicks(read_experiments(*write_grid(tmp_path)), permutations=500, seed=1)
-    for name, frame in grid.frames().items():
-        pd.testing.assert_frame_equal(frame, again.frames()[name])
+def test_intervals_grow_with_the_noise() -> None:
+    small, large = (noisy(np.full(8, error)).intervals[:, 0, 0] for error in (0.2, 9.0))
+    assert large[0] < -0.5 < small[0] <= small[1]
+
+
+def test_without_errors_of_the_rates_there_is_no_interval(grid: ClickStudy) -> None:
+    assert np.isnan(grid.intervals).all()
+    assert "online_intervals" not in grid.frames()
+
+
+@pytest.mark.validity
+def test_intervals_cover_the_rho_without_noise() -> None:
+    rng, covered = np.random.default_rng(2), []
+    for _ in range(200):
+        truth = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], size=10)
+        seen = truth + 0.5 * rng.normal(size=truth.shape)
+        one = Experiment(
+            "w",
+            tuple("abcdefghij"),
+            ("m",),
+            seen[None, :, 0],
+            seen[:, 1],
+            value_errors=np.full((1, 10), 0.5),
+            rate_errors=np.full(10, 0.5),
+        )
+        low, high = study_clicks([one], permutations=99, seed=1).intervals[:, 0, 0]
+        covered.append(low <= spearmanr(*truth.T).statistic <= high)
+    assert np.mean(covered) > 0.92

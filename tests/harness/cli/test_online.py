@@ -5,27 +5,16 @@ import io
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from tests.analyses.online.tables.tables import RATES, VALUES, write, write_grid
+from tests.analyses.online.examples import RATES, VALUES, write, write_grid
 
 pytestmark = pytest.mark.slow
 
 MISUSED = 2
-FIGURES = {
-    f"online_{name}.{kind}"
-    for name in ("rhos", "best")
-    for kind in ("svg", "png", "txt")
-}  # fmt: skip
-TABLES = {
-    "online.csv", "online_models.csv", "online_rhos.csv", "online_orderings.csv",
-    "online_bins.csv",
-}  # fmt: skip
-OF_THE_GRID = {
-    "online_levels.csv", "online_validations.csv", "online_betas.csv", "online_crossed.csv",
-}  # fmt: skip
 
 Paths = tuple[Path, Path]
 
@@ -41,84 +30,67 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Paths:
     return write_grid(tmp_path_factory.mktemp("grid"))
 
 
-@pytest.fixture(scope="module")
-def written(grid: Paths, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What --output writes."""
-    folder = tmp_path_factory.mktemp("written") / "out"
-    online(*grid, "--permutations", "99", "--output", folder)
-    return folder
-
-
 def online(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["online", "--quiet", *map(str, arguments)])
 
 
-def test_the_best_measure_is_printed_first(plain: Paths) -> None:
+def test_the_best_measure_is_printed_first_and_the_conclusion_below(plain: Paths) -> None:
     answer = online(*plain)
     assert answer.exit_code == 0, answer.stderr
     name, *numbers = answer.stdout.splitlines()[2].split()
     assert name == "nDCG@5"
     assert numbers == ["1.0000", "1.0000", "0.1667", "0.3333"]
+    assert "The best of 2 measures is nDCG@5, with rho = +1.00" in answer.stdout
+    assert "in all 6 orders" in answer.stderr
 
 
-def test_the_conclusion_stands_below_the_tables(plain: Paths) -> None:
-    *_, conclusion = online(*plain).stdout.splitlines()
-    assert conclusion.startswith("The best of 2 measures, nDCG@5, has rho = +1.00 over 3 models")
-
-
-def test_what_was_done_is_said_beside_the_tables(plain: Paths) -> None:
-    said = online(*plain).stderr
-    assert "Spearman's rho between 2 offline measures" in said
-    assert "dealt out among the 3 models in all 6 orders" in said
-
-
-def test_csv_has_a_line_for_each_measure(grid: Paths) -> None:
+def test_csv_and_json_have_every_measure_and_null_where_nothing_is_known(grid: Paths) -> None:
     rows = list(csv.DictReader(io.StringIO(online(*grid, "--format", "csv").stdout)))
-    assert len(rows) == 11
-    assert float(rows[0]["p_adjusted"]) <= float(rows[-1]["p_adjusted"])
-
-
-def test_json_has_null_where_nothing_is_known(grid: Paths) -> None:
     document = json.loads(online(*grid, "--format", "json").stdout)
     by_name = {row["measure"]: row for row in document["online"]}
+    assert len(rows) == len(by_name) == 11
     assert by_name["AUC"]["beta"] is None
     assert by_name["LOO(beta=1)@5"]["beta"] == 1.0
-    assert set(document["captions"]) == {"online"}
-    assert document["findings"][0].startswith("The best of 11 measures")
 
 
 def test_latex_has_every_table(grid: Paths) -> None:
     text = online(*grid, "--format", "latex").stdout
-    for name in ("online", "online_levels", "online_crossed"):
+    for name in ("online", "thesis2021-table4.4", "thesis2021-table4.10"):
         assert f"\\label{{tab:{name}}}" in text
 
 
-def test_the_same_command_prints_the_same(grid: Paths) -> None:
-    assert online(*grid).stdout == online(*grid).stdout
+def test_files_written_twice_are_the_same_bytes(grid: Paths, tmp_path: Path) -> None:
+    folders = tmp_path / "once", tmp_path / "again"
+    once, again = (
+        {path.name: path.read_bytes() for path in folder.iterdir()}
+        for folder in folders
+        if online(*grid, "--permutations", "99", "--output", folder).exit_code == 0
+    )
+    assert once == again
+    assert {"online.csv", "thesis2021-table4.9.csv", "online_best.svg"} <= set(once)
 
 
-def test_files_written_twice_are_the_same_bytes(grid: Paths, written: Path) -> None:
-    again = written.parent / "again"
-    online(*grid, "--permutations", "99", "--output", again)
-    assert {path.name: path.read_bytes() for path in again.iterdir()} == {
-        path.name: path.read_bytes() for path in written.iterdir()
-    }
+def test_several_folders_are_several_data_sets(grid: Paths, tmp_path: Path) -> None:
+    """X and Y in folders of their own, one of them a study's: the same tables as in one file."""
+    for path in grid:
+        frame = pd.read_csv(path)
+        for name, place in (("X", tmp_path / "X"), ("Y", tmp_path / "Y" / "tables")):
+            place.mkdir(parents=True, exist_ok=True)
+            own = frame[frame["experiment"] == name].drop(columns="experiment")
+            own.to_csv(place / path.name, index=False)
+    together = json.loads(online(*grid, "--format", "json").stdout)
+    apart = online(tmp_path / "X", tmp_path / "Y", "--format", "json")
+    assert apart.exit_code == 0, apart.stderr
+    assert json.loads(apart.stdout) == together
 
 
-def test_the_folder_holds_tables_figures_and_captions(written: Path) -> None:
-    assert {path.name for path in written.iterdir()} == FIGURES | TABLES | OF_THE_GRID
-
-
-def test_without_a_grid_the_folder_lacks_its_tables(plain: Paths, tmp_path: Path) -> None:
-    online(*plain, "--output", tmp_path / "plain")
-    assert {path.name for path in (tmp_path / "plain").iterdir()} == FIGURES | TABLES
-
-
-def test_experiments_chosen_after_looking_are_named(grid: Paths) -> None:
-    answer = online(*grid, "--chosen", "X")
-    assert "X were chosen among 2 data sets after looking" in answer.stderr
-    assert "\nX, Y: equal" in answer.stdout
-    assert "\nX: equal" in answer.stdout
+def test_data_sets_chosen_after_looking_have_tables_of_their_own(
+    grid: Paths, tmp_path: Path
+) -> None:
+    answer = online(*grid, "--chosen", "X", "--output", tmp_path)
+    assert "X were chosen among 2 data sets" in answer.stderr
+    crossed = pd.read_csv(tmp_path / "thesis2021-table4.11.csv")
+    assert set(crossed["datasets"]) == {"X"}
 
 
 def test_periods_may_be_pooled(plain: Paths, tmp_path: Path) -> None:
@@ -138,6 +110,8 @@ def test_periods_may_be_pooled(plain: Paths, tmp_path: Path) -> None:
     [
         (("--chosen", "Z"), "no experiment is called 'Z'; there are X, Y."),
         (("--over-time", "pooled"), "line 1: pooled rates need the columns recommendations"),
+        (("--jobs", "2"), "--jobs does not apply to tables"),
+        (("--dask", "local"), "--dask does not apply to tables"),
     ],
 )
 def test_mistakes_are_answered_with_a_sentence(
@@ -147,6 +121,24 @@ def test_mistakes_are_answered_with_a_sentence(
     assert answer.exit_code == MISUSED
     assert answer.stderr.startswith("Error: ")
     assert sentence in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("--chosen", "A"), ("--format", "csv"), ("--permutations", "99"), ("--over-time", "pooled")],
+)
+def test_options_that_a_study_file_has_as_settings_are_refused(
+    tmp_path: Path, asked: tuple[str, str]
+) -> None:
+    answer = online(tmp_path / "study.toml", *asked)
+    assert answer.exit_code == MISUSED
+    assert f"{asked[0]} does not apply to a study file" in answer.stderr
+
+
+def test_a_file_among_several_folders_is_refused(grid: Paths, tmp_path: Path) -> None:
+    answer = online(tmp_path, grid[0], grid[1])
+    assert answer.exit_code == MISUSED
+    assert "several inputs must be folders with values.csv and rates.csv" in answer.stderr
 
 
 def test_a_missing_file_is_named(plain: Paths, tmp_path: Path) -> None:

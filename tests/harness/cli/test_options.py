@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from analyses.correlation import correlation
 from analyses.discrimination import discrimination
-from analyses.online.clicks.click_question import Question
+from analyses.online.clicks import Question
 from analyses.sampled.iterations import ITERATIONS
 from analyses.shared.analysis import members_of
 from harness.cli.main import Commands

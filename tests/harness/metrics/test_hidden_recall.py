@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from analyses.recall.grids import BETAS, CUTOFFS
+from analyses.recall.parametrisations import BETAS, CUTOFFS
 from analyses.recall.recall import measure_recall
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.leave_last_one_out import lloo

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-
-from harness.cli.main import main
 from harness.online.experiment.experiment_file import (
     demo_experiment_study,
     parse_experiment_study,
     read_experiment_study,
 )
 from harness.online.experiment.run_experiment import run_experiment_study
+
+from harness.cli.main import main
 from runs import InputError
 from runs.shared.progress import Silent
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.online.tables.value_table import read_value_tables
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of
 from harness.readers.scores import scores_from_parquet
@@ -106,12 +105,6 @@ def test_figures_are_listed_by_their_number(finished: Path) -> None:
 def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
     assert read_frame(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
-
-
-def test_the_folder_stands_for_its_means_where_values_are_asked_for(finished: Path) -> None:
-    (found,) = read_value_tables(finished)
-    assert found.models == ("random", "popularity", "puresvd")
-    assert found.measures == ("P@5", "P@20", "nDCG@5", "nDCG@20")
 
 
 def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from harness.online.simulation.arms import recommended
 from scipy.sparse import csr_array
 
 from harness.online.simulation import (
@@ -8,10 +9,9 @@ from harness.online.simulation import (
     SystemModel,
     interactions_of,
 )
-from harness.online.simulation.arms import recommended
-from recommenders.kernels import neighbours
-from recommenders.kernels.hidden import Hiding, rank_hidden
+from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
 from recommenders.kernels.neighbour_loops import nearest_cosines
+from recommenders.kernels.neighbourhoods import item_cosines
 from recommenders.kernels.neighbours import nearest_by_cosine
 from runs import top_items
 from tests.harness.online.simulation.worlds import small_world
@@ -80,7 +80,7 @@ def test_of_equal_neighbours_the_first_are_kept() -> None:
 
 def test_blocks_of_items_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ItemCosines(10)(HISTORY)
-    monkeypatch.setattr(neighbours, "PAIRS_AT_ONCE", 3 * len(HISTORY.items))
+    monkeypatch.setattr(item_cosines, "PAIRS_AT_ONCE", 3 * len(HISTORY.items))
     in_blocks = ItemCosines(10)(HISTORY)
     for name in ("data", "indices", "indptr"):
         np.testing.assert_array_equal(getattr(in_blocks, name), getattr(whole, name))

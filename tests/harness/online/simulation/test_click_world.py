@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from harness.online.simulation.click_world import DAY, interactions_of
 from numpy.typing import NDArray
 from pydantic import ValidationError
 from scipy.stats import chisquare, spearmanr
 
 from harness.online.simulation import NOW, ClickWorld, ClickWorldSettings
-from harness.online.simulation.click_world import DAY, interactions_of
 from tests.harness.online.simulation.worlds import small_world
 
 

@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
-
 from analyses.online.clicks.checks import stickiness
 from analyses.online.clicks.rates import click_through
 from analyses.online.clicks.sample_ratio import sample_ratio
 from analyses.online.clicks.tallies import tally
+from harness.online.simulation.arms import assign
+from harness.online.simulation.click_world import MINUTE
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
 from harness.online.simulation import (
     Arm,
     ItemCosines,
@@ -21,8 +23,6 @@ from harness.online.simulation import (
     interactions_of,
     simulate,
 )
-from harness.online.simulation.arms import assign
-from harness.online.simulation.click_world import MINUTE
 from qrels.interactions.held_out_users import draw_test_users
 from qrels.interactions.interactions import Interactions
 from runs import InputError, Numbering

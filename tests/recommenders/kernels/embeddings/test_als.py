@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from recommenders.kernels.embeddings.als import item_factors
+from recommenders.kernels.embeddings import item_factors
 from runs import InputError
 from tests.embedding_example import two_tastes
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qrels import Ratings
-from recommenders.kernels.embeddings.bm25 import bm25
+from recommenders.kernels.embeddings import bm25
 from tests.hidden_example import numbered
 
 REASON = "implicit is not installed"

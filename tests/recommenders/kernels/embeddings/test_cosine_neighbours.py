@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours, unit_rows
+from recommenders.kernels.embeddings import cosine_neighbours, unit_rows
 
 WHOLE = arrays(
     np.float64, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=st.integers(-2, 2)

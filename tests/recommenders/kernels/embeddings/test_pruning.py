@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qrels import Ratings
-from recommenders.kernels.embeddings.pruning import prune
+from recommenders.kernels.embeddings import prune
 from runs import InputError
 from tests.hidden_example import numbered
 

@@ -1,0 +1,361 @@
+"""The best of many measures against the best of many by chance: the max-T permutation test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, permutations
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.resampling import ranges
+from analyses.online.experiments import Experiment, require_unique
+from analyses.ordering import DECIMALS
+from analyses.shared.drawing import axes_or_new
+from runs import InputError
+from runs.shared.streams import random_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+MOST_ENUMERATED: Final = 9
+"""Models up to which all orders are enumerated, 362,880, if all data sets have the same models."""
+
+PER_STREAM: Final = 1024
+"""Random orders that share a stream of random words."""
+
+TOLERANCE: Final = 1e-9
+"""Statistics that differ by less are equal."""
+
+FEWEST_JUDGED, ADVISED, ALPHA = 8, 20, 0.05
+"""Below 8 models nothing is called significant; 20 or more are advised."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestOfMany:
+    """Each measure's mean rho, and how often the best of all measures reaches it by chance.
+
+    Of each measure, of shape (n_measures,): the mean rho over the chosen data sets (NaN where one
+    is undefined); the one-sided p as if it were the only measure, and the data sets chosen
+    beforehand; and the chance that the largest statistic of all measures is as large. The maxima
+    are that statistic for each order of the rates, rising, of shape (n_orders,). Exact: all orders
+    were enumerated, the observed one among them; else random ones by the seed. Joint: data sets
+    share models, whose rates are permuted jointly.
+    """
+
+    measures: tuple[str, ...]
+    experiments: tuple[str, ...]
+    n_models: tuple[int, ...]
+    chosen: tuple[str, ...]
+    statistics: Floats
+    p_alone: Floats
+    p_adjusted: Floats
+    maxima: Floats
+    n_orderings: int
+    is_exact: bool
+    is_joint: bool
+    seed: int
+
+    @property
+    def best(self) -> int:
+        """Number of the measure with the largest statistic, the first of several."""
+        return int(np.nanargmax(self.statistics))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the null distribution of the maximum, its 95 % limit, and what was observed."""
+        ax = axes_or_new(ax)
+        weights = np.full(len(self.maxima), 1 / len(self.maxima))
+        ax.hist(self.maxima, bins=np.arange(-1.025, 1.03, 0.05), weights=weights, color="#56B4E9")
+        limit, observed = np.quantile(self.maxima, 0.95), self.statistics[self.best]
+        ax.axvline(limit, color="0.4", linestyle="--", label=f"95 % up to {print_rho(limit)}")
+        ax.axvline(observed, color="#D55E00", label=f"observed: {print_rho(observed)}")
+        subject = "rho" if len(self.chosen) == 1 else "mean rho"
+        ax.set_xlabel(f"largest {subject} of {len(self.measures):,} measures")
+        ax.set_ylabel("share of orders of the rates")
+        ax.set_xlim(self.maxima[0] - 0.1, max(float(self.maxima[-1]), observed) + 0.1)
+        ax.set_ylim(0, 1.3 * ax.dataLim.y1)
+        ax.legend(frameon=False, fontsize="small", loc="upper left")
+        return ax
+
+    def conclusion(self) -> str:
+        """Report the best measure, with and without the choice among many."""
+        best, n_models = self.best, min(self.n_models)
+        rho, p = float(self.statistics[best]), float(self.p_adjusted[best])
+        verdict = f"a random order of the models reaches this with probability {print_p(p)}"
+        if n_models >= FEWEST_JUDGED:
+            negation = "" if p <= ALPHA else "not "
+            verdict = f"{negation}significant at the level {print_p(ALPHA)} (p = {print_p(p)})"
+        subject = "rho" if len(self.chosen) == 1 else "mean rho"
+        return (
+            f"The best of {len(self.measures):,} measures is {self.measures[best]}, with {subject} "
+            f"= {print_rho(rho)} over {n_models} models: {verdict} if the choice of the best is "
+            f"taken into account, and {print_p(float(self.p_alone[best]))} if it is not."
+        )
+
+    def caption(self) -> str:
+        """Describe what was permuted, and what was chosen again each time."""
+        statistic = "Spearman's rho"
+        if len(self.chosen) > 1:
+            statistic = f"mean of Spearman's rho in {len(self.chosen)} data sets"
+        several = len(self.n_models) > 1
+        jointly = ", jointly where data sets share models" * self.is_joint
+        orders = f"{len(self.maxima):,} random orders (seed {self.seed}){jointly}"
+        if self.is_exact:
+            orders = f"all {len(self.maxima):,} orders{', jointly in all data sets' * several}"
+        selection = ""
+        if len(self.chosen) < len(self.experiments):
+            selection = (
+                f" {', '.join(self.chosen)} were chosen among {len(self.experiments)} data sets "
+                f"after the results were known: for every order the best {len(self.chosen)} are "
+                "chosen again."
+            )
+        return (
+            f"The largest {statistic} between {len(self.measures):,} measures "
+            f"({self.n_orderings:,} different orderings) and click-through rates that are permuted "
+            f"among the models{' of each data set' * several} in {orders}. All measures are "
+            f"computed for every order, and the best is taken.{selection}"
+            f"{few_models(min(self.n_models))}"
+        )
+
+
+def best_of_many(
+    experiments: Sequence[Experiment],
+    *,
+    permutations: int = 10_000,
+    seed: int,
+    chosen: Sequence[str] | None = None,
+) -> BestOfMany:
+    r"""Test all measures at once against what the best of them reaches by chance.
+
+    The statistic of measure p is its rho, :math:`T_p = \frac1k \sum_s \rho_{ps}` over k data sets.
+    The null hypothesis is that rates and models are unrelated: within each data set every order of
+    the rates is as likely; data sets that share models have one order of all their models. With
+    :math:`M_b = \max_p T_p` under order b,
+
+    .. math:: \tilde p_p = \frac{1 + \#\{b : M_b \ge T_p\}}{B + 1},
+
+    or, for data sets of the same up to 9 models, the share among all L! orders. The probability
+    that any measure gets :math:`\tilde p \le \alpha` is at most :math:`\alpha`. If data sets were
+    chosen after the results were known, every order takes, for each measure, the data sets of the
+    largest rhos, as many.
+
+    Raises
+    ------
+    InputError
+        If the experiments do not fit each other, a chosen one does not exist, no measure has a rho
+        or there is no permutation.
+
+    References
+    ----------
+    Westfall & Young (1993), Resampling-based multiple testing; Phipson & Smyth (2010) for the +1.
+
+    Examples
+    --------
+    Of the six orders of three rates, one agrees fully with the first measure, and one with the
+    second:
+
+    >>> values = np.array([[1.0, 2, 3], [3, 2, 1]])
+    >>> one = Experiment("A", ("a", "b", "c"), ("AP", "RR"), values, np.array([0.1, 0.2, 0.3]))
+    >>> found = best_of_many([one], seed=1)
+    >>> found.p_alone.round(3), found.p_adjusted.round(3)
+    (array([0.167, 1.   ]), array([0.333, 1.   ]))
+    """
+    check_experiments(experiments)
+    if permutations < 1:
+        raise InputError(f"`permutations` must be at least 1, got {permutations}.")
+    names = tuple(one.name for one in experiments)
+    sets = numbers_of(chosen, names)
+    ranks = [scaled_ranks(one.values) for one in experiments]
+    rates = [scaled_ranks(one.rates) for one in experiments]
+    defined = ~np.any([np.isnan(some).any(axis=1) for some in ranks], axis=0)
+    if not defined.any() or any(np.isnan(own).any() for own in rates):
+        raise InputError("no measure has a rho in all experiments.")
+    # Hundreds of measures are a few different orderings of the models.
+    joint = np.concatenate(ranks, axis=1)[defined].round(DECIMALS)
+    distinct, which = np.unique(joint, axis=0, return_inverse=True)
+    ends = np.cumsum([len(one.models) for one in experiments])[:-1]
+    orderings = np.split(distinct, ends, axis=1)
+    statistics = np.mean([orderings[n] @ rates[n] for n in sets], axis=0)
+    models = [one.models for one in experiments]
+    is_exact = len(models[0]) <= MOST_ENUMERATED and len({frozenset(own) for own in models}) == 1
+    orders = (
+        _all_orders(models)
+        if is_exact
+        else _random_orders(permutations, names=names, models=models, seed=seed)
+    )
+    reached = np.zeros(len(statistics), dtype=np.int64)
+    parts = []
+    for some in orders:
+        permuted = zip(orderings, rates, some, strict=True)
+        rhos = np.stack([own @ rate[order].T for own, rate, order in permuted])
+        alone = rhos[sets].mean(axis=0)
+        reached += np.count_nonzero(alone >= statistics[:, np.newaxis] - TOLERANCE, axis=1)
+        if len(sets) < len(rhos):
+            alone = np.sort(rhos, axis=0)[-len(sets) :].mean(axis=0)
+        parts.append(alone.max(axis=0))
+    maxima = np.sort(np.concatenate(parts))
+    beyond = len(maxima) - np.searchsorted(maxima, statistics - TOLERANCE)
+    # All orders have the observed one among them; random orders need not.
+    extra = 0 if is_exact else 1
+
+    def by_measure(of_orderings: Floats) -> Floats:
+        values = np.full(len(defined), np.nan)
+        values[defined] = of_orderings[which.reshape(-1)]
+        return values
+
+    return BestOfMany(
+        measures=experiments[0].measures,
+        experiments=names,
+        n_models=tuple(len(one.models) for one in experiments),
+        chosen=tuple(names[number] for number in sets),
+        statistics=by_measure(statistics),
+        p_alone=by_measure((reached + extra) / (len(maxima) + extra)),
+        p_adjusted=by_measure((beyond + extra) / (len(maxima) + extra)),
+        maxima=maxima,
+        n_orderings=len(statistics),
+        is_exact=is_exact,
+        is_joint=len(_sharing(models)) < len(models),
+        seed=seed,
+    )
+
+
+def check_experiments(experiments: Sequence[Experiment]) -> None:
+    """Refuse experiments that cannot be put into one table.
+
+    Raises
+    ------
+    InputError
+        If there is none, two have one name, or their measures differ.
+    """
+    if not experiments:
+        raise InputError("at least one experiment is needed, got none.")
+    require_unique("the study", "experiment", [one.name for one in experiments])
+    first = experiments[0]
+    for other in experiments[1:]:
+        if other.measures != first.measures:
+            raise InputError(f"{first.name} and {other.name} must have the same measures.")
+
+
+def numbers_of(chosen: Sequence[str] | None, names: Sequence[str]) -> list[int]:
+    """Give the numbers of the chosen experiments; of all, if None are chosen."""
+    if chosen is not None and not chosen:
+        raise InputError("at least one experiment must be chosen, got none.")
+    for name in chosen or ():
+        if name not in names:
+            raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
+    return [number for number, name in enumerate(names) if chosen is None or name in chosen]
+
+
+def scaled_ranks(values: Floats) -> Floats:
+    """Rank models along the last axis, scaled so that a product of two rankings is Spearman's rho.
+
+    Values are compared after rounding to 12 decimals, and tied models share their mean rank. Where
+    a value is undefined, or all are equal, the ranks are NaN.
+
+    Examples
+    --------
+    >>> ranks = scaled_ranks(np.array([[0.1, 0.3, 0.2], [5.0, 1.0, 3.0]]))
+    >>> (ranks[0] @ ranks[1]).round(9)
+    np.float64(-1.0)
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(np.round(values, DECIMALS), axis=-1, nan_policy="propagate")
+    ranks -= (values.shape[-1] + 1) / 2
+    length = np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))
+    return np.divide(ranks, length, out=np.full(ranks.shape, np.nan), where=length > 0)
+
+
+def _random_orders(
+    n_orders: int, *, names: Sequence[str], models: Sequence[tuple[str, ...]], seed: int
+) -> Iterator[tuple[Indices, ...]]:
+    """Draw orders of the models of each data set, each as likely, a thousand at a time.
+
+    Data sets that share models are permuted jointly, by one random key for each model. The others
+    have orders of their own, which depend neither on other data sets nor on how many orders follow.
+    """
+    groups = _sharing(models)
+    every = [[*dict.fromkeys(m for n in members for m in models[n])] for members in groups]
+    for start, stop in ranges(n_orders, PER_STREAM):
+        orders: dict[int, Indices] = {}
+        for members, own in zip(groups, every, strict=True):
+            n_words, key = (stop - start) * len(own), names[members[0]]
+            words = random_words(n_words, seed, "rates among models", key, start)
+            keys = words.reshape(-1, len(own))
+            orders |= {n: _order(keys, [own.index(model) for model in models[n]]) for n in members}
+        yield tuple(orders[n] for n in range(len(models)))
+
+
+def _all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Indices, ...]]:
+    """Give every order of the models once, a thousand at a time, jointly in all data sets."""
+    own = [[models[0].index(name) for name in names] for names in models]
+    orders = permutations(range(len(models[0])))
+    while some := list(islice(orders, PER_STREAM)):
+        yield tuple(_order(np.array(some), columns) for columns in own)
+
+
+def _order(keys: NDArray[np.integer], columns: Sequence[int]) -> Indices:
+    """Order the models of a data set by the keys of all models, wherever they stand in it."""
+    own = np.array(columns)
+    places = np.argsort(own)
+    orders = np.empty((len(keys), len(own)), dtype=np.intp)
+    orders[:, places] = places[keys[:, own[places]].argsort(axis=1, kind="stable")]
+    return orders
+
+
+def _sharing(models: Sequence[tuple[str, ...]]) -> list[list[int]]:
+    """Group the data sets that share models, by number.
+
+    Examples
+    --------
+    >>> _sharing([("a", "b"), ("c", "d"), ("b", "e"), ("e", "f")])
+    [[0, 2, 3], [1]]
+    """
+    groups: list[tuple[set[str], list[int]]] = []
+    for number, own in enumerate(models):
+        names, members = set(own), [number]
+        for other in [group for group in groups if group[0] & names]:
+            names |= other[0]
+            members += other[1]
+            groups.remove(other)
+        groups.append((names, sorted(members)))
+    return sorted(members for _, members in groups)
+
+
+def few_models(n_models: int) -> str:
+    """Warn of few models, in a sentence after a space; nothing from 20 models on."""
+    if n_models >= ADVISED:
+        return ""
+    what = "is described and not tested"
+    if n_models >= FEWEST_JUDGED:
+        what = "is significant only if it is strong"
+    return f" A correlation over {n_models} models {what}; use {ADVISED} or more."
+
+
+def print_rho(rho: float) -> str:
+    """Print a correlation with its sign and two decimals.
+
+    Examples
+    --------
+    >>> print_rho(0.9), print_rho(-0.304), print_rho(1), print_rho(-0.001)
+    ('+.90', '-.30', '+1.00', '.00')
+    """
+    text = f"{rho:+.2f}".replace("0.", ".", 1)
+    return ".00" if text in ("+.00", "-.00") else text
+
+
+def print_p(p: float) -> str:
+    """Print a probability with two decimals, small ones with a digit that is not 0.
+
+    Examples
+    --------
+    >>> print_p(0.042), print_p(0.0034), print_p(0.00002), print_p(1)
+    ('.04', '.003', '.00002', '1.00')
+    """
+    decimals = 2 if p >= 0.01 or p <= 0 else int(np.ceil(-np.log10(p)))
+    return f"{p:.{decimals}f}".removeprefix("0")

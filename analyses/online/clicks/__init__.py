@@ -1,1 +1,0 @@
-"""Click-through rates of the arms of an experiment, from its logs: asked, printed, kept."""

@@ -1,1 +1,0 @@
-"""Tables of click-through rates and of offline values, and how they are put together."""

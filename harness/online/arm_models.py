@@ -1,0 +1,167 @@
+"""Models that arms serve: they learn from a history, and recommend for the profile of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.interactions.interactions import Interactions
+from recommenders import train
+from recommenders.shared.scorers import row_blocks, row_of_entry
+from runs import InputError, top_items
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from qrels.ranks.hidden_ranks import HiddenRanks
+    from recommenders.kernels.hidden_ranks import FixedPoint, Hiding
+    from recommenders.shared.scorers import HistoriesScorer
+
+Lists = NDArray[np.int32]
+
+Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
+"""Learns from a history how much each item (row) votes for each other (column)."""
+
+
+class Recommender(Protocol):
+    """A model that has learnt; those whose recall is measured have `hidden_ranks`, too."""
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+        """Recommend items that a profile does not hold, as numbers of shape (n, depth).
+
+        Profiles are rows of ones of shape (n, n_items): the items of each user so far. A row must
+        not depend on the others.
+        """
+
+
+class Model(Protocol):
+    """Something that learns anew at the beginning of each period."""
+
+    def fit(self, history: Interactions) -> Recommender:
+        """Learn from all that was done before the period."""
+
+
+@dataclass(frozen=True)
+class NeighbourModel:
+    """Recommends the items with the most votes from the profile, and popular ones after them.
+
+    Examples
+    --------
+    Ann had a and b, bob b and c; who has a is recommended b before c:
+
+    >>> from scipy.sparse import csr_array
+    >>> from recommenders.kernels.neighbours import ItemCosines
+    >>> from runs import Numbering
+    >>> history = Interactions.of(
+    ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
+    ...     user=[0, 0, 1, 1], item=[0, 1, 1, 2], time=range(4),
+    ... )
+    >>> model = NeighbourModel(ItemCosines(neighbours=2)).fit(history)
+    >>> model.recommend(csr_array([[1.0, 0.0, 0.0]]), depth=2).tolist()
+    [[1, 2]]
+    """
+
+    similarity: Similarity
+
+    def fit(self, history: Interactions) -> NeighbourRecommender:
+        """Learn votes and popularity."""
+        from recommenders.kernels.hidden_ranks import FixedPoint
+
+        similarity = self.similarity(history)
+        by_popularity = np.argsort(-history.event_counts(), kind="stable").astype(np.int32)
+        votes = FixedPoint.of(similarity, signed=False)
+        return NeighbourRecommender(similarity, votes, by_popularity)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourRecommender:
+    """Votes of items for items, as they were learnt and in fixed point, and items by popularity.
+
+    By the votes in fixed point lists agree with the ranks of hidden items to the last bit.
+    """
+
+    similarity: csr_array[Any]
+    votes: FixedPoint
+    by_popularity: Lists
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+        """Recommend by falling votes, then item number; -1 where all items are in the profile."""
+        from recommenders.kernels.hidden_ranks_loop import Votes, list_highest
+
+        first, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
+        learnt = self.votes
+        votes = Votes(learnt.starts, learnt.neighbours, learnt.weights, learnt.bits)
+        return list_highest(first, items, votes, self.by_popularity, depth)
+
+    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+        """Rank the hidden items of test users."""
+        from recommenders.kernels.hidden_ranks import rank_hidden
+
+        return rank_hidden(self.similarity, hidden, hiding, n_jobs=n_jobs)
+
+
+@dataclass(frozen=True)
+class SystemModel:
+    """A system of the harness, or a user's own, that scores whatever somebody did so far.
+
+    It learns from the values of what users did with items, added up, as from ratings.
+    """
+
+    system: str
+    settings: Mapping[str, Any]
+    seed: int
+
+    def fit(self, history: Interactions) -> SystemRecommender:
+        """Train the system."""
+        scorer: Any = train(self.system, self.settings, history.totals(), seed=self.seed)
+        by_popularity = np.argsort(np.argsort(-history.event_counts(), kind="stable"))
+        return SystemRecommender(scorer, by_popularity / len(by_popularity))
+
+
+@dataclass(frozen=True, eq=False)
+class SystemRecommender:
+    """A trained system, and the place of each item by popularity, from 0 up to 1."""
+
+    scorer: HistoriesScorer
+    by_popularity: NDArray[np.float64]
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+        """Recommend by falling score, then popular ones that have none, but for what is known."""
+        lists = np.empty((profiles.shape[0], depth), dtype=np.int32)
+        for rows in row_blocks(len(lists), row_bytes=8 * profiles.shape[1]):
+            known = profiles[rows]
+            scores = self.scorer.score_histories(known).astype(np.float64)
+            least = np.nanmin(scores, initial=0.0) - 1.0
+            scores = np.where(np.isnan(scores), least - self.by_popularity, scores)
+            scores[row_of_entry(known), known.indices] = -np.inf
+            lists[rows] = top_items(scores, depth=depth)
+        return lists
+
+    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+        """Rank the hidden items of test users, whichever sign scores have."""
+        from recommenders.kernels.hidden_scores import rank_hidden_by_scores
+
+        how = replace(hiding, lists=None, reachable="all")
+        return rank_hidden_by_scores(self.scorer.score_histories, hidden, how, n_jobs=n_jobs)
+
+
+def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm: str) -> Lists:
+    """Ask an arm's model for lists of shape (n, depth).
+
+    Refused are lists that are short, or hold an unknown item, an item twice, or one of the profile.
+    """
+    lists = model.recommend(profiles, depth=depth)
+    n_users, n_items = profiles.shape
+    listed = np.arange(n_users)[:, None] * n_items + lists
+    every = np.concatenate([listed.ravel(), row_of_entry(profiles) * n_items + profiles.indices])
+    known = lists.shape == (n_users, depth) and ((lists >= 0) & (lists < n_items)).all()
+    if not known or len(np.unique(every)) < len(every):
+        raise InputError(
+            f"the model of arm {arm!r} must list {depth} items from 0 to {n_items - 1} for each "
+            "user, none of them twice, and none that the user has."
+        )
+    return lists

@@ -1,0 +1,272 @@
+"""A world of clicks: users with drifting tastes, items more or less exposed, chances known.
+
+What users did is missing not at random: they meet what is exposed and take what they like. What
+they click of a list depends on what they like now, on its place in the list, and on whether they
+know it already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from qrels.interactions.interactions import TYPE_VALUES, Interactions
+from runs import Numbering
+from runs.shared.members import Section
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DAY: Final = 86_400_000
+MINUTE: Final = 60_000
+NOW: Final = 1_767_571_200_000
+"""Monday, 5 January 2026, 0:00 UTC, in milliseconds: histories end and experiments begin."""
+
+TYPES: Final = ("view", "cart", "purchase")
+TYPE_SHARES: Final = (0.91, 0.06, 0.03)
+
+DIMENSIONS: Final = 16
+SCATTER: Final = 0.5
+"""Length of the noise around the centre of a topic, whose own length is 1."""
+
+FIRST_TOPIC_FADES: Final = 0.8
+"""How much of a user's first topic has gone by now."""
+
+QUALITY_SPREAD, EXPOSURE_SPREAD = 0.6, 1.3
+"""Standard deviations of the items' quality and log exposure."""
+
+HISTORY: Final = 90 * DAY
+MEAN_EVENTS, EVENTS_SPREAD = 18.0, 0.9
+"""Mean of a user's events, before they are cut to limits, and deviation of their logarithm."""
+
+CELLS_AT_ONCE: Final = 5_000_000
+"""Pairs of an event and an item whose odds are in memory."""
+
+
+def refuse_removed(values: Any, removed: Mapping[str, str]) -> Any:
+    """Refuse settings of earlier versions, with what to use instead."""
+    for name in values if isinstance(values, dict) else ():
+        if name in removed:
+            raise ValueError(f"`{name}` is gone: {removed[name]}")
+    return values
+
+
+class ClickWorldSettings(Section):
+    """What a world of clicks is made from; equal settings give equal worlds."""
+
+    n_users: int = Field(default=10_000, ge=2, le=10**7, description="Number of users.")
+    n_items: int = Field(default=1_500, ge=2, le=10**5, description="Number of items.")
+    topics: int = Field(default=40, ge=2, description="Topics of items and tastes.")
+    selectivity: float = Field(
+        default=6.0, ge=0.0, le=12.0, description="How strongly users follow their taste (s)."
+    )
+    exposure: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=2.0,
+        description="How strongly the history follows the exposure of items (eta). At 0 it depends "
+        "on taste and quality alone.",
+    )
+    familiarity: float = Field(
+        default=0.0,
+        ge=-5.0,
+        le=5.0,
+        description="How strongly users avoid to click what is exposed (gamma): above 0 they look "
+        "for what they do not know, below 0 for what they do.",
+    )
+    position: float = Field(
+        default=1.0, ge=0.0, le=5.0, description="How fast attention falls with rank (rho)."
+    )
+    reluctance: float = Field(
+        default=4.5, ge=-20.0, le=20.0, description="How seldom users click at all (c0)."
+    )
+    least_events: int = Field(default=2, ge=0, description="Events of the least active user.")
+    most_events: int = Field(default=300, ge=1, description="Events of the most active user.")
+    seed: int = Field(default=1, ge=0, description="Random seed of the world.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_sessions(cls, values: Any) -> Any:
+        return refuse_removed(values, {"sessions": "a history has no sessions any more"})
+
+    @model_validator(mode="after")
+    def _numbers_fit(self) -> ClickWorldSettings:
+        if self.least_events > self.most_events:
+            raise ValueError(
+                f"`least_events` must be at most `most_events`, got {self.least_events} and "
+                f"{self.most_events}."
+            )
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class ClickWorld:
+    """Items and users of a world.
+
+    Unit vectors of the items are of shape (n_items, dimensions), quality and log exposure of shape
+    (n_items,), and the first and the second taste of every user of shape (n_users, dimensions).
+
+    Examples
+    --------
+    >>> world = make_click_world(ClickWorldSettings(n_users=50, n_items=200, most_events=60))
+    >>> world.click_chance(np.array([7]), np.array([[3, 5]])).shape
+    (1, 2)
+    """
+
+    settings: ClickWorldSettings
+    vectors: Floats
+    quality: Floats
+    log_exposure: Floats
+    first_taste: Floats
+    second_taste: Floats
+
+    @cached_property
+    def users(self) -> Numbering:
+        """Ids of the users."""
+        return Numbering(np.array([f"u{n:08}" for n in range(1, self.settings.n_users + 1)]))
+
+    @cached_property
+    def items(self) -> Numbering:
+        """Ids of the items."""
+        return Numbering(np.array([f"i{number:06}" for number in range(1, len(self.quality) + 1)]))
+
+    @cached_property
+    def familiarity(self) -> Floats:
+        """Log exposure with mean 0 and standard deviation 1, of shape (n_items,)."""
+        return (self.log_exposure - self.log_exposure.mean()) / self.log_exposure.std()
+
+    def tastes(self, users: NDArray[np.integer], *, moment: float | Floats = 1.0) -> Floats:
+        """Give unit vectors of what users like, from 0 (the begin of the history) to 1 (now)."""
+        fading = FIRST_TOPIC_FADES * np.broadcast_to(moment, users.shape)[:, None]
+        return _unit((1 - fading) * self.first_taste[users] + fading * self.second_taste[users])
+
+    def click_chance(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
+        r"""Give the exact chance of each click.
+
+        .. math:: P(\text{click on } i \text{ at } k) = k^{-\rho}
+                  \sigma(s \langle \theta_u, v_i \rangle + b_i - c_0 - \gamma z(e_i))
+
+        Users are numbers of shape (n,), lists of items of shape (n, k), rank 1 first, as are the
+        chances.
+        """
+        from scipy.special import expit
+
+        settings = self.settings
+        # A sum, not a product of matrices: rows do not depend on how many there are.
+        inner = (self.tastes(users)[:, None, :] * self.vectors[items]).sum(axis=2)
+        novelty = -settings.familiarity * self.familiarity[items]
+        liking = settings.selectivity * inner + self.quality[items]
+        chances: Floats = expit(liking + novelty - settings.reluctance)
+        return np.arange(1.0, items.shape[1] + 1) ** -settings.position * chances
+
+    def choose(self, tastes: Floats, rng: np.random.Generator) -> Ints:
+        """Let users choose an item each, by exp(s <taste, v> + quality + eta * log exposure).
+
+        Tastes are of shape (n, dimensions), the items of shape (n,).
+        """
+        settings, luck = self.settings, rng.random(len(tastes))
+        lure = self.quality + settings.exposure * self.log_exposure
+        items = np.empty(len(tastes), dtype=np.int64)
+        size = max(CELLS_AT_ONCE // len(lure), 1)
+        for first in range(0, len(tastes), size):
+            some = slice(first, first + size)
+            odds = np.exp(settings.selectivity * (tastes[some] @ self.vectors.T) + lure)
+            sums = np.cumsum(odds, axis=1)
+            items[some] = (sums <= luck[some, None] * sums[:, -1:]).sum(axis=1)
+        return np.minimum(items, len(lure) - 1)
+
+    def history(self) -> Actions:
+        """Draw what all users did before now, at any time in 90 days, with the taste of then."""
+        settings, rng = self.settings, np.random.default_rng([self.settings.seed, 1])
+        location = np.log(MEAN_EVENTS) - EVENTS_SPREAD**2 / 2
+        activity = np.rint(rng.lognormal(location, EVENTS_SPREAD, settings.n_users))
+        counts = np.clip(activity, settings.least_events, settings.most_events).astype(np.int64)
+        user = np.repeat(np.arange(settings.n_users), counts)
+        moment = rng.random(len(user))
+        item = self.choose(self.tastes(user, moment=moment), rng)
+        time = NOW - HISTORY + (moment * HISTORY).astype(np.int64)
+        return Actions(user, item, time, draw_types(len(user), rng), np.full(len(user), -1))
+
+
+@dataclass(frozen=True, eq=False)
+class Actions:
+    """What users did, as columns of one length and in any order, all int64.
+
+    Users, items, types and the lists that led to them (-1 for none) are numbers; times are
+    milliseconds since 1970 in UTC.
+    """
+
+    user: Ints
+    item: Ints
+    time: Ints
+    type: Ints
+    list: Ints
+
+    @classmethod
+    def joined(cls, parts: list[Actions]) -> Actions:
+        """Put columns one after the other."""
+        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
+
+    def select(self, kept: NDArray[np.bool_] | slice) -> Actions:
+        """Keep some rows."""
+        return Actions(*(column[kept] for column in vars(self).values()))
+
+    def interactions(self, world: ClickWorld) -> Interactions:
+        """Sort them for training."""
+        values = np.array([TYPE_VALUES[name] for name in TYPES])[self.type]
+        columns: dict[str, Any] = {"user": self.user, "item": self.item, "time": self.time}
+        return Interactions.of(world.users, world.items, **columns, value=values)
+
+
+def draw_types(n: int, rng: np.random.Generator) -> Ints:
+    """Draw types of events."""
+    return rng.choice(len(TYPES), n, p=TYPE_SHARES)
+
+
+def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
+    """Draw the items and users of a world of clicks.
+
+    Items lie around the centres of topics on the unit sphere; quality and log exposure are normal
+    and independent. Users have two topics, the second of which takes the place of the first. A
+    history follows taste, quality and (eta) exposure; clicks follow taste, quality and, against
+    it, familiarity (gamma).
+
+    Notes
+    -----
+    Our own design, after the simulation of Kasalický's question in which he had only logs: there
+    is ground truth, and no evidence about real users.
+
+    Examples
+    --------
+    >>> world = make_click_world(ClickWorldSettings(n_users=3, n_items=60, most_events=6))
+    >>> history = world.history()
+    >>> bool((np.bincount(history.user) >= 2).all()), bool((history.time < NOW).all())
+    (True, True)
+    """
+    rng, n_items, n_topics = (
+        np.random.default_rng([settings.seed, 0]),
+        settings.n_items,
+        settings.topics,
+    )
+
+    def around(topics: Ints) -> Floats:
+        noise = SCATTER / np.sqrt(DIMENSIONS) * rng.normal(size=(len(topics), DIMENSIONS))
+        return _unit(centres[topics] + noise)
+
+    centres = _unit(rng.normal(size=(n_topics, DIMENSIONS)))
+    vectors = around(rng.integers(n_topics, size=n_items))
+    quality = QUALITY_SPREAD * rng.normal(size=n_items)
+    log_exposure = EXPOSURE_SPREAD * rng.normal(size=n_items)
+    first = rng.integers(n_topics, size=settings.n_users)
+    second = (first + rng.integers(1, n_topics, size=settings.n_users)) % n_topics
+    return ClickWorld(settings, vectors, quality, log_exposure, around(first), around(second))
+
+
+def _unit(vectors: Floats) -> Floats:
+    return vectors / np.sqrt((vectors**2).sum(axis=1, keepdims=True))

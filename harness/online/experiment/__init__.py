@@ -1,1 +1,0 @@
-"""An experiment as a study: its file, its run, its page."""

@@ -1,0 +1,372 @@
+"""A simulated experiment: arms serve lists, users click by known chances, models learn anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from analyses.online.clicks import Truth
+from harness.online.arm_models import Lists, Model, Recommender, recommended
+from harness.online.click_world import (
+    DAY,
+    MINUTE,
+    NOW,
+    TYPES,
+    Actions,
+    ClickWorld,
+    ClickWorldSettings,
+    Floats,
+    Ints,
+    draw_types,
+    make_click_world,
+    refuse_removed,
+)
+from qrels.interactions.held_out_users import split_users
+from qrels.interactions.interactions import TYPE_VALUES
+from runs import InputError, Numbering
+from runs.shared.members import Section
+from runs.shared.streams import id_hashes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from scipy.sparse import csr_array
+
+VIEWS_PER_LIST = 0.5
+"""Mean of a user's interactions without a list, for each list."""
+
+
+class SimulationSettings(Section):
+    """How an experiment runs; equal settings, worlds and models give equal experiments.
+
+    Examples
+    --------
+    >>> SimulationSettings(periods=2, period_days=1.0).boundaries
+    (1767571200000, 1767657600000, 1767744000000)
+    """
+
+    periods: int = Field(default=4, ge=1, le=1000, description="Number of periods.")
+    period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days of a period.")
+    depth: int = Field(default=5, ge=1, le=100, description="Items of a list.")
+    lists: float = Field(
+        default=3.0, gt=0.0, le=100.0, description="Mean number of lists of a user in a period."
+    )
+    salt: str = Field(default="", description="Changes who is in which arm.")
+    seed: int = Field(default=1, ge=0, description="Random seed of the experiment.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_no_visits(cls, values: Any) -> Any:
+        return refuse_removed(values, {"visits": "set `lists`, which were 2 in a visit"})
+
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        """Where periods begin and the last ends, in milliseconds since 1970 in UTC."""
+        length = round(self.period_days * DAY)
+        return tuple(NOW + number * length for number in range(self.periods + 1))
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What some of the users are served: how many, the weight says, relative to others."""
+
+    name: str
+    model: Model
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedExperiment:
+    """The log of an experiment, and the truth behind it.
+
+    The tables are as `analyses.online.logs.Logs` describes them: recommendations, interactions
+    (with the history) and models. Arms have planned shares of the users, which add up to 1;
+    ``recommenders[arm][period]`` was live.
+    """
+
+    tables: Mapping[str, pa.Table]
+    shares: Mapping[str, float]
+    boundaries: tuple[int, ...]
+    truth: Truth
+    recommenders: Mapping[str, Sequence[Recommender]]
+
+    def files(self) -> dict[str, bytes]:
+        """Give the tables as Parquet files, by name."""
+        return {f"{name}.parquet": _parquet(table) for name, table in self.tables.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """Lists that an arm showed in a period: columns of shape (n,), and (n, depth)."""
+
+    user: Ints
+    time: Ints
+    items: Lists
+    clicked: NDArray[np.bool_]
+    chances: Floats
+
+
+def simulate(
+    world: ClickWorld,
+    arms: Sequence[Arm],
+    settings: SimulationSettings | None = None,
+    *,
+    test_users: Numbering | None = None,
+    n_jobs: int = 1,
+) -> SimulatedExperiment:
+    """Run an experiment.
+
+    At the beginning of each period all models learn from everything before, but for test users.
+    Users ask for lists at any time of a period, and get those of their arm's model for their
+    profile at that moment: what they have interacted with is never shown. They click by the world's
+    exact chances, within a minute; clicks enter their profile, as do items that they choose
+    unasked. The same users come at the same times whatever the arms are.
+
+    Raises
+    ------
+    InputError
+        If there is no arm, names are equal, weights are not positive, or a model's lists are short
+        or hold an unknown item, one item twice, or what the user knows.
+
+    Examples
+    --------
+    >>> from harness.online import *
+    >>> world = make_click_world(ClickWorldSettings(n_users=200, n_items=200, most_events=60))
+    >>> few, many = NeighbourModel(ItemCosines(5)), NeighbourModel(ItemCosines(50))
+    >>> settings = SimulationSettings(periods=2)
+    >>> experiment = simulate(world, [Arm("few", few), Arm("many", many)], settings)
+    >>> experiment.truth.expected.shape
+    (2, 2)
+    """
+    settings = settings or SimulationSettings()
+    arms = sorted(arms, key=lambda arm: arm.name)
+    names = [arm.name for arm in arms]
+    if not names or len({*names}) < len(names):
+        raise InputError(f"an experiment needs arms of different names, got {names}.")
+    if not all(0 < arm.weight < np.inf for arm in arms):
+        raise InputError("the weights of arms must be positive.")
+    weights = np.array([arm.weight for arm in arms], dtype=np.float64)
+    shares = weights / weights.sum()
+    assigned = assign(world.users, shares, salt=settings.salt)
+    log, shown, recommenders = world.history(), [], [[] for _ in arms]
+    n_lists = 0
+    for period in range(settings.periods):
+        learnt = log.interactions(world)
+        if test_users is not None:
+            learnt, _ = split_users(learnt, test_users)
+        user, time, views = _plan_period(world, settings, period)
+        known = Actions.joined([log, views])
+        tasks = [
+            joblib.delayed(_serve)(
+                world,
+                (arm.name, arm.model),
+                settings,
+                learnt,
+                known.select(assigned[known.user] == number),
+                (user[assigned[user] == number], time[assigned[user] == number]),
+                np.random.default_rng([settings.seed, 2, period, number]),
+            )
+            for number, arm in enumerate(arms)
+        ]
+        served = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+        log = known
+        for number, (model, lists, clicks) in enumerate(served):
+            recommenders[number].append(model)
+            shown.append((number, period, lists))
+            log = Actions.joined([log, replace(clicks, list=clicks.list + n_lists)])
+            n_lists += len(lists.user)
+    if n_lists == 0:
+        raise InputError("nobody came to the experiment; it needs more users, lists or days.")
+    return SimulatedExperiment(
+        tables=_tables(world, names, settings, shown, log),
+        shares=dict(zip(names, shares.tolist(), strict=True)),
+        boundaries=settings.boundaries,
+        truth=_truth(names, settings.periods, shown),
+        recommenders=dict(zip(names, recommenders, strict=True)),
+    )
+
+
+def assign(users: Numbering, shares: Floats, *, salt: str) -> Ints:
+    """Put users into arms by a hash of salt and id, which is the same on every machine.
+
+    Shares of the arms add up to 1; where a user goes does not depend on the others.
+
+    Examples
+    --------
+    >>> assign(Numbering.of(["ann", "bob", "cid"]), np.array([0.5, 0.5]), salt="")
+    array([0, 0, 1])
+    """
+    luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
+    arms = np.searchsorted(np.cumsum(shares), luck, side="right")
+    return np.minimum(arms, len(shares) - 1)
+
+
+def _plan_period(
+    world: ClickWorld, settings: SimulationSettings, period: int
+) -> tuple[Ints, Ints, Actions]:
+    """Draw who asks for a list when, sorted by both, and what users look at without a list."""
+    rng = np.random.default_rng([settings.seed, 1, period])
+    start, end = settings.boundaries[period : period + 2]
+    everybody = np.arange(world.settings.n_users)
+
+    def times(mean: float) -> tuple[Ints, Ints]:
+        user = np.repeat(everybody, rng.poisson(mean, len(everybody)))
+        return user, rng.integers(start, end, len(user))
+
+    asking, asked = times(settings.lists)
+    user, time = times(settings.lists * VIEWS_PER_LIST)
+    item, types = world.choose(world.tastes(user), rng), draw_types(len(user), rng)
+    order = np.lexsort((asked, asking))
+    return asking[order], asked[order], Actions(user, item, time, types, np.full(len(user), -1))
+
+
+def _serve(
+    world: ClickWorld,
+    arm: tuple[str, Model],
+    settings: SimulationSettings,
+    learnt: Any,
+    known: Actions,
+    requests: tuple[Ints, Ints],
+    rng: np.random.Generator,
+) -> tuple[Recommender, _Shown, Actions]:
+    """Let an arm learn, and answer the first request of every user, then the second, ..."""
+    model = arm[1].fit(learnt)
+    user, time = requests
+    turn = np.arange(len(user)) - np.searchsorted(user, user)
+    items = np.zeros((len(user), settings.depth), dtype=np.int32)
+    clicked, chances = np.zeros(items.shape, dtype=np.bool_), np.zeros(items.shape)
+    made = [known.select(slice(0))]
+    for number in range(int(turn.max(initial=-1)) + 1):
+        rows = np.flatnonzero(turn == number)
+        asking = user[rows]
+        known = known.select(np.isin(known.user, asking))
+        profiles = profiles_before(known, asking, time[rows], n_items=len(world.items))
+        lists = recommended(model, profiles, depth=settings.depth, arm=arm[0])
+        items[rows], chances[rows] = lists, world.click_chance(asking, lists)
+        clicked[rows] = rng.random(lists.shape) < chances[rows]
+        row, column = np.nonzero(clicked[rows])
+        later = time[rows][row] + rng.integers(1, MINUTE, len(row))
+        types = draw_types(len(row), rng)
+        clicks = Actions(asking[row], lists[row, column].astype(np.int64), later, types, rows[row])
+        made.append(clicks)
+        known = Actions.joined([known, clicks])
+    return model, _Shown(user, time, items, clicked, chances), Actions.joined(made)
+
+
+def profiles_before(log: Actions, users: Ints, before: Ints, *, n_items: int) -> csr_array[Any]:
+    """Give the distinct items that users had before a time, itself excluded, as rows of ones.
+
+    Users rise strictly, and like times are of shape (n,); the rows are of shape (n, n_items).
+
+    Examples
+    --------
+    User 4 had item 1 at time 7, and item 0 at time 9, which is too late:
+
+    >>> log = Actions(*np.array([[4, 4], [1, 0], [7, 9], [0, 0], [-1, -1]]))
+    >>> profiles_before(log, np.array([4]), np.array([9]), n_items=3).toarray()
+    array([[0., 1., 0.]])
+    """
+    from scipy.sparse import csr_array
+
+    row = np.minimum(np.searchsorted(users, log.user), len(users) - 1)
+    kept = (users[row] == log.user) & (log.time < before[row])
+    pairs = np.unique(row[kept] * n_items + log.item[kept])
+    starts = np.searchsorted(pairs, np.arange(len(users) + 1) * n_items)
+    return csr_array((np.ones(len(pairs)), pairs % n_items, starts), shape=(len(users), n_items))
+
+
+def _truth(names: Sequence[str], n_periods: int, shown: Sequence[tuple[int, int, _Shown]]) -> Truth:
+    """Add up users, lists and the chances of a click or more of each arm and period."""
+    users, lists, expected = np.zeros((3, len(names), n_periods))
+    for arm, period, of in shown:
+        users[arm, period] = len(np.unique(of.user))
+        lists[arm, period] = len(of.user)
+        expected[arm, period] = (1 - (1 - of.chances).prod(axis=1)).sum()
+    return Truth(tuple(names), users, lists, expected)
+
+
+def _tables(
+    world: ClickWorld,
+    names: Sequence[str],
+    settings: SimulationSettings,
+    shown: Sequence[tuple[int, int, _Shown]],
+    log: Actions,
+) -> dict[str, pa.Table]:
+    """Make the tables of the log."""
+    import pyarrow as pa
+
+    def joined(column: str) -> NDArray[Any]:
+        return np.concatenate([getattr(of, column) for _, _, of in shown])
+
+    def of_each(values: Sequence[str]) -> Any:
+        return np.repeat(values, [len(of.user) for _, _, of in shown])
+
+    n_lists = len(joined("user"))
+    rec_ids = np.array([f"r{number:09}" for number in range(n_lists)])
+    ends = pa.array(np.arange(n_lists + 1) * settings.depth)
+    items = pa.array(world.items.ids[joined("items").ravel()])
+    recommendations = {
+        "rec_id": rec_ids,
+        "time": joined("time"),
+        "user": world.users.ids[joined("user")],
+        "arm": of_each([names[arm] for arm, _, _ in shown]),
+        "model_version": of_each([f"v{period + 1:03}" for _, period, _ in shown]),
+        "items": pa.LargeListArray.from_arrays(ends, items),
+        "clicked": pa.LargeListArray.from_arrays(ends, pa.array(joined("clicked").ravel())),
+    }
+    versions = [(name, number) for name in names for number in range(settings.periods)]
+    models = {
+        "arm": [name for name, _ in versions],
+        "model_version": [f"v{number + 1:03}" for _, number in versions],
+        "valid_from": [settings.boundaries[number] for _, number in versions],
+        "valid_to": [settings.boundaries[number + 1] for _, number in versions],
+    }
+    order = np.lexsort((log.time, log.user))
+    log = Actions(*(column[order] for column in vars(log).values()))
+    led_by = pa.array(rec_ids).take(pa.array(log.list, mask=log.list < 0))
+    interactions = {**_columns_of(world, log), "rec_id": led_by}
+    return {
+        "recommendations": pa.table(recommendations),
+        "interactions": pa.table(interactions),
+        "models": pa.table(models),
+    }
+
+
+def _columns_of(world: ClickWorld, log: Actions) -> dict[str, NDArray[Any]]:
+    return {
+        "time": log.time,
+        "user": world.users.ids[log.user],
+        "item": world.items.ids[log.item],
+        "type": np.array(TYPES)[log.type],
+        "value": np.array([TYPE_VALUES[name] for name in TYPES])[log.type],
+    }
+
+
+def write_history(path: Path, settings: ClickWorldSettings) -> int:
+    """Write the history of a world by user and time, and count its interactions.
+
+    Columns time, user, item, type and value.
+    """
+    import pyarrow as pa
+
+    world = make_click_world(settings)
+    history = world.history()
+    order = np.lexsort((history.time, history.user))
+    history = Actions(*(column[order] for column in vars(history).values()))
+    path.write_bytes(_parquet(pa.table(_columns_of(world, history))))
+    return len(order)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink, compression="zstd")
+    return bytes(sink.getvalue().to_pybytes())

@@ -1,0 +1,388 @@
+"""Embeddings of items from interactions: pruning, ALS factors, BM25 weights, and their cosines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+
+from qrels.interactions.interactions import Interactions
+from qrels.ratings.ratings import Ratings, renumbered, with_enough
+from runs import InputError
+from runs.shared.errors import missing_package, require_choice
+from runs.shared.parallel import single_threaded
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+Prune: TypeAlias = Literal["once", "fixpoint"]
+
+
+def prune(
+    ratings: Ratings,
+    *,
+    min_items_per_user: int,
+    min_users_per_item: int,
+    mode: Prune = "once",
+) -> Ratings:
+    """Leave out the ratings of users with few items and of items with few users.
+
+    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. ``"once"``
+    counts before anything is left out, so that who is left may have less; ``"fixpoint"`` goes on
+    until all who are left have enough.
+    """
+    enough = partial(with_enough, user_min=min_items_per_user, item_min=min_users_per_item)
+    kept = enough(ratings)
+    while mode == "fixpoint" and len(fewer := enough(kept)) < len(kept):
+        kept = fewer
+    if len(kept) == 0:
+        raise InputError(
+            f"pruning leaves nothing to learn from: no rating is left of users with at least "
+            f"{min_items_per_user} items and items with at least {min_users_per_item} users."
+        )
+    return kept
+
+
+BM25Rows: TypeAlias = Literal["users", "items", "none"]
+
+LEAST = {
+    "factors": 1,
+    "sweeps": 1,
+    "min_items_per_user": 1,
+    "min_users_per_item": 1,
+    "neighbours": 1,
+}
+
+
+@dataclass(frozen=True)
+class EmbeddingSettings:
+    """How interactions become similarities; what Kasalický (2021) does not give is ours.
+
+    Parameters
+    ----------
+    factors
+        Length of a vector; the thesis has 32 to 1024.
+    regularization
+        Penalty on the squared vectors (the thesis's lambda), above 0; the thesis has 0.1, 1 and 10.
+    alpha
+        What a weight adds to the confidence in its pair, 1 + alpha w; above 0, ours.
+    sweeps
+        Times that users and items are solved for; ours.
+    bm25_rows
+        Whether users or items are the documents of `bm25`, or ``"none"`` for the values
+        themselves; the thesis has BM25 and does not say which.
+    k1, b
+        Of BM25. The thesis has b = 0.75; k1 is implicit's default.
+    min_items_per_user, min_users_per_item
+        What users and items are learned from; the thesis has 2 to 20.
+    prune
+        Whether these are counted once, or until all who are left have enough; ours.
+    neighbours
+        Nearest items kept for every item; ours.
+    """
+
+    factors: int = 128
+    regularization: float = 1.0
+    alpha: float = 1.0
+    sweeps: int = 15
+    bm25_rows: BM25Rows = "users"
+    k1: float = 100.0
+    b: float = 0.75
+    min_items_per_user: int = 2
+    min_users_per_item: int = 2
+    prune: Prune = "once"
+    neighbours: int = 100
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            if getattr(self, name) < least:
+                raise InputError(f"`{name}` must be at least {least}, got {getattr(self, name)}.")
+        for name in ("regularization", "alpha", "k1"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise InputError(f"`{name}` must be above 0, got {getattr(self, name)}.")
+        if not 0 <= self.b <= 1:
+            raise InputError(f"`b` must be from 0 to 1, got {self.b}.")
+        for name, choice in {"bm25_rows": BM25Rows, "prune": Prune}.items():
+            require_choice(name, getattr(self, name), get_args(choice))
+
+    def __str__(self) -> str:
+        values = ",".join(f"{name}={_short(value)}" for name, value in asdict(self).items())
+        return f"als-knn({values})"
+
+
+def _short(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.10g}"
+
+
+def item_factors(
+    confidences: csr_array[Any],
+    *,
+    factors: int,
+    regularization: float,
+    sweeps: int,
+    seed: int,
+    n_jobs: int = 1,
+) -> NDArray[np.float32]:
+    r"""Learn the vectors of items from who had them.
+
+    .. math:: Q = \arg\min_Q \min_P \sum_{u,i} c_{ui} (z_{ui} - p_u \cdot q_i)^2
+              + \lambda (\|P\|^2 + \|Q\|^2)
+
+    with :math:`z_{ui} = 1` and :math:`c_{ui}` as stored where there is an entry, and
+    :math:`z_{ui} = 0`, :math:`c_{ui} = 1` elsewhere. Confidences :math:`c`, such as
+    :math:`1 + \alpha r`, are of shape (n_users, n_items) and above 0. In a sweep both sides are
+    solved for by three steps of conjugate gradients. Vectors are float32 of shape (n_items,
+    factors); they depend on the seed of those to begin with, not on threads (-1 for all cores).
+
+    References
+    ----------
+    Hu, Koren & Volinsky (2008), equation 3; Takács, Pilászy & Tikk (2011) for the solver.
+    Kasalický (2021), (1.16) to (1.21).
+
+    Notes
+    -----
+    implicit works on a GPU where it finds one, and takes a stored negative value for a dislike.
+    Here it works on the CPU, and BLAS, whose sums depend on its threads, has one.
+    """
+    model_class = import_implicit().AlternatingLeastSquares
+    with single_threaded("blas"):
+        model = model_class(
+            factors=factors,
+            regularization=regularization,
+            iterations=sweeps,
+            num_threads=max(n_jobs, 0),
+            random_state=seed,
+        )
+        _fit(model, confidences)
+    return model.item_factors
+
+
+def _fit(model: Any, confidences: csr_array[Any]) -> None:
+    from scipy.sparse import csr_matrix
+
+    failure = import_module("implicit.recommender_base").ModelFitError
+    try:
+        model.fit(csr_matrix(confidences, dtype=np.float32), show_progress=False)
+    except failure:
+        raise InputError(
+            "least squares came to numbers that are not finite; take a larger `regularization` "
+            "or a smaller `alpha`."
+        ) from None
+
+
+def import_implicit() -> Any:
+    """Import the solver of the CPU, or say which package is missing."""
+    try:
+        return import_module("implicit.cpu.als")
+    except ModuleNotFoundError:
+        subject = "als-knn on interactions"
+        raise missing_package("implicit", needed_by=subject, extra="online") from None
+
+
+Floats = NDArray[np.float64]
+
+Rows: TypeAlias = Literal["users", "items"]
+Idf: TypeAlias = Literal["clipped", "smooth"]
+
+
+def clipped_rarity(counts: Floats, n_documents: int) -> Floats:
+    r"""Give :math:`\max(\ln N - \ln(1 + n), 0)`, of the package implicit, which does not clip."""
+    return np.maximum(np.log(n_documents) - np.log1p(counts), 0.0)
+
+
+def smooth_rarity(counts: Floats, n_documents: int) -> Floats:
+    r"""Give :math:`\ln(1 + (N - n + 1/2) / (n + 1/2))`, of Lucene, which is above 0."""
+    return np.log1p((n_documents - counts + 0.5) / (counts + 0.5))
+
+
+# From how many documents each term occurs in, and how many there are, to the weights of terms.
+RARITIES: Mapping[Idf, Callable[[Floats, int], Floats]] = MappingProxyType(
+    {"clipped": clipped_rarity, "smooth": smooth_rarity}
+)
+
+
+def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipped") -> Floats:
+    r"""Weigh ratings as BM25 weighs terms.
+
+    .. math:: w_{dt} = \frac{(k_1 + 1)\, r_{dt}}{k_1 (1 - b + b \, l_d / \bar l) + r_{dt}}
+              \, \mathrm{idf}_t
+
+    with :math:`l_d` the sum of a document's ratings, of mean :math:`\bar l` over the documents
+    that have any. Where documents are users, long histories are held against their users and
+    popular items weigh less; where they are items, the other way round; Kasalický (2021) does not
+    say which. For :math:`k_1` implicit has 100 and Lucene 1.2; b, from 0 to 1, is 0.75 in Kasalický
+    (2021). Ratings are not below 0, and neither are the weights, of shape (n_ratings,).
+
+    References
+    ----------
+    Robertson & Zaragoza (2009), The probabilistic relevance framework: BM25 and beyond.
+    """
+    document, term = ratings.user, ratings.item
+    if rows == "items":
+        document, term = term, document
+    lengths = np.bincount(document, ratings.rating)
+    n_documents = int(np.count_nonzero(np.bincount(document)))
+    mean_length = lengths.sum() / n_documents or 1.0
+    occurrences = np.bincount(term).astype(np.float64)
+    rarity = RARITIES[idf](occurrences, n_documents)
+    relative = lengths[document] / mean_length
+    saturated = (k1 + 1) * ratings.rating / (k1 * (1 - b + b * relative) + ratings.rating)
+    return saturated * rarity[term]
+
+
+BLOCK_BYTES = 32 * 2**20
+"""Of a block of cosines."""
+
+
+
+def cosine_neighbours(
+    factors: NDArray[np.floating],
+    *,
+    count: int,
+    n_jobs: int = 1,
+    block_bytes: int = BLOCK_BYTES,
+) -> csr_array[Any]:
+    """Keep the positive cosines of the nearest items, blocks of items at a time.
+
+    Row i of the cosines, float64 of shape (n_items, n_items), symmetric where both are kept, holds
+    the neighbours of item i, those that i votes for in `rank_hidden`:
+    ``count`` at the most, itself not counted; of equal cosines the lower item number is nearer.
+    Vectors are of shape (n_items, n_factors); one of zeros is near to none. Blocks of so many bytes
+    are worked out in threads (-1 for as many as cores), on which nothing depends, nor on BLAS.
+
+    Notes
+    -----
+    Products of whole blocks are fast and their last bits depend on the block. So they are made
+    in float32 and only choose candidates, with a margin of twice the largest error they may
+    have; the candidates' cosines are then summed in float64 in the order of the factors.
+    """
+    directions = unit_rows(np.asarray(factors, dtype=np.float64))
+    rough = directions.astype(np.float32)
+    n_items = len(directions)
+    size = max(1, block_bytes // (4 * max(n_items, 1)))
+    tasks = (
+        joblib.delayed(_nearest_of)(slice(first, first + size), directions, rough, count)
+        for first in range(0, n_items, size)
+    )
+    with single_threaded("blas"):
+        blocks = joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks)
+    return _as_graph(blocks, n_items=n_items)
+
+
+def unit_rows(vectors: Floats) -> Floats:
+    """Divide every row by its length; a row of zeros stays."""
+    lengths = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def _nearest_of(
+    rows: slice, directions: Floats, rough: NDArray[np.float32], count: int
+) -> tuple[NDArray[np.int32], Floats]:
+    """Find the neighbours of a block of items; see `nearest_of_rows`."""
+    from recommenders.kernels.neighbour_loops import nearest_of_rows
+
+    cosines = rough[rows] @ rough.T
+    margin = 2 * _largest_error(n_factors=directions.shape[1])
+    floors = (_lowest_wanted(cosines, count) - margin).astype(np.float32)
+    return nearest_of_rows(cosines, floors, directions, rows.start, count)
+
+
+def _lowest_wanted(cosines: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """Give the cosine that so many others reach in each row, or 0 if not so many are positive."""
+    place = cosines.shape[1] - 1 - count
+    if place <= 0:
+        return np.zeros(len(cosines), dtype=np.float32)
+    return np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
+
+
+def _largest_error(*, n_factors: int) -> float:
+    r"""Bound the error of a cosine in float32: one rounding of each factor, product and sum."""
+    return (n_factors + 4) * 2.0**-24
+
+
+def _as_graph(blocks: list[tuple[NDArray[np.int32], Floats]], *, n_items: int) -> csr_array[Any]:
+    """Put the neighbours of blocks of items, -1 where there is none, into one matrix."""
+    from scipy.sparse import csr_array
+
+    if n_items == 0:
+        return csr_array((0, 0), dtype=np.float64)
+    items = np.concatenate([items for items, _ in blocks])
+    cosines = np.concatenate([cosines for _, cosines in blocks])
+    found = items >= 0
+    starts = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+    graph = csr_array((cosines[found], items[found], starts), shape=(n_items, n_items))
+    graph.sort_indices()
+    return graph
+
+
+def similarity(
+    interactions: Interactions, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
+) -> csr_array[Any]:
+    r"""Find the neighbours of every item by the cosine of learned vectors.
+
+    .. math:: S_{ij} = \frac{q_i \cdot q_j}{\|q_i\| \, \|q_j\|}, \quad
+              c_{ui} = 1 + \alpha w_{ui}
+
+    for the n nearest j of i with positive cosine, 0 for others. The vectors q are those of
+    `item_factors` under confidences c, where w are the sums of the values of the events of u on
+    i, weighed by `bm25`, after pruning. Row i of the matrix, float64 of shape (n_items, n_items),
+    holds the neighbours that item i votes for in `rank_hidden`; rows
+    and columns of items that were pruned or never seen are empty.
+
+    References
+    ----------
+    Kasalický (2021), sections 1.2.4 and 2.2.
+
+    Notes
+    -----
+    The system ``als-knn`` is the same idea for offline studies, on ratings and by LensKit's
+    solver, which every system there shares. This one takes events and uses implicit, several
+    times faster, as a search or an experiment trains dozens of models on millions of events.
+    Pruning, BM25 and neighbours are shared.
+
+    An interaction whose weight is 0, as of an item that everybody had under the clipped idf,
+    still says that the user had the item, with the confidence 1 of what is not known.
+    """
+    kept = prune(
+        interactions.totals(),
+        min_items_per_user=settings.min_items_per_user,
+        min_users_per_item=settings.min_users_per_item,
+        mode=settings.prune,
+    )
+    trained = np.unique(kept.item)
+    vectors = item_factors(
+        _confidences(kept, settings),
+        factors=settings.factors,
+        regularization=settings.regularization,
+        sweeps=settings.sweeps,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
+    graph = cosine_neighbours(vectors, count=settings.neighbours, n_jobs=n_jobs)
+    return _over_all(graph, trained, len(interactions.items))
+
+
+def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any]:
+    """Give confidences over the users and items that have a rating, renumbered."""
+    weights = ratings.rating
+    if settings.bm25_rows != "none":
+        weights = bm25(ratings, rows=settings.bm25_rows, k1=settings.k1, b=settings.b)
+    confidences = replace(ratings, rating=1 + settings.alpha * weights)
+    return renumbered(confidences).matrix(np.float32)
+
+
+def _over_all(graph: csr_array[Any], numbers: NDArray[np.int32], n_items: int) -> csr_array[Any]:
+    """Place the rows and columns of a graph at rising numbers among all items."""
+    lengths = np.zeros(n_items, dtype=np.int64)
+    lengths[numbers] = np.diff(graph.indptr)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return type(graph)((graph.data, numbers[graph.indices], starts), shape=(n_items, n_items))

@@ -1,0 +1,270 @@
+"""Ranks of hidden items by any model that scores profiles: one profile for every hidden item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import joblib
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from qrels import Ratings, Split
+from qrels.interactions.interactions import Interactions
+from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks, Ranks
+from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
+from recommenders.kernels.hidden_ranks import Hiding
+from recommenders.shared.scorers import HistoriesScorer, row_blocks, row_of_entry
+from runs import InputError, top_items
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+BLOCK_BYTES = 16 * 2**20
+
+ProfileScorer: TypeAlias = "Callable[[csr_array[Any]], NDArray[np.floating]]"
+"""Scores profiles, of shape (rows, n_items), as an array of this shape, NaN for what cannot be
+scored; a row must not depend on the others. So does ``score_histories`` of a system."""
+
+
+def rank_hidden_by_scores(
+    score: ProfileScorer,
+    test: Interactions,
+    hiding: Hiding | None = None,
+    *,
+    n_jobs: int,
+    hidden: HiddenItems | None = None,
+    values: NDArray[np.floating] | None = None,
+    validations: Sequence[Validation] = VALIDATIONS,
+) -> HiddenRanks:
+    """Rank the hidden items of test users by the scores of each profile without them.
+
+    Arguments are as of `rank_hidden`. Ranks are by falling score and
+    then item number. The time is that of the model for as many users as there are hidden items,
+    for each validation.
+
+    Parameters
+    ----------
+    score, test, hiding, n_jobs
+        What scores profiles, the events of the users who are tested, and how they are hidden.
+    hidden
+        The items that are hidden, one at a time, if these are not all of the test users.
+    values
+        What profiles hold of each event, of shape (n_events,); 1 by default.
+    validations
+        Of the others all ranks are misses.
+    """
+    hiding = hiding or Hiding()
+    if hiding.lists == "profile":
+        raise InputError(
+            "coverage by scores is of the lists of a measurement: `lists` must be loo or lloo, "
+            "got 'profile'."
+        )
+    if hidden is None:
+        hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
+    shown = np.ones(len(test)) if values is None else values
+    first = test.is_first
+    task = _Task(score, hiding, hidden, test.select(first), shown[first])
+    row_bytes = 8 * len(hidden.items)
+    blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
+    wanted = [(name, rows) for name in validations for rows in blocks]
+    delayed = (joblib.delayed(task.rank)(name, rows) for name, rows in wanted)
+    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(delayed)
+    best = np.full(len(test.items), MISS, dtype=np.uint16)
+    columns: dict[Validation, list[Ranks]] = {name: [best[:0]] for name in validations}
+    for (name, _), (ranks, lists) in zip(wanted, ranked, strict=True):
+        columns[name].append(ranks)
+        best = np.minimum(best, lists)
+    misses = np.full(len(hidden), MISS, dtype=np.uint16)
+    loo, lloo = (np.concatenate(columns.get(name, [misses])) for name in VALIDATIONS)
+    return HiddenRanks(
+        hidden,
+        loo,
+        lloo,
+        hiding.deepest,
+        best if hiding.lists else None,
+    )
+
+
+def _rows_of(
+    users: NDArray[np.int32], starts: NDArray[np.int64]
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """List the rows of each user in turn, beside the place of the user among these."""
+    sizes = starts[users + 1] - starts[users]
+    owner = np.repeat(np.arange(len(users)), sizes)
+    place_in_user = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return owner, starts[users][owner] + place_in_user
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What ranks a block of hidden items; the histories hold the distinct items of every user."""
+
+    score: ProfileScorer
+    hiding: Hiding
+    hidden: HiddenItems
+    histories: Interactions
+    values: NDArray[np.floating]
+
+    def rank(self, validation: Validation, rows: slice) -> tuple[Ranks, Ranks]:
+        """Rank these hidden items, and give the best rank of every item in their lists."""
+        profiles = self._profiles(validation, rows)
+        scores = self._scores(profiles)
+        has_profile = np.diff(profiles.indptr) > 0
+        ranks = self._ranks_in(scores, self.hidden.item[rows], has_profile=has_profile)
+        if validation == "lloo":
+            ranks[ranks > self.hiding.deepest] = MISS
+        if self.hiding.lists == validation:
+            return ranks, self._best_in(scores[has_profile])
+        return ranks, np.full(scores.shape[1], MISS, dtype=np.uint16)
+
+    def _profiles(self, validation: Validation, rows: slice) -> csr_array[Any]:
+        """Give what the model is shown for each hidden item, a row each."""
+        from scipy.sparse import csr_array
+
+        item, time = self.hidden.item[rows], self.hidden.time[rows]
+        owner, of_user = _rows_of(self.hidden.user[rows], self.histories.starts)
+        if validation == "loo":
+            shown = self.histories.item[of_user] != item[owner]
+        else:
+            shown = self.histories.time[of_user] < time[owner]
+        events = of_user[shown]
+        shape = (len(item), len(self.hidden.items))
+        places = (owner[shown], self.histories.item[events])
+        return csr_array((self.values[events], places), shape=shape)
+
+    def _scores(self, profiles: csr_array[Any]) -> NDArray[np.float32]:
+        """Score profiles, in a new array, NaN for what is not recommended."""
+        given = self.score(profiles)
+        if given.shape != profiles.shape:
+            raise InputError(
+                f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
+                f"this shape, got {given.shape}."
+            )
+        scores = given.astype(np.float32)
+        if self.hiding.reachable == "positive":
+            scores[~(scores > 0)] = np.nan
+        if self.hiding.exclude_seen:
+            scores[row_of_entry(profiles), profiles.indices] = np.nan
+        return scores
+
+    def _ranks_in(
+        self,
+        scores: NDArray[np.float32],
+        item: NDArray[np.int32],
+        *,
+        has_profile: NDArray[np.bool_],
+    ) -> Ranks:
+        """Rank one item in each row of scores; without a profile, or a score, it is a miss."""
+        from recommenders.shared.full_ranks_loop import count_above
+
+        row = np.arange(len(item))
+        own = scores[row, item]
+        by_number = np.arange(scores.shape[1], dtype=np.uint64)[np.newaxis]
+        above = count_above(scores, row, own, by_number, item.astype(np.uint64))
+        ranked = np.minimum(above + 1, MISS)
+        return np.where(has_profile & ~np.isnan(own), ranked, MISS).astype(np.uint16)
+
+    def _best_in(self, scores: NDArray[np.float32]) -> Ranks:
+        """Give the best rank of every item in the lists of these scores."""
+        best = np.full(scores.shape[1], MISS, dtype=np.uint16)
+        listed = top_items(scores, depth=self.hiding.deepest)
+        row, column = np.nonzero(listed >= 0)
+        np.minimum.at(best, listed[row, column], (column + 1).astype(np.uint16))
+        return best
+
+
+def rank_held_out(
+    scorer: HistoriesScorer,
+    split: Split,
+    relevant: NDArray[np.bool_],
+    *,
+    validations: Sequence[Validation],
+    candidates: NDArray[np.bool_] | None = None,
+    positives: float | None = None,
+) -> JudgedRanks:
+    """Rank every relevant test item with a profile of all else that its user rated.
+
+    Profiles hold ratings of either part, training and test, with their values. Under leave last one
+    out they are those before the item. Candidates are the items with training ratings that are not
+    in the profile; what the system cannot score is a miss, and so is what is beyond rank 65534.
+
+    Parameters
+    ----------
+    scorer
+        A system that was trained on the training part.
+    split
+        Ratings of both parts.
+    relevant
+        Which test ratings are relevant, and hidden in turn, of shape (n_test_ratings,).
+    validations
+        What is asked for: "loo", "lloo".
+    candidates
+        Mask over the items that may be recommended; all by default.
+    positives
+        The lowest rating that the system is shown; by default it is shown all. What is in the
+        profile is no candidate, however low.
+
+    Returns
+    -------
+    Ranks of the test ratings, in their order.
+    """
+
+    def score(profiles: csr_array[Any]) -> NDArray[np.float32]:
+        scores = scorer.score_histories(_at_least(profiles, positives)).astype(np.float32)
+        scores[:, ~allowed] = np.nan
+        return scores
+
+    trained = split.train.item_counts() > 0
+    allowed = trained if candidates is None else trained & candidates
+    everything, values = _everything(split)
+    with threadpool_limits(1):
+        ranks = rank_hidden_by_scores(
+            score,
+            everything,
+            Hiding(reachable="all", deepest=MISS - 1),
+            n_jobs=1,
+            hidden=_hidden(split.test.select(relevant)),
+            values=values,
+            validations=validations,
+        )
+    rows = np.where(relevant, np.cumsum(relevant) - 1, -1)
+    asked = {"loo": ranks.rank_loo, "lloo": ranks.rank_lloo}
+    return JudgedRanks(**{name: asked[name] for name in validations}).select(rows)
+
+
+def _everything(split: Split) -> tuple[Interactions, NDArray[np.float64]]:
+    """Put the ratings of the test users together, by user and time; and give their values."""
+    tested = np.isin(split.train.user, split.test_users)
+    parts = (split.train.select(tested), split.test)
+    user, item, value = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("user", "item", "rating")
+    )
+    time = np.concatenate([_times(part) for part in parts])
+    order = np.lexsort((item, time, user))
+    users, items = split.train.users, split.train.items
+    columns = {"user": user[order], "item": item[order], "time": time[order]}
+    return Interactions.of(users, items, **columns), value[order]
+
+
+def _hidden(relevant: Ratings) -> HiddenItems:
+    everything = np.ones(len(relevant), dtype=np.bool_)
+    columns = (relevant.user, relevant.item, _times(relevant), everything)
+    return HiddenItems(relevant.users, relevant.items, *columns)
+
+
+def _times(ratings: Ratings) -> NDArray[np.int64]:
+    """Give the times of ratings; one for all if there is none."""
+    return np.zeros(len(ratings), dtype=np.int64) if ratings.time is None else ratings.time
+
+
+def _at_least(profiles: csr_array[Any], positives: float | None) -> csr_array[Any]:
+    """Keep the ratings from the lowest positive one on."""
+    if positives is None:
+        return profiles
+    kept = profiles.data >= positives
+    places = (row_of_entry(profiles)[kept], profiles.indices[kept])
+    return type(profiles)((profiles.data[kept], places), shape=profiles.shape)

@@ -1,0 +1,170 @@
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+
+from analyses.online import best_of_many as module
+from analyses.online.best_of_many import best_of_many
+from analyses.online.experiments import Experiment
+from analyses.ordering import spearman
+from runs import InputError
+from tests.analyses.online.examples import experiment, random_experiment
+
+Floats = np.ndarray
+
+
+def tied(rng: np.random.Generator, n_models: int = 5, name: str = "A") -> Experiment:
+    """A dozen measures with ties, and rates with ties."""
+    values = rng.integers(0, 4, (12, n_models))
+    return experiment(values, rng.integers(0, 4, n_models), name=name, own=name)
+
+
+def rhos_of_all_orders(one: Experiment) -> Floats:
+    return spearman(one.values[:, None], np.array([*permutations(one.rates)]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_p_values_of_one_small_experiment_are_shares_of_all_orders(seed: int) -> None:
+    one = tied(np.random.default_rng(seed))
+    found, rhos = best_of_many([one], seed=1), rhos_of_all_orders(one)
+    maxima, observed = np.sort(np.nanmax(rhos, axis=0)), spearman(one.values, one.rates)
+    np.testing.assert_allclose(found.maxima, maxima, atol=1e-12)
+    alone = (rhos >= observed[:, None] - 1e-10).mean(axis=1)
+    adjusted = [(maxima >= rho - 1e-10).mean() for rho in observed]
+    undefined = np.isnan(observed)
+    np.testing.assert_allclose(found.p_alone, np.where(undefined, np.nan, alone))
+    np.testing.assert_allclose(found.p_adjusted, np.where(undefined, np.nan, adjusted))
+    assert found.is_exact
+
+
+@pytest.mark.parametrize("alpha", [1 / 24, 0.05, 0.1, 0.2, 0.5])
+def test_over_all_orders_of_the_rates_the_test_holds_its_level_exactly(
+    alpha: float, rng: np.random.Generator
+) -> None:
+    values = rng.random((3, 4))
+    smallest = [
+        best_of_many([experiment(values, order)], seed=1).p_adjusted.min()
+        for order in permutations([1, 2, 3, 4])
+    ]
+    assert np.mean(np.array(smallest) <= alpha) <= alpha
+
+
+@pytest.mark.validity
+def test_random_orders_hold_the_level_which_the_best_alone_does_not() -> None:
+    """300 pairs of experiments of six models without any relation to 40 measures."""
+    rng = np.random.default_rng(7)
+    smallest = []
+    for _ in range(300):
+        sets = [
+            experiment(rng.random((40, 6)), rng.random(6), name=name, own=name) for name in "AB"
+        ]
+        found = best_of_many(sets, permutations=199, seed=1)
+        smallest.append((found.p_alone.min(), found.p_adjusted.min()))
+    alone, adjusted = (np.array(smallest) <= 0.05).mean(axis=0)
+    assert adjusted < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+    assert alone > 0.5
+
+
+@pytest.mark.validity
+def test_groups_that_share_models_hold_the_level_though_models_differ_in_quality() -> None:
+    """Rates of three groups go together by model, as do values; the two are unrelated.
+
+    Were each group permuted alone, about a third of such experiments would find something.
+    """
+    rng, rejected = np.random.default_rng(3), []
+    for _ in range(200):
+        quality, rates = rng.random((8, 10)), rng.random(10)
+        groups = [
+            experiment(quality + 0.1 * rng.random((8, 10)), rates + 0.1 * rng.random(10), name=name)
+            for name in "ABC"
+        ]
+        rejected.append(best_of_many(groups, permutations=199, seed=1).p_adjusted.min() <= 0.05)
+    # Of 200 tests of level .05, more than 18 reject with a probability of about .01.
+    assert np.sum(rejected) <= 18
+
+
+def test_the_same_rates_in_two_groups_are_permuted_as_one(rng: np.random.Generator) -> None:
+    """The same users of five models twice are no more evidence than once, in whichever order."""
+    values, rates, order = rng.random((4, 5)), rng.random(5), [3, 1, 4, 0, 2]
+    once = experiment(values, rates)
+    moved = Experiment(
+        "B", tuple(once.models[n] for n in order), once.measures, values[:, order], rates[order]
+    )
+    one, both = best_of_many([once], seed=1), best_of_many([once, moved], seed=1)
+    assert both.p_adjusted.tolist() == one.p_adjusted.tolist()
+    assert both.is_joint
+
+
+@pytest.mark.parametrize("chosen", [None, ["A", "C"]])
+def test_experiments_are_permuted_independently_and_chosen_again_in_every_order(
+    rng: np.random.Generator, chosen: list[str] | None
+) -> None:
+    sets = [tied(rng, 3, name) for name in "ABC"]
+    found = best_of_many(sets, permutations=4000, seed=1, chosen=chosen)
+    values = [rhos_of_all_orders(one) for one in sets]
+    defined = ~np.isnan(found.statistics)
+    subsets = [*combinations(range(3), 3 if chosen is None else 2)]
+    maxima = np.array(
+        [
+            max(
+                np.max(np.mean([values[n][defined, orders[n]] for n in some], axis=0))
+                for some in subsets
+            )
+            for orders in product(range(6), repeat=3)
+        ]
+    )
+    expected = [(maxima >= statistic - 1e-9).mean() for statistic in found.statistics[defined]]
+    np.testing.assert_allclose(found.p_adjusted[defined], expected, atol=0.03)
+
+
+def test_monte_carlo_agrees_with_all_orders(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tied(rng, 6)
+    exact = best_of_many([one], seed=1)
+    monkeypatch.setattr(module, "MOST_ENUMERATED", 5)
+    random = best_of_many([one], permutations=4000, seed=1)
+    assert not random.is_exact
+    np.testing.assert_allclose(random.p_adjusted, exact.p_adjusted, atol=0.03)
+
+
+def test_no_p_of_random_orders_is_zero(rng: np.random.Generator) -> None:
+    rates = rng.random(24)
+    found = best_of_many([experiment([rates, -rates], rates)], permutations=99, seed=1)
+    assert found.p_adjusted.tolist() == [0.01, 1.0]
+
+
+def test_a_measure_that_is_undefined_anywhere_has_no_p() -> None:
+    first = experiment([[1, 2, 3], [1, 1, 1]], [1, 2, 3])
+    second = experiment([[1, 2, 3], [1, 2, 3]], [1, 2, 3], name="B")
+    found = best_of_many([first, second], permutations=9, seed=1)
+    assert np.isnan(found.p_adjusted).tolist() == [False, True]
+
+
+def test_the_first_permutations_do_not_depend_on_how_many_follow(rng: np.random.Generator) -> None:
+    one = random_experiment(rng, n_models=12)
+    few, many = (best_of_many([one], permutations=n, seed=1).maxima for n in (50, 2000))
+    assert set(few.round(12)) <= set(many.round(12))
+
+
+@pytest.mark.parametrize(("n_models", "judged"), [(5, False), (24, True)])
+def test_only_many_models_are_called_significant(
+    rng: np.random.Generator, n_models: int, judged: bool
+) -> None:
+    one = random_experiment(rng, n_models=n_models)
+    found = best_of_many([one], permutations=200, seed=1)
+    assert ("significant" in found.conclusion()) == judged
+
+
+def test_what_cannot_be_tested_is_refused() -> None:
+    one = experiment([[1, 2, 3]], [1, 2, 3])
+    with pytest.raises(InputError, match="`permutations` must be at least 1, got 0"):
+        best_of_many([one], permutations=0, seed=1)
+    with pytest.raises(InputError, match="no experiment is called 'B'; there are A"):
+        best_of_many([one], seed=1, chosen=["B"])
+    with pytest.raises(InputError, match="at least one experiment must be chosen, got none"):
+        best_of_many([one], seed=1, chosen=[])
+    with pytest.raises(InputError, match="no measure has a rho"):
+        best_of_many([experiment([[1, 2, 3]], [1, 1, 1])], seed=1)
+    with pytest.raises(InputError, match="must have the same measures"):
+        best_of_many([one, experiment([[1, 2, 3]], [1, 2, 3], measures=["x"], name="B")], seed=1)

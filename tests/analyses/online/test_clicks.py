@@ -1,0 +1,248 @@
+"""What a log says of its arms."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+from scipy.stats import chisquare, norm
+
+from analyses.online.clicks import LONGEST, Clicks, Question, milliseconds, read_pairs
+from runs import InputError
+from tests.analyses.online.click_logs import (
+    DAY,
+    MINUTE,
+    Log,
+    counted,
+    experiment,
+    studied,
+    with_robot,
+    write_csv,
+    written,
+    written_as_csv,
+)
+
+
+def verdict(found: Clicks) -> str:
+    """Give what is said of the arms, below an alarm if there is one."""
+    return found.findings()[bool(found.alarm)]
+
+
+def test_a_log_gives_what_a_few_lines_of_pandas_give(tmp_path: Path) -> None:
+    log = experiment({"A": (60, 0.2), "B": (50, 0.6), "C": (70, 0.4)}, days=3)
+    log["lists"]["user"][-1] = "A0"
+    found = studied(tmp_path, log)
+    rec = pd.DataFrame(log["lists"]).explode("items").rename(columns={"items": "item"})
+    hit = rec.merge(pd.DataFrame(log["clicks"]), on=["user", "item"], suffixes=("", "_i"))
+    hit = hit[(hit.time_i >= hit.time) & (hit.time_i <= hit.time + 10 * MINUTE)].rec_id.unique()
+    lists = rec.drop_duplicates("rec_id")
+    lists = lists.assign(ok=lists.rec_id.isin(hit))
+    lists = lists[lists.groupby("user").arm.transform("nunique") == 1]
+    users = lists.groupby(["arm", "user"]).ok.agg(["sum", "size"])
+    arms = users.groupby("arm")
+    rate = arms["sum"].sum() / arms["size"].sum()
+    of_user = rate.reindex(users.index.get_level_values("arm")).to_numpy()
+    squares = ((users["sum"] - users["size"] * of_user) ** 2).groupby("arm").sum()
+    n = arms.size()
+    error = squares.pow(0.5) / arms["size"].sum() * (n / (n - 1)) ** 0.5
+    np.testing.assert_array_equal(found.rates.n_users, n)
+    np.testing.assert_allclose(found.rates.rates, rate, rtol=1e-14)
+    np.testing.assert_allclose(found.rates.errors, error, rtol=1e-12)
+    pair = found.rates.differences().iloc[0]
+    deviate = (rate["A"] - rate["B"]) / np.hypot(error["A"], error["B"])
+    np.testing.assert_allclose(pair["p"], 2 * norm.sf(abs(deviate)), rtol=1e-9)
+    assert found.chosen.split is not None
+    np.testing.assert_allclose(found.chosen.split.p, chisquare([60, 50, 70]).pvalue)
+
+
+@pytest.fixture
+def awkward() -> Log:
+    """A log with a robot, a crossed user, duplicates, and clicks that name no list."""
+    log = experiment({"A": (40, 0.3), "B": (40, 0.5)}, days=4)
+    log["lists"]["user"][20:60] = ["robot"] * 40
+    log["lists"]["user"][-1] = "A30"
+    log["lists"]["rec_id"][-3] = log["lists"]["rec_id"][-2]
+    log["clicks"]["rec_id"][0] = "none"
+    for column in log["clicks"].values():
+        column.append(column[0])
+    return log
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"credit": "last"}, {"explicit": True}, {"over_time": "thesis"}, {"robots": 5}]
+)
+def test_neither_threads_nor_memory_nor_layout_change_anything(
+    tmp_path: Path, awkward: Log, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = written(tmp_path, awkward)
+    whole = counted(paths, n_jobs=1, **asked)
+    monkeypatch.setattr("qrels.interactions.log_table.MEMORY", "64MB")
+    again = counted(paths, n_jobs=3, **asked)
+    for name, frame in whole.frames().items():
+        assert_frame_equal(again.frames()[name], frame, check_exact=True)
+    assert whole.facts.set_aside["lists with a duplicate id"] == 1
+    assert whole.facts.set_aside["clicks that name a list outside the file"] == 3
+    assert (whole.facts.repeated_events, whole.n_crossed) == (1, 1)
+
+
+def test_csv_gives_the_same_as_parquet(tmp_path: Path) -> None:
+    log = experiment(days=2)
+    whole, text = counted(written(tmp_path, log)), counted(written_as_csv(tmp_path, log))
+    for name, frame in whole.frames().items():
+        assert_frame_equal(text.frames()[name], frame, check_exact=True)
+
+
+def test_users_of_two_arms_are_left_out_and_counted(tmp_path: Path) -> None:
+    log = experiment({"A": (2, 1.0), "B": (2, 0.0)})
+    log["lists"]["user"][-1] = "A0"
+    found = studied(tmp_path, log)
+    assert (found.n_lists, found.n_crossed, found.rates.n_users.tolist()) == (5, 1, [1, 2])
+    assert any("more than one arm" in caution for caution in found.cautions())
+    log["lists"]["user"] = ["ann"] * 8
+    del log["clicks"]["rec_id"]
+    with pytest.raises(InputError, match="no list counts: all users were shown lists by two arms"):
+        studied(tmp_path, log)
+
+
+def test_robots_are_left_out_of_rates_and_split(tmp_path: Path) -> None:
+    log = with_robot(50)
+    found = studied(tmp_path, log, robots=10)
+    kept = {name: values[50:] for name, values in log["lists"].items()}
+    people = studied(tmp_path, {"lists": kept, "clicks": log["clicks"]})
+    assert found.rates.rates.tolist() == people.rates.rates.tolist()
+    assert [group.rates.n_lists[0] for group in found.groups.values()] == [120, 70]
+    assert [split.counts.tolist() for split in found.splits.values()] == [[36, 60], [35, 60]]
+    assert verdict(found).startswith("Without robots: Arm B is clicked most")
+    with pytest.raises(InputError, match="`--robots 1` leaves nobody"):
+        studied(tmp_path, experiment(), robots=1)
+
+
+def test_the_arm_that_is_surely_clicked_more_is_named(tmp_path: Path) -> None:
+    log = experiment({"A": (60, 0.1), "B": (60, 0.2), "C": (60, 0.7)})
+    assert "Arm C is clicked most: its rate is 0.625" in verdict(studied(tmp_path, log))
+    log = experiment({"A": (60, 0.1), "B": (60, 0.6), "C": (60, 0.6)})
+    assert verdict(studied(tmp_path, log)).startswith("No winner: the rate of ")
+    assert "nothing to compare" in verdict(studied(tmp_path, experiment({"A": (9, 0.5)})))
+
+
+def test_there_is_no_winner_when_users_are_not_split_as_planned(tmp_path: Path) -> None:
+    log = experiment({"A": (90, 0.1), "B": (10, 0.9)})
+    found = studied(tmp_path, log)
+    assert verdict(found).startswith("No winner is named")
+    assert found.alarm.startswith("SAMPLE-RATIO MISMATCH against equal shares; say")
+    assert not studied(tmp_path, log, shares={"A": 0.9, "B": 0.1}).alarm
+
+
+def test_one_day_out_of_plan_is_an_alarm(tmp_path: Path) -> None:
+    log = experiment({"A": (50, 0.5), "B": (50, 0.5)})
+    late = [user.startswith("A") for user in log["lists"]["user"]]
+    times = zip(log["lists"]["time"], late, strict=True)
+    log["lists"]["time"] = [time + DAY * is_late for time, is_late in times]
+    assert "(all: on 1970-01-01, 1970-01-02)" in studied(tmp_path, log).alarm
+
+
+def test_rates_over_time_are_those_of_each_day(tmp_path: Path) -> None:
+    assert studied(tmp_path, experiment(days=1)).daily is None
+    log = experiment(days=4)
+    kept = [time // DAY != 1 for time in log["lists"]["time"]]
+    log["lists"] = {
+        name: [value for value, is_kept in zip(values, kept, strict=True) if is_kept]
+        for name, values in log["lists"].items()
+    }
+    found = studied(tmp_path, log)
+    days = found.frames()["days"]
+    assert days["day"].unique().tolist() == [f"1970-01-0{day}" for day in (1, 3, 4)]
+    counts = days.groupby("arm")[["lists", "accepted"]].sum()
+    assert counts["lists"].tolist() == found.rates.n_lists.tolist()
+    assert counts["accepted"].tolist() == found.rates.n_accepted.tolist()
+    axes = found.plot_over_time(arm="B")
+    _, own = axes.get_lines()
+    assert np.asarray(own.get_xdata()).tolist() == [1, 3, 4]
+    assert own.get_ydata() == pytest.approx(days["rate"][days["arm"] == "B"].tolist())
+
+
+def test_periods_are_averaged_as_in_the_thesis(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment(days=2), over_time="thesis")
+    rates = np.array([period.rates for period in found.periods.values()])
+    users = np.array([period.n_users for period in found.periods.values()])
+    expected = (rates * users).sum(axis=0) / users.sum(axis=0)
+    np.testing.assert_allclose(found.rates.rates, expected, rtol=1e-14)
+    paths = written(tmp_path, experiment(), without=("model_version",))
+    with pytest.raises(InputError, match="thesis averages over periods: it needs --models, or"):
+        counted(paths, over_time="thesis")
+
+
+def test_periods_are_those_of_the_table_of_models(tmp_path: Path) -> None:
+    text = f"arm,model_version,valid_from,valid_to\nA,v,0,{DAY}\nA,w,{DAY},{4 * DAY}\nB,v,0,{DAY}\n"
+    models = write_csv(tmp_path, models=text)["models"]
+    found = studied(tmp_path, experiment(days=4), models=models)
+    hours = found.frames()["periods"].set_index(["period", "arm"])["hours"].dropna()
+    assert hours.to_dict() == {("v", "A"): 24.0, ("w", "A"): 72.0, ("v", "B"): 24.0}
+    n_lists = {name: rates.n_lists.tolist() for name, rates in found.periods.items()}
+    assert n_lists == {"v": [120, 120], "w": [360, 0]}
+    table = found.experiment_table()
+    assert [row[1:4] for row in table.rows if row[1] == "A"][:4] == [
+        ["A", "measurements o", 2],
+        ["A", "duration of one iteration", "48:00"],
+        ["A", "iCTR users", 60],
+        ["A", "iCTR interactions", 480],
+    ]
+
+
+def test_versions_of_lists_are_periods_without_a_table_of_models(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment(days=4))
+    assert [*found.periods] == ["v0", "v1"]
+    assert found.hours.ravel().tolist() == pytest.approx([24 + 1 + 59 / 60] * 4)
+
+
+def rename_users(log: dict[str, Any]) -> None:
+    del log["clicks"]["rec_id"]
+    log["clicks"]["user"] = ["id-" + user for user in log["clicks"]["user"]]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "100% of the users have no interaction at all",
+        "No list is accepted: is 10 min long enough",
+        "The log has 1 of the 7 days of a week",
+    ],
+)
+def test_what_weakens_the_rates_is_said(tmp_path: Path, sentence: str) -> None:
+    log = experiment()
+    rename_users(log)
+    assert any(caution.startswith(sentence) for caution in studied(tmp_path, log).cautions())
+
+
+def test_nothing_weakens_the_rates_of_a_whole_week(tmp_path: Path) -> None:
+    assert not studied(tmp_path, experiment(days=7)).cautions()
+
+
+@pytest.mark.parametrize("text", ["10", "-1 s", "soon", "", f"{LONGEST} s"])
+def test_a_duration_has_a_unit(text: str) -> None:
+    with pytest.raises(ValueError, match=r"must be a number with a unit \(ms, s, min, h, d\)"):
+        milliseconds(text)
+
+
+@pytest.mark.parametrize("text", ["A", "A=1,A=2", "=1"])
+def test_pairs_have_names_once(text: str) -> None:
+    with pytest.raises(ValueError, match="must be a value for each name"):
+        read_pairs(text)
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"window": "1 h", "explicit": True}, {"explicit": True, "credit": "last"}]
+)
+def test_a_click_is_implicit_or_explicit(asked: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="--explicit"):
+        Question(**asked)
+
+
+def test_tables_print_the_numbers_of_the_frames(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment(days=2))
+    printed = pd.read_csv(io.StringIO(found.rates_table().to_csv()))
+    expected = found.frames()["arms"]["rate"]
+    np.testing.assert_allclose(printed["rate"].astype(float), expected, atol=5e-6)

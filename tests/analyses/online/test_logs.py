@@ -1,0 +1,330 @@
+"""Logs read from files, and lists matched with clicks."""
+
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from analyses.online.logs import Acceptance, Credit, Logs, MatchedLog, match_lists
+from runs import InputError
+from tests.analyses.online.click_logs import CLICKS, LISTS, MODELS, write_csv, write_parquet
+
+ONE_ROW_A_LIST: dict[str, Any] = {
+    "rec_id": ["r1", "r2"],
+    "time": [1000, 2000],
+    "user": ["ann", "bob"],
+    "arm": ["A", "B"],
+    "items": [["x", "y"], ["x"]],
+    "clicked": [[False, True], [False]],
+}
+HALF_A_SECOND = Acceptance(500)
+NAMING = "time,user,item,type,rec_id\n1500,ann,y,view,r1\n1600,ann,z,view,\n"
+
+
+def matched(
+    folder: Path,
+    lists: str = LISTS,
+    clicks: str = CLICKS,
+    *,
+    acceptance: Acceptance = HALF_A_SECOND,
+    arms: list[str] | None = None,
+    models: str | None = None,
+    **options: Any,
+) -> MatchedLog:
+    """Match a log whose tables are given as text."""
+    tables = {} if models is None else {"models": models}
+    paths = write_csv(folder, lists=lists, clicks=clicks, **tables)
+    logs = Logs(paths["lists"], paths["clicks"], paths.get("models"), **options)
+    return match_lists(logs, acceptance, arms=arms)
+
+
+def match_parquet(folder: Path, acceptance: Acceptance, **changed: Any) -> MatchedLog:
+    """Match a Parquet file with one row a list, some columns of it changed."""
+    path = write_parquet(folder / "lists.parquet", ONE_ROW_A_LIST | changed)
+    clicks = write_csv(folder, clicks=CLICKS)["clicks"]
+    return match_lists(Logs(path, clicks, strict=True), acceptance)
+
+
+def refusal(folder: Path, *texts: str, **options: Any) -> str:
+    """Give what is said of a log that breaks a rule, without the folder."""
+    with pytest.raises(InputError) as error:
+        matched(folder, *texts, **options)
+    return str(error.value).replace(f"{folder}/", "")
+
+
+def by_loops(lists: list[Any], events: list[Any], window: int, credit: Credit) -> list[bool]:
+    """Walk over interactions and, for each, over all lists that show its item to its user."""
+    shown: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, (user, _, items) in enumerate(lists):
+        for item in items:
+            shown[user, item].append(number)
+    accepted = [False] * len(lists)
+    for user, time, item in events:
+        near = [n for n in shown[user, item] if lists[n][1] <= time <= lists[n][1] + window]
+        if credit == "last" and near:
+            near = [max(near, key=lambda n: (lists[n][1], n))]
+        for number in near:
+            accepted[number] = True
+    return accepted
+
+
+@pytest.mark.parametrize("credit", ["all", "last"])
+@pytest.mark.parametrize(("window", "origin"), [(0, 0), (1, 0), (7, -20), (7, 2**40), (100, 0)])
+def test_accepted_lists_are_those_of_the_definition(
+    tmp_path: Path, credit: Credit, window: int, origin: int
+) -> None:
+    """Few users, items and times, so that much coincides."""
+    rng = np.random.default_rng(window)
+    lists = [
+        (str(rng.integers(5)), int(rng.integers(40)) + origin, rng.permutation(list("abcdef"))[:3])
+        for _ in range(80)
+    ]
+    events = [
+        (str(rng.integers(6)), int(rng.integers(60)) + origin, str(rng.choice(list("abcdefg"))))
+        for _ in range(60)
+    ]
+    columns = dict(zip(("user", "time", "items"), map(list, zip(*lists, strict=True)), strict=True))
+    shown = write_parquet(
+        tmp_path / "lists.parquet",
+        columns | {"rec_id": [*map(str, range(80))], "arm": ["A"] * 80},
+    )
+    done = dict(zip(("user", "time", "item"), map(list, zip(*events, strict=True)), strict=True))
+    clicks = write_parquet(tmp_path / "clicks.parquet", done | {"type": ["view"] * 60})
+    logs = Logs(shown, clicks, first_year=1)
+    expected = by_loops(lists, events, window, credit)
+    assert match_lists(logs, Acceptance(window, credit)).accepted.tolist() == expected
+
+
+def test_a_log_is_read_from_one_row_an_item_or_a_list(tmp_path: Path) -> None:
+    header, first, second, third = LISTS.splitlines()
+    shuffled = "\n".join([header, second, third, first])
+    for log in (
+        matched(tmp_path),
+        matched(tmp_path, shuffled),
+        match_parquet(tmp_path, HALF_A_SECOND),
+        match_parquet(tmp_path, HALF_A_SECOND, user=pa.array(["ann", "bob"]).dictionary_encode()),
+    ):
+        assert (log.user.tolist(), log.arm.tolist(), log.arms) == ([0, 1], [0, 1], ("A", "B"))
+        assert (log.time.tolist(), log.accepted.tolist()) == ([1000, 2000], [True, False])
+        assert log.facts.places == 3
+
+
+def test_a_folder_of_partitions_is_one_table(tmp_path: Path) -> None:
+    """The second day has other columns, and another kind of whole numbers."""
+    for number, day in enumerate(("2026-01-05", "2026-01-06")):
+        (tmp_path / f"lists/day={day}").mkdir(parents=True)
+        rows = {name: values[number : number + 1] for name, values in ONE_ROW_A_LIST.items()}
+        if number:
+            rows |= {"time": pa.array(rows["time"], pa.int32()), "page": ["home"]}
+        write_parquet(tmp_path / f"lists/day={day}/part-0.parquet", rows)
+    clicks = write_csv(tmp_path, clicks=CLICKS)["clicks"]
+    log = match_lists(Logs(tmp_path / "lists", clicks), HALF_A_SECOND)
+    assert (log.time.tolist(), log.accepted.tolist()) == ([1000, 2000], [True, False])
+    bad = tmp_path / "lists/day=2026-01-06/part-0.parquet"
+    write_parquet(
+        bad, {name: values[1:] for name, values in (ONE_ROW_A_LIST | {"user": ["", ""]}).items()}
+    )
+    with pytest.raises(InputError, match=r"day=2026-01-06/part-0\.parquet, row 1, column 'user'"):
+        match_lists(Logs(tmp_path / "lists", clicks), HALF_A_SECOND)
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["1970-01-01T00:00:02.0005Z", "1970-01-01 01:00:02+01:00", "1970-01-01T00:00:02.000999999Z"],
+)
+def test_timestamps_have_a_zone(tmp_path: Path, time: str) -> None:
+    clicks = f"time,user,item,type\n{time},bob,x,view\n"
+    assert matched(tmp_path, LISTS, clicks, acceptance=Acceptance(0)).accepted.tolist() == [0, 1]
+
+
+BROKEN_LISTS = {
+    "position left out": (
+        LISTS.replace("A,2,y", "A,3,y"),
+        "row 2, column 'position': the positions of a list must be 1, 2, 3 and so on, each once, "
+        "but list 'r1' has 3 where 2 should be.",
+    ),
+    "position twice": (LISTS.replace("A,2,y", "A,1,y"), "row 2, column 'position': the positions"),
+    "position from 0": (LISTS.replace("B,1,x", "B,0,x"), "row 3, column 'position': the positions"),
+    "no position": (
+        LISTS.replace("B,1,x", "B,1.5,x"),
+        "row 3, column 'position': a position must be a whole number, got '1.5'.",
+    ),
+    "item twice": (
+        LISTS.replace("2,y", "2,x"),
+        "row 2, column 'item': a list must not repeat an item, but has 'x' twice.",
+    ),
+    "two users": (
+        LISTS.replace("ann,A,2", "bob,A,2"),
+        "row 2, column 'user': list 'r1' has another user here than in row 1.",
+    ),
+    "two times": (
+        LISTS.replace("1000,ann,A,2", "1001,ann,A,2"),
+        "row 2, column 'time': list 'r1' has another time here than in row 1.",
+    ),
+    "no user": (LISTS.replace("bob", ""), "row 3, column 'user': an id must not be empty."),
+    "no time": (LISTS.replace("2000", ""), "row 3, column 'time': a time must be given."),
+    "no lists": (LISTS.splitlines()[0] + "\n", "there are no recommendations in the file."),
+    "no items": ("rec_id,time,user,arm\nr1,1,u,A\n", "recommendations need a column 'items' with"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN_LISTS.values(), ids=BROKEN_LISTS.keys())
+def test_broken_lists_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    assert re.match(f"lists.csv[,:] {re.escape(message)}", refusal(tmp_path, text))
+
+
+BROKEN_COLUMNS: dict[str, tuple[dict[str, Any], str]] = {
+    "list twice": (
+        {"rec_id": ["r1", "r1"]},
+        "row 2, column 'rec_id': 'r1' is a duplicate of row 1",
+    ),
+    "empty list": ({"items": [["x", "y"], []]}, "row 2, column 'items': a list must hold an item"),
+    "no list": ({"items": [["x", "y"], None]}, "row 2, column 'items': a list must be given"),
+    "item twice": (
+        {"items": [["x", "y", "y"], ["y"]]},
+        "row 1, column 'items': a list must not repeat an item, but has 'y' twice.",
+    ),
+    "empty item": ({"items": [["x", "y"], [""]]}, "row 2, column 'items': an id must not be empty"),
+    "too few clicks": (
+        {"clicked": [[True], [True]]},
+        "row 1, column 'clicked': 2 values expected, one an item, got 1",
+    ),
+    "no lists": ({"items": ["x", "y"]}, "row 1, column 'items': a list must be given, found text"),
+    "times in float": ({"time": [0.5, 1.5]}, "row 1, column 'time': a time must be whole milli"),
+    "local times": (
+        {"time": pa.array([0, 1], pa.timestamp("ms"))},
+        "the column has timestamps without one.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changed", "message"), BROKEN_COLUMNS.values(), ids=BROKEN_COLUMNS.keys())
+def test_broken_columns_of_lists_are_refused(
+    tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        match_parquet(tmp_path, HALF_A_SECOND, **changed)
+
+
+def test_an_arm_outside_the_experiment_is_refused(tmp_path: Path) -> None:
+    found = refusal(tmp_path, arms=["A", "C"])
+    assert found == "lists.csv, row 3, column 'arm': the arms are A, C, got 'B'."
+
+
+def test_a_missing_column_is_named(tmp_path: Path) -> None:
+    found = refusal(tmp_path, LISTS, CLICKS.replace("type", "typ"))
+    assert found.endswith("no column 'type' among time, user, item, typ. Did you mean 'typ'?")
+
+
+def test_times_far_from_all_lists_are_refused(tmp_path: Path) -> None:
+    lists = LISTS.replace("1000", "1760000001000").replace("2000", "1760000002000")
+    found = refusal(tmp_path, lists, CLICKS.replace("1500", "1760000001"))
+    assert "row 1, column 'time': an interaction must be within 3,660 days" in found
+
+
+@pytest.mark.usefixtures("times_as_they_are")
+def test_times_in_seconds_are_refused_unless_their_year_is_given(tmp_path: Path) -> None:
+    assert "row 1, column 'time': a time must be of the year 2000" in refusal(tmp_path)
+    assert matched(tmp_path, first_year=1970).accepted.tolist() == [True, False]
+
+
+def test_types_may_have_other_names_or_be_left_out(tmp_path: Path) -> None:
+    facts = matched(tmp_path, rename={"purchase": "order", "view": ""}).facts
+    assert facts.events == 1
+    assert facts.set_aside["interactions of a type without a name"] == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "what", "message"),
+    [
+        (
+            "r1",
+            "r9",
+            "clicks that name a list outside the file",
+            "a click must name a list that was shown to its user; 'r9' never was.",
+        ),
+        ("r1", "r2", "clicks on a list of another user", "list 'r2' was shown to another user."),
+        (
+            "ann,y",
+            "ann,z",
+            "clicks on an item that their list lacks",
+            "list 'r1' does not hold the item of this row.",
+        ),
+    ],
+)
+def test_clicks_without_their_list_are_set_aside_or_refused(
+    tmp_path: Path, before: str, after: str, what: str, message: str
+) -> None:
+    explicit = Acceptance(None)
+    assert matched(tmp_path, LISTS, NAMING, acceptance=explicit).accepted.tolist() == [True, False]
+    text = NAMING.replace(before, after)
+    log = matched(tmp_path, LISTS, text, acceptance=explicit)
+    assert (log.facts.set_aside[what], sum(log.facts.set_aside.values())) == (1, 1)
+    assert not log.accepted.any()
+    found = refusal(tmp_path, LISTS, text, acceptance=explicit, strict=True)
+    assert found == f"clicks.csv, row 1, column 'rec_id': {message}"
+
+
+def test_clicks_may_be_marked_in_the_lists(tmp_path: Path) -> None:
+    explicit = Acceptance(None)
+    assert match_parquet(tmp_path, explicit).accepted.tolist() == [True, False]
+    header, *rows = LISTS.splitlines()
+    marked = "\n".join([f"{header},clicked", f"{rows[0]},0", f"{rows[1]},0", f"{rows[2]},true"])
+    assert matched(tmp_path, marked, acceptance=explicit).accepted.tolist() == [False, True]
+    assert "(--explicit) must name their list" in refusal(tmp_path, acceptance=explicit)
+
+
+def test_a_duplicate_list_is_left_out_and_counted(tmp_path: Path) -> None:
+    again = {name: [*values, values[0]] for name, values in ONE_ROW_A_LIST.items()}
+    again["clicked"] = [[False, False], [False], [True, True]]
+    path = write_parquet(tmp_path / "lists.parquet", again)
+    clicks = write_csv(tmp_path, clicks=CLICKS)["clicks"]
+    log = match_lists(Logs(path, clicks), Acceptance(None))
+    assert log.accepted.tolist() == [False, False]
+    assert log.facts.set_aside["lists with a duplicate id"] == 1
+
+
+def test_facts_say_how_the_tables_fit(tmp_path: Path) -> None:
+    models = MODELS.replace("A,v1,0,1500", "A,v1,0,900")
+    clicks = (
+        (CLICKS + "1500,ann,y,view\n").replace("\n", ",phone\n").replace("e,phone", "e,device", 1)
+    )
+    facts = matched(tmp_path, LISTS, clicks, models=models).facts
+    assert (facts.lists, facts.places, facts.users, facts.events) == (2, 3, 2, 3)
+    assert (facts.first_time, facts.last_time) == (1000, 2000)
+    assert (facts.known_users, facts.known_items, facts.events_in_span) == (1.0, 0.5, 2 / 3)
+    assert (facts.repeated_events, facts.gaps, facts.without_version) == (1, 1, 0.5)
+    assert facts.further["interactions"] == ("device",)
+    assert facts.to_frame().set_index("fact").loc["known_items", "value"] == 0.5
+
+
+def test_nobody_may_have_done_anything(tmp_path: Path) -> None:
+    log = matched(tmp_path, LISTS, CLICKS.splitlines()[0] + "\n")
+    assert (log.facts.events, log.facts.known_users, log.accepted.any()) == (0, 0.0, False)
+
+
+def test_versions_are_live_between_their_times(tmp_path: Path) -> None:
+    models = matched(tmp_path, models=MODELS).models
+    assert models is not None
+    live = models.at(np.array([0, 0, 0, 1]), np.array([0, 1500, 2000, 2999]))
+    assert [str(models.names[n]) if n >= 0 else None for n in live] == ["v1", None, "v2", "v1"]
+    assert models.n_gaps == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("1500", "2001", "row 1, column 'valid_from': version 'v2' begins before version 'v1' of"),
+        ("0,1500", "1500,1500", "row 2, column 'valid_to': version 'v1' must end after it begins"),
+        ("B,", "C,", "row 3, column 'arm': the arms are A, B, got 'C'."),
+    ],
+)
+def test_versions_that_overlap_or_have_no_arm_are_refused(
+    tmp_path: Path, before: str, after: str, message: str
+) -> None:
+    found = refusal(tmp_path, models=MODELS.replace(before, after))
+    assert found.startswith(f"models.csv, {message}")

@@ -1,0 +1,189 @@
+"""Click-through rates, their errors over users, and the test of the split of users."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
+
+from analyses.online.rates import ClickThrough, UserCounts, click_through, rates_of
+from analyses.online.sample_ratio import SampleRatio, chi_square, sample_ratio
+from runs import InputError
+
+RATES = np.array([0.05, 0.08])
+
+
+def of_users(*rows: tuple[int, int]) -> UserCounts:
+    """One row (lists accepted, lists shown) for each user of arm A."""
+    user = np.repeat(np.arange(len(rows)), [shown for _, shown in rows])
+    accepted = np.concatenate([np.arange(shown) < taken for taken, shown in rows])
+    return UserCounts.of(accepted, user=user, arm=0 * user, arms=["A", "B"])
+
+
+def simulated(seed: int, *, n_users: int, spread: float = 10.0) -> UserCounts:
+    """Users of one arm each, with a rate and a number of lists of their own.
+
+    Numbers and rates of users are independent, so that arms' rates are means of users' rates.
+    """
+    rng = np.random.default_rng(seed)
+    arm = np.arange(n_users) % 2
+    own = rng.beta(RATES[arm] * spread, (1 - RATES[arm]) * spread)
+    user = np.repeat(np.arange(n_users), rng.geometric(0.2, n_users))
+    accepted = rng.random(len(user)) < own[user]
+    return UserCounts.of(accepted, user=user, arm=arm[user], arms=["A", "B"])
+
+
+def of_periods(seed: int) -> UserCounts:
+    """400 users of one arm with rates of their own, in three periods."""
+    rng = np.random.default_rng(seed)
+    user, period = rng.integers(0, 400, 3_000), rng.integers(0, 3, 3_000)
+    own = rng.beta(1, 4, 400)
+    accepted = rng.random(3_000) < own[user] * (0.5 + period / 4)
+    names = ["1", "2", "3"]
+    return UserCounts.of(
+        accepted, user=user, arm=0 * user, arms=["A"], period=period, periods=names
+    )
+
+
+def test_rates_and_errors_are_those_of_the_delta_method() -> None:
+    taken, shown = np.array([1, 0, 2, 2]), np.array([2, 3, 2, 5])
+    found = click_through(of_users(*zip(taken.tolist(), shown.tolist(), strict=True)))
+    rate = taken.sum() / shown.sum()
+    variance = 4 / 3 * ((taken - rate * shown) ** 2).sum() / shown.sum() ** 2
+    np.testing.assert_allclose(found.rates[0], rate)
+    np.testing.assert_allclose(found.errors[0], np.sqrt(variance))
+    np.testing.assert_allclose(found.means_of_users[0], (taken / shown).mean())
+
+
+def test_an_arm_that_showed_nothing_has_no_rate() -> None:
+    found = click_through(of_users((1, 1), (0, 3)))
+    assert np.isnan([found.rates[1], found.errors[1], found.means_of_users[1]]).all()
+    assert np.isnan(click_through(of_users((1, 3))).errors[0])
+
+
+def test_errors_of_arms_add_up_and_p_values_are_those_of_normal_deviates() -> None:
+    found = click_through(simulated(0, n_users=400))
+    row = found.differences().iloc[0]
+    np.testing.assert_allclose(row["error"], np.hypot(*found.errors))
+    np.testing.assert_allclose(row["p"], 2 * stats.norm.sf(abs(row["difference"] / row["error"])))
+
+
+def test_arms_without_a_click_or_a_miss_have_exact_intervals() -> None:
+    found = click_through(of_users(*[(0, 2)] * 5))
+    exact = stats.binomtest(0, 10).proportion_ci(method="exact").high
+    np.testing.assert_allclose([end[0] for end in found.limits], [0.0, exact])
+    found = click_through(of_users(*[(2, 2)] * 5))
+    np.testing.assert_allclose([end[0] for end in found.limits], [1 - exact, 1.0])
+
+
+def test_the_thesis_weighs_periods_by_users() -> None:
+    """3 users accept 1 of 10 lists in the first period, one of them 1 of 2 in the second."""
+    user = np.array([0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0])
+    accepted = np.isin(np.arange(12), [0, 10])
+    period = (np.arange(12) >= 10).astype(int)
+    columns = {"user": user, "arm": 0 * user, "period": period}
+    counts = UserCounts.of(accepted, **columns, arms=["A"], periods=["1", "2"])
+    thesis, pooled = click_through(counts, over_time="thesis"), click_through(counts)
+    np.testing.assert_allclose(thesis.rates, (3 * 0.1 + 1 * 0.5) / 4)
+    np.testing.assert_allclose(pooled.rates, 2 / 12)
+    assert [click_through(counts.in_period(n)).rates[0] for n in (0, 1)] == [0.1, 0.5]
+
+
+def test_how_many_users_a_period_has_is_uncertain_too() -> None:
+    """30 users see one list each and reject it, 10 come a period later and accept."""
+    period, user = np.repeat([0, 1], [30, 10]), np.arange(40)
+    columns = {"user": user, "arm": 0 * user, "period": period}
+    counts = UserCounts.of(period == 1, **columns, arms=["A"], periods=["1", "2"])
+    found = click_through(counts, over_time="thesis")
+    np.testing.assert_allclose([found.rates[0], found.errors[0]], [0.25, np.sqrt(0.1875 / 39)])
+
+
+def test_errors_over_periods_are_those_of_resampled_users() -> None:
+    counts = of_periods(1)
+    found = click_through(counts, over_time="thesis")
+    cells = np.stack([counts.period == period for period in range(3)])
+    columns = np.stack([np.ones(len(counts.user)), counts.n_lists, counts.n_accepted])
+    weights = np.random.default_rng(3).poisson(1.0, (400, 400))[:, counts.user]
+    sums = np.einsum("cr,pr,br->cpb", columns, cells, weights)
+    again = rates_of(sums[:, np.newaxis], over_time="thesis")
+    np.testing.assert_allclose(again.std(), found.errors[0], rtol=0.15)
+
+
+@pytest.mark.validity
+def test_errors_over_periods_are_those_that_repetitions_have() -> None:
+    found = [click_through(of_periods(seed), over_time="thesis") for seed in range(200)]
+    spread = np.std([one.rates[0] for one in found])
+    np.testing.assert_allclose(np.mean([one.errors[0] for one in found]), spread, rtol=0.2)
+
+
+def covers(found: ClickThrough) -> list[bool]:
+    """Whether intervals hold the true rate of the first arm, the difference, and if binomial."""
+    of_arm, of_pair = found.to_frame().iloc[0], found.differences().iloc[0]
+    binomial: NDArray[np.float64] = np.sqrt(found.rates * (1 - found.rates) / found.n_lists)
+    return [
+        of_arm["low"] <= RATES[0] <= of_arm["high"],
+        of_pair["low"] <= RATES[0] - RATES[1] <= of_pair["high"],
+        abs(of_arm["rate"] - RATES[0]) <= 1.96 * binomial[0],
+    ]
+
+
+@pytest.mark.validity
+def test_intervals_by_users_cover_and_the_binomial_one_does_not() -> None:
+    seeds = range(120)
+    found = [click_through(simulated(seed, n_users=600, spread=3.0)) for seed in seeds]
+    *by_users, binomial = np.mean([covers(one) for one in found], axis=0)
+    # Of 120 intervals of 95 %, fewer than 106 cover with a chance of about 1 in 200.
+    assert min(by_users) > 105.5 / 120, by_users
+    assert binomial < 0.9, binomial
+
+
+def split_of(*daily: tuple[int, int], shares: dict[str, float] | None = None) -> SampleRatio:
+    """New users of arms A and B on each day."""
+    arm = np.concatenate([np.repeat([0, 1], of_day) for of_day in daily])
+    day = np.repeat(np.arange(len(daily)), np.sum(daily, axis=1))
+    return sample_ratio(arm, day, arms=["A", "B"], shares=shares)
+
+
+@given(st.lists(st.integers(1, 500), min_size=2, max_size=6), st.data())
+def test_the_test_is_that_of_scipy(counts: list[int], data: st.DataObject) -> None:
+    n_arms = len(counts)
+    weights = data.draw(st.lists(st.integers(1, 9), min_size=n_arms, max_size=n_arms))
+    shares = np.array(weights) / sum(weights)
+    expected = stats.chisquare(counts, shares * sum(counts))
+    found = chi_square(np.array(counts), shares)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
+
+
+# The users of the five arms of data sets A and C (table 4.2).
+@pytest.mark.parametrize(
+    ("counts", "statistic", "p"),
+    [([7012, 7122, 6986, 7117, 7102], 2.31, 0.68)],
+)
+def test_p_values_of_the_thesis(counts: list[int], statistic: float, p: float) -> None:
+    found = chi_square(np.array(counts), np.full(5, 0.2))
+    np.testing.assert_allclose(found, [statistic, p], rtol=0.01)
+
+
+def test_only_an_unplanned_split_is_a_mismatch() -> None:
+    assert not split_of((900, 100), shares={"B": 1, "A": 9}).mismatch
+    assert not split_of((900, 800)).mismatch
+    assert split_of((900, 700)).mismatch
+
+
+def test_days_are_adjusted_for_their_number_and_users_have_percentages() -> None:
+    frame = split_of((50, 50), (80, 40)).to_frame()
+    assert frame["users_A"].tolist() == [130, 50, 80]
+    np.testing.assert_allclose(frame["percent_A"], [13000 / 220, 50, 8000 / 120])
+    p, adjusted = frame["p"].to_numpy(), frame["p_holm"].to_numpy()
+    np.testing.assert_allclose(p, stats.chi2.sf(frame["chi_square"], 1))
+    np.testing.assert_allclose(adjusted, [p[0], p[1], 2 * p[2]])
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [{"A": 1.0}, {"A": 1, "C": 1}, {"A": 1, "B": 0}, {"A": 1, "B": -1}, {"A": 1, "B": np.nan}],
+)
+def test_shares_must_be_positive_and_one_for_each_arm(shares: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="must be one positive number for each of A, B, got"):
+        split_of((3, 2), shares=shares)

@@ -1,0 +1,215 @@
+"""Ranks of hidden items by downdate and by growing sums, against profiles summed anew."""
+
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from qrels.interactions.interactions import Interactions
+from qrels.ranks.hidden_ranks import MISS, HiddenRanks
+from recommenders.kernels.hidden_ranks import FixedPoint, Hiding, rank_hidden
+from runs import InputError
+from tests.hidden_example import (
+    PROFILES,
+    RANK_LLOO,
+    RANK_LOO,
+    events_of,
+    golden_events,
+    histories,
+    numbered,
+    similarities,
+    similarity,
+)
+from tests.recommenders.kernels.plain_ranks import rank_hidden_plainly
+
+
+def _assert_same(one: HiddenRanks, other: HiddenRanks) -> None:
+    np.testing.assert_array_equal(one.rank_loo, other.rank_loo)
+    np.testing.assert_array_equal(one.rank_lloo, other.rank_lloo)
+    np.testing.assert_array_equal(one.best, other.best)
+
+
+@st.composite
+def _hidings(draw: st.DrawFn) -> Hiding:
+    exclude_seen = draw(st.booleans())
+    return Hiding(
+        repeats="first" if exclude_seen else draw(st.sampled_from(["first", "all"])),
+        exclude_seen=exclude_seen,
+        reachable=draw(st.sampled_from(["positive", "all"])),
+        deepest=draw(st.integers(1, 10)),
+        lists=draw(st.sampled_from([None, "profile", "loo", "lloo"])),
+    )
+
+
+def test_ranks_found_by_hand() -> None:
+    ranks = rank_hidden(similarity(), golden_events(), n_jobs=1)
+    assert (ranks.rank_loo.tolist(), ranks.rank_lloo.tolist()) == (RANK_LOO, RANK_LLOO)
+
+
+def test_events_of_one_time_do_not_help_each_other() -> None:
+    together = events_of(PROFILES, n_items=6, times=[(0, 1, 1), (0, 1), (0, 1, 2, 3)])
+    ranks = rank_hidden(similarity(), together, n_jobs=1)
+    assert ranks.rank_lloo[:3].tolist() == [MISS, 1, 2]
+
+
+@given(table=similarities(lowest=-3), hiding=_hidings(), data=st.data())
+def test_ranks_and_coverage_are_those_of_profiles_summed_anew(
+    table: NDArray[np.float64], hiding: Hiding, data: st.DataObject
+) -> None:
+    events = data.draw(histories(n_items=len(table)))
+    plain = rank_hidden_plainly(table, events, hiding)
+    _assert_same(rank_hidden(csr_array(table), events, hiding, n_jobs=1), plain)
+
+
+def _many() -> tuple[csr_array[Any], Interactions]:
+    """A hundred items without ties, and sixty users."""
+    rng = np.random.default_rng(1)
+    table = np.where(rng.random((100, 100)) < 0.2, rng.random((100, 100)), 0.0)
+    events = Interactions.of(
+        numbered(60),
+        numbered(100),
+        user=rng.integers(0, 60, 900),
+        item=rng.integers(0, 100, 900),
+        time=rng.integers(0, 40, 900),
+    )
+    return csr_array(table), events
+
+
+@pytest.mark.slow
+def test_generic_similarities_give_the_ranks_of_profiles_summed_anew() -> None:
+    table, events = _many()
+    for lists in ("profile", "loo", "lloo"):
+        hiding = Hiding(deepest=20, lists=lists)
+        ranks = rank_hidden(table, events, hiding, n_jobs=1)
+        _assert_same(ranks, rank_hidden_plainly(table, events, hiding))
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 50, 333])
+def test_chunks_change_nothing(chunk_rows: int) -> None:
+    table, events = _many()
+    hiding = Hiding(lists="loo")
+    whole = rank_hidden(table, events, hiding, n_jobs=1)
+    _assert_same(rank_hidden(table, events, hiding, n_jobs=2, chunk_rows=chunk_rows), whole)
+
+
+def test_the_order_in_time_does_not_matter_when_one_is_left_out() -> None:
+    table, events = _many()
+    backwards = Interactions.of(
+        events.users, events.items, user=events.user, item=events.item, time=-events.time
+    )
+    forth, back = (rank_hidden(table, one, n_jobs=1) for one in (events, backwards))
+    by_pair = [np.lexsort((r.hidden.item, r.hidden.user)) for r in (forth, back)]
+    np.testing.assert_array_equal(forth.rank_loo[by_pair[0]], back.rank_loo[by_pair[1]])
+
+
+def test_renamed_items_keep_their_ranks_where_nothing_ties() -> None:
+    table, events = _many()
+    hiding = Hiding()
+    new = np.random.default_rng(2).permutation(100)
+    renamed_table = csr_array(table.toarray()[np.argsort(new)][:, np.argsort(new)])
+    renamed = Interactions.of(
+        events.users, events.items, user=events.user, item=new[events.item], time=events.time
+    )
+    one = rank_hidden(table, events, hiding, n_jobs=1)
+    other = rank_hidden(renamed_table, renamed, hiding, n_jobs=1)
+    by_pair = np.lexsort((new[one.hidden.item], one.hidden.user))
+    other_by_pair = np.lexsort((other.hidden.item, other.hidden.user))
+    np.testing.assert_array_equal(one.rank_loo[by_pair], other.rank_loo[other_by_pair])
+
+
+def test_an_item_had_twice_votes_once() -> None:
+    table = np.zeros((5, 5))
+    table[0, 3], table[1, 4] = 0.25, 0.375
+    events = events_of([(0, 0, 1, 4)], n_items=5)
+    hiding = Hiding(repeats="all", exclude_seen=False)
+    assert rank_hidden(csr_array(table), events, hiding, n_jobs=1).rank_lloo[3] == 1
+
+
+def test_no_events_have_no_ranks() -> None:
+    assert len(rank_hidden(similarity(), events_of([()], n_items=6), n_jobs=1)) == 0
+
+
+def test_inputs_stay_as_they_are() -> None:
+    table, events = similarity(), golden_events()
+    for column in (table.data, table.indices, table.indptr, events.item, events.time):
+        column.setflags(write=False)
+    assert rank_hidden(table, events, n_jobs=1).rank_loo.tolist() == RANK_LOO
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (np.ones((6, 5)), "must be a square matrix, got one of 6 by 5"),
+        (np.ones((5, 5)), "must be of the 6 items of the test users, got 5"),
+        (np.full((6, 6), 200.0), "below 127 in size, got 200; divide all of them"),
+        (np.full((6, 6), np.nan), "must be finite and below 127 in size, got nan"),
+    ],
+)
+def test_similarities_that_do_not_fit_are_refused(table: NDArray[np.float64], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        rank_hidden(csr_array(table), golden_events(), n_jobs=1)
+
+
+def test_votes_for_oneself_are_left_out() -> None:
+    votes = FixedPoint.of(csr_array(np.eye(3)), signed=True)
+    assert votes.starts.tolist() == [0, 0, 0, 0]
+
+
+def test_negative_votes_are_kept_where_they_count() -> None:
+    table = csr_array(np.array([[0.0, -0.5], [0.5, 0.0]]))
+    assert FixedPoint.of(table, signed=True).weights.tolist() == [-(2**23), 2**23]
+
+
+@pytest.mark.parametrize(("n_items", "bits"), [(1, 1), (2, 1), (4, 2), (5, 3), (1024, 10)])
+def test_every_item_has_a_number_of_its_own_in_the_key(n_items: int, bits: int) -> None:
+    votes = FixedPoint.of(csr_array((n_items, n_items)), signed=False)
+    assert (votes.bits, 2**votes.bits >= n_items) == (bits, True)
+
+
+def test_profiles_too_long_for_a_key_are_refused() -> None:
+    votes = FixedPoint.of(csr_array(np.array([[0.0, 100.0], [0.0, 0.0]])), signed=False)
+    with pytest.raises(InputError, match="does not fit a key of 63 bits"):
+        votes.require_room(2**31)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"repeats": "last"}, "`repeats` must be first or all, got 'last'"),
+        ({"reachable": "some"}, "`reachable` must be positive or all, got 'some'"),
+        ({"lists": "all"}, "`lists` must be profile or loo or lloo, got 'all'"),
+        ({"deepest": 0}, "`deepest` must be from 1 to 65534, got 0"),
+        ({"deepest": 65535}, "`deepest` must be from 1 to 65534, got 65535"),
+    ],
+)
+def test_what_is_no_choice_is_refused(choices: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Hiding(**choices)
+
+
+def test_repeats_that_could_never_be_hit_are_refused() -> None:
+    with pytest.raises(InputError, match="can never be hit"):
+        Hiding(repeats="all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lists", [None, "lloo"])
+def test_workers_of_a_dask_cluster_find_the_same_bytes(lists: Any) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    table, events = _many()
+    here = rank_hidden(table, events, Hiding(lists=lists), n_jobs=1)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        _assert_same(
+            rank_hidden(table, events, Hiding(lists=lists), n_jobs=-1, chunk_rows=50), here
+        )
