@@ -22,7 +22,7 @@ from qrels.ranks.hidden_ranks import MISS
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 from runs import InputError, Numbering
 from runs.shared import parallel
-from tests.harness.online.simulation.worlds import small_world
+from tests.harness.online.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 pytestmark = pytest.mark.slow
