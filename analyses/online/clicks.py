@@ -386,8 +386,14 @@ def count_clicks(
 def _user_counts(
     log: MatchedLog, kept: NDArray[np.bool_], period: NDArray[np.int64], periods: Sequence[str]
 ) -> UserCounts:
-    columns = {"user": log.user[kept], "arm": log.arm[kept], "period": period[kept]}
-    return UserCounts.of(log.accepted[kept], **columns, arms=log.arms, periods=periods)
+    return UserCounts.of(
+        log.accepted[kept],
+        user=log.user[kept],
+        arm=log.arm[kept],
+        arms=log.arms,
+        period=period[kept],
+        periods=periods,
+    )
 
 
 def _by_period(
@@ -434,10 +440,11 @@ class Clicks(Result):
     """What a log says of the arms.
 
     What was asked: when a list is accepted, how soon ("" if clicks name it), lists a day beyond
-    which a user is a robot, whether shares were planned. Then facts of the log, users of two arms,
-    and lists that count. Groups are everyone and, if asked, then those who are not robots, of whom there are rates by version of the models
-    (none if the log names none), how long versions were live, of shape (n_arms, n_periods), and
-    rates by day (none if there is but one); and what else is known.
+    which a user is a robot, whether shares were planned. Facts of the log, users of two arms, and
+    lists that count. Groups are everyone and, if asked, then those who are not robots, of whom
+    there are rates by version of the models (none if the log names none), how long versions were
+    live, of shape (n_arms, n_periods), and rates by day (none if there is but one). What else is
+    known.
     """
 
     accepted_when: str

@@ -45,8 +45,8 @@ def read_hidden_ranks(path: Path, *, items: Numbering) -> HiddenRanks:
         place = table
         if "user" not in table and (path.parent / BESIDE).exists():
             place = database.open(path.parent / BESIDE)
-        hidden = place.read({"user": id_column, "item": id_column, "time": time_column})
-        (users, user), (named, item), time = hidden.values()
+        columns = place.read({"user": id_column, "item": id_column, "time": time_column})
+        (users, user), (named, item), time = columns.values()
         loo, lloo = table.read(dict.fromkeys(RANKS, _rank_column)).values()
     if len(time) == 0:
         raise InputError(f"{place.path}: the table has a heading but no hidden items.")
