@@ -124,11 +124,11 @@ def _run_study(
     dask: str | None,
     progress: Progress,
 ) -> None:
+    from harness.online.experiment import run_experiment_study
     from harness.online.experiment_file import (
         demo_experiment_study,
         read_experiment_study,
     )
-    from harness.online.experiment import run_experiment_study
 
     known = {name: value for name, value in changes.items() if value is not None}
     study = (

@@ -39,8 +39,8 @@ def run(
     changes = {"seed": seed, "output": output}
     given = {name: value for name, value in changes.items() if value is not None}
     if study_file is not None and "experiment" in tables_in(study_file):
-        from harness.online.experiment_file import read_experiment_study
         from harness.online.experiment import run_experiment_study
+        from harness.online.experiment_file import read_experiment_study
 
         experiment = read_experiment_study(study_file, changes=given)
         report = run_experiment_study(experiment, n_jobs=n_jobs, progress=progress, dask=dask)
