@@ -278,13 +278,18 @@ def measure_models(
     """
     chosen: dict[str, Similarity] = {}
     for text in models:
-        label, train_model = read_model(text, settings, seed=question.seed, n_jobs=n_jobs)
+        name, described, train_model = read_model(text, settings, seed=question.seed, n_jobs=n_jobs)
+        label = name or (text if len(models) > 1 else described)
         if label in chosen:
             raise InputError(f"two models are called {label!r}; name them: NAME={text}.")
         chosen[label] = train_model
     with progress("Reading", 1):
         events, facts = _read(path, question, folder=folder, n_jobs=n_jobs)
-        users = {"share": question.share, "most": question.most, "seed": question.seed}
+        users: dict[str, Any] = {
+            "share": question.share,
+            "most": question.most,
+            "seed": question.seed,
+        }
         test_ids = draw_test_users(events, **users, least_items=question.min_items)
         train, test = split_users(events, test_ids)
         user = np.cumsum(np.diff(test.user, prepend=-1) > 0) - 1
@@ -329,7 +334,8 @@ def measure_ranks(
     """
     with progress("Reading", 1):
         events, facts = _read(path, question, folder=None, n_jobs=n_jobs)
-        ranks = read_hidden_ranks(rank_table, items=events.items)
+        first_year = question.first_year
+        ranks = read_hidden_ranks(rank_table, items=events.items, first_year=first_year)
     train, _ = split_users(events, ranks.hidden.users)
     if len(train) == 0:
         raise InputError(
@@ -380,10 +386,10 @@ def _measured(
 
 def read_model(
     text: str, settings: Sequence[str], *, seed: int, n_jobs: int
-) -> tuple[str, Similarity]:
+) -> tuple[str, str, Similarity]:
     """Read a model such as "few=item-cosines:neighbours=5", with settings of all models.
 
-    Without a name of the user's it is called as the model with all its settings.
+    Given are the name, which may be empty, the model with all its settings, and what learns it.
 
     Raises
     ------
@@ -392,10 +398,8 @@ def read_model(
 
     Examples
     --------
-    >>> read_model("item-cosines:neighbours=20", [], seed=0, n_jobs=1)[0]
-    'item-cosines(neighbours=20,shrinkage=0,least_users=1)'
-    >>> read_model("few=item-cosines", ["neighbours=5"], seed=0, n_jobs=1)[0]
-    'few'
+    >>> read_model("few=item-cosines", ["neighbours=5"], seed=0, n_jobs=1)[:2]
+    ('few', 'item-cosines(neighbours=5,shrinkage=0,least_users=1)')
     """
     head, _, own = text.partition(":")
     label, _, name = head.rpartition("=")
@@ -410,7 +414,8 @@ def read_model(
         chosen = EmbeddingSettings(**_read_settings(given, EmbeddingSettings, model=name))
         # Before anything slow.
         import_implicit()
-        return label or str(chosen), partial(similarity, settings=chosen, seed=seed, n_jobs=n_jobs)
+        train = partial(similarity, settings=chosen, seed=seed, n_jobs=n_jobs)
+        return label, str(chosen), train
     from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
 
     model = ItemCosines(**_read_settings(given, ItemCosines, model=name))
@@ -419,12 +424,12 @@ def read_model(
         if not least <= value < float("inf"):
             raise InputError(f"`{setting}` must be at least {least}, got {value}.")
     values = ",".join(f"{part.name}={getattr(model, part.name):g}" for part in fields(model))
-    return label or f"item-cosines({values})", model
+    return label, f"item-cosines({values})", model
 
 
 def _read_settings(settings: Sequence[str], kind: Any, *, model: str) -> dict[str, Any]:
     """Read "name=value" by the types of the defaults of a dataclass."""
-    defaults = {part.name: part.default for part in fields(kind)}
+    defaults: dict[str, Any] = {part.name: part.default for part in fields(kind)}
     given: dict[str, Any] = {}
     for text in settings:
         name, equals, value = text.partition("=")

@@ -338,7 +338,7 @@ def test_logs_lead_to_an_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         small = ["--share", "0.4"] if "recall history" in line else []
         answer = CliRunner().invoke(main, [*split(line)[1:], *small, "--quiet"])
         assert answer.exit_code == 0, answer.output
-    found = pd.read_csv("answer/online_noise.csv")
+    found = pd.read_csv("answer/online_intervals.csv")
     assert found["low"].le(found["rho"]).all()
     models = pd.read_csv("answer/online_models.csv")["model"]
     assert sorted(models) == ["fifty", "five", "one", "shrunk"]

@@ -147,7 +147,7 @@ def _bins(rhos: pd.DataFrame) -> pd.DataFrame:
     for name in dict.fromkeys(rhos["dataset"]):
         n_measures = int((rhos["dataset"] == name).sum())
         for label in BINS:
-            count = int(counts.at[name, label]) if label in counts else 0
+            count = int(counts.loc[name, label].item()) if label in counts else 0
             rows += _counted({"dataset": name, "spearman_interval": label}, count, n_measures)
     columns = ["dataset", "spearman_interval", "quantity", "value", "unit", "note"]
     return _frame(rows, columns)
@@ -156,7 +156,7 @@ def _bins(rhos: pd.DataFrame) -> pd.DataFrame:
 def _validation_signs(grid: pd.DataFrame) -> pd.Series[Any]:
     """Give 1 where LOO has the larger rho than LLOO, 0 or -1, by data set and cell."""
     wide = _by_validation(grid, ["dataset", *CELL], "rho")
-    return np.sign(wide["LOO"] - wide["LLOO"])
+    return (wide["LOO"] - wide["LLOO"]).map(np.sign)
 
 
 def _by_validation(frame: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import ExperimentWork
+from analyses.online.arms import ArmSettings, ExperimentWork
 from analyses.online.click_agreement import ClickStudy, study_clicks
 from analyses.shared.analysis import analysis
 

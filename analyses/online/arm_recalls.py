@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import ExperimentWork, Place
+from analyses.online.arms import ArmSettings, ExperimentWork, Place
 from analyses.online.clicks import draw_among
 from analyses.recall.parametrisations import VALIDATIONS
 from analyses.recall.recall import RecallGrid, draw_recalls
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+
+MOST_PANELS = 5
+"""Arms up to which all are drawn, as in the thesis."""
 
 
 @analysis(
@@ -72,10 +74,12 @@ class ArmRecalls(Result):
 
     @property
     def panels(self) -> tuple[str, ...]:
-        """Validations by the arms that were clicked most, in the middle and least."""
+        """Validations by arms: all of up to five, else the most, middling and least clicked."""
         order = np.argsort(-self.rates, kind="stable")
-        places = sorted({0, len(order) // 2, len(order) - 1})
-        arms = [self.arms[order[place]] for place in places]
+        places = {*range(len(order))}
+        if len(order) > MOST_PANELS:
+            places = {0, len(order) // 2, len(order) - 1}
+        arms = [self.arms[order[place]] for place in sorted(places)]
         return tuple(f"{arm}, {way}" for way, arm in product(VALIDATIONS, arms))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -109,11 +113,12 @@ class ArmRecalls(Result):
     def caption(self) -> str:
         """Say what was measured, and that its level says nothing."""
         return (
-            f"Recall of hidden items by the models of {len(self.arms)} arms, measured anew "
+            f"Recall of hidden items by the models of {len(self.arms)} arms, measured again "
             "whenever they learnt; the test users are the same in all periods, so that points are "
-            "not independent. Over the exponent: means over the periods of the arms that were "
-            "clicked most, in the middle and least, a line for each cut-off. Above: the effective "
-            "share of the hidden items. The level of a recall says nothing about its worth."
+            "not independent. Over the exponent: means over the periods, a line for each cut-off; "
+            "of more than five arms those that were clicked most, in the middle and least. Above: "
+            "the effective share of the hidden items. The level of a recall says nothing about "
+            "its worth."
         )
 
     @table("recall_of_arms", "recall of the arms (table 4.3)")

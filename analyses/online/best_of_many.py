@@ -259,8 +259,9 @@ def scaled_ranks(values: Floats) -> Floats:
 
     Examples
     --------
-    >>> scaled_ranks(np.array([0.1, 0.3, 0.2])) @ scaled_ranks(np.array([1.0, 3.0, 2.0]))
-    np.float64(1.0)
+    >>> ranks = scaled_ranks(np.array([[0.1, 0.3, 0.2], [5.0, 1.0, 3.0]]))
+    >>> (ranks[0] @ ranks[1]).round(9)
+    np.float64(-1.0)
     """
     from scipy.stats import rankdata
 

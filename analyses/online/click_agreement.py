@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -152,6 +152,21 @@ def study_clicks(
     )
 
 
+def _thesis_table(number: str, title: str) -> Callable[[ClickStudy], Table]:
+    """Declare ``table_NUMBER``, a table of the thesis."""
+    name = f"thesis2021-table{number}"
+
+    def tabulate(self: ClickStudy) -> Table:
+        import pandas as pd
+
+        note = "Counts of cells are not sample sizes: measures move together."
+        frame = self.thesis.get(name, pd.DataFrame())
+        return _table(name, f"{title[0].upper()}{title[1:]}", frame, note)
+
+    tabulate.__name__ = f"table_{number.replace('.', '_')}"
+    return table(name, title, f"table{number}")(tabulate)
+
+
 @dataclass(frozen=True, eq=False)
 class ClickStudy(Result):
     """Rank correlation of offline measures with click-through rates over models.
@@ -231,10 +246,10 @@ class ClickStudy(Result):
             "online_orderings": self.orderings(),
         }
         intervals = self._interval_frame()
-        return frames | ({"online_intervals": intervals} if len(intervals) else {}) | self._thesis
+        return frames | ({"online_intervals": intervals} if len(intervals) else {}) | self.thesis
 
     @cached_property
-    def _thesis(self) -> Mapping[str, pd.DataFrame]:
+    def thesis(self) -> Mapping[str, pd.DataFrame]:
         """Tables 4.3 to 4.11 of the measures that are compared with chance."""
         import pandas as pd
 
@@ -356,61 +371,15 @@ class ClickStudy(Result):
         frame = self._interval_frame()
         return _table("online_intervals", "Intervals of the largest rhos", frame, note)
 
-    def _thesis_table(self, number: str, title: str) -> Table:
-        import pandas as pd
-
-        name = f"thesis2021-table{number}"
-        note = "Counts of cells are not sample sizes: measures move together."
-        return _table(name, title, self._thesis.get(name, pd.DataFrame()), note)
-
-    @table("thesis2021-table4.3", "recall at cut-off 5, beta = 1", "table4.3")
-    def table_4_3(self) -> Table:
-        """Tabulate the mean recall of every model."""
-        return self._thesis_table("4.3", "Recall at cut-off 5 with beta = 1")
-
-    @table("thesis2021-table4.4", "how often recall under LOO is above that under LLOO", "table4.4")
-    def table_4_4(self) -> Table:
-        """Tabulate in how many cells the LOO value is the larger."""
-        title = "Cells (model, beta, cut-off) where recall under LOO is above that under LLOO"
-        return self._thesis_table("4.4", title)
-
-    @table("thesis2021-table4.5", "the recalls of the largest mean rho", "table4.5")
-    def table_4_5(self) -> Table:
-        """Tabulate rho of the ten best parametrisations over all data sets."""
-        return self._thesis_table("4.5", "Rho of the ten best parametrisations of recall")
-
-    @table("thesis2021-table4.6", "how many measures have how large a rho", "table4.6")
-    def table_4_6(self) -> Table:
-        """Tabulate how many measures have how large a rho."""
-        return self._thesis_table("4.6", "Measures by their rho")
-
-    @table("thesis2021-table4.7", "the same as 4.5 in the data sets chosen", "table4.7")
-    def table_4_7(self) -> Table:
-        """Tabulate rho of the ten best parametrisations over the chosen data sets."""
-        title = "Rho of the ten best parametrisations of recall, data sets chosen afterwards"
-        return self._thesis_table("4.7", title)
-
-    @table("thesis2021-table4.8", "whether LOO or LLOO agrees better with the rates", "table4.8")
-    def table_4_8(self) -> Table:
-        """Tabulate whether LOO or LLOO has the larger rho."""
-        return self._thesis_table("4.8", "Rho under LOO and under LLOO, at equal beta and cut-off")
-
-    @table("thesis2021-table4.9", "whether beta = 0 or beta > 0 agrees better", "table4.9")
-    def table_4_9(self) -> Table:
-        """Tabulate whether beta = 0 has the larger rho than a beta above."""
-        title = "Rho of beta = 0 and of betas above 0, at equal validation and cut-off"
-        return self._thesis_table("4.9", title)
-
-    @table("thesis2021-table4.10", "tables 4.8 and 4.9 crossed", "table4.10")
-    def table_4_10(self) -> Table:
-        """Cross the two comparisons over all data sets."""
-        return self._thesis_table("4.10", "LOO and LLOO by beta = 0 and beta > 0")
-
-    @table("thesis2021-table4.11", "the same in the data sets chosen", "table4.11")
-    def table_4_11(self) -> Table:
-        """Cross the two comparisons over the chosen data sets."""
-        title = "LOO and LLOO by beta = 0 and beta > 0, data sets chosen afterwards"
-        return self._thesis_table("4.11", title)
+    table_4_3 = _thesis_table("4.3", "recall at cut-off 5 with beta = 1")
+    table_4_4 = _thesis_table("4.4", "cells where recall under LOO is above that under LLOO")
+    table_4_5 = _thesis_table("4.5", "rho of the ten best parametrisations of recall")
+    table_4_6 = _thesis_table("4.6", "measures by their rho")
+    table_4_7 = _thesis_table("4.7", "the ten best parametrisations in chosen data sets")
+    table_4_8 = _thesis_table("4.8", "rho under LOO and under LLOO, at equal beta and cut-off")
+    table_4_9 = _thesis_table("4.9", "rho of beta = 0 and of beta > 0, at equal cut-off")
+    table_4_10 = _thesis_table("4.10", "LOO and LLOO by beta = 0 and beta > 0")
+    table_4_11 = _thesis_table("4.11", "LOO and LLOO by beta = 0 and beta > 0, chosen data sets")
 
     @property
     def panels(self) -> tuple[str, ...]:

@@ -150,23 +150,21 @@ def _experiment(
     values: Path, name: str, offline: pd.DataFrame, rates: Path, online: pd.DataFrame
 ) -> Experiment:
     models = tuple(offline["model"].drop_duplicates())
-    measures = tuple(offline["measure"].drop_duplicates())
-    cells = offline.pivot(index="measure", columns="model", values=["value", "error"])
-    both = cells.reindex(index=measures)
-    value_errors = both["error"][[*models]].to_numpy()
+    measures, cells, errors = _cells(offline, models)
     of_models, rate_errors = rates_of(rates, online[online["experiment"] == name], models)
+    value_errors = None if np.isnan(errors).any() else errors
     try:
-        return Experiment(
-            name,
-            models,
-            measures,
-            both["value"][[*models]].to_numpy(),
-            of_models,
-            None if np.isnan(value_errors).any() else value_errors,
-            rate_errors,
-        )
+        return Experiment(name, models, measures, cells, of_models, value_errors, rate_errors)
     except InputError as error:
         raise InputError(f"{values}: {error}") from None
+
+
+def _cells(offline: pd.DataFrame, models: Sequence[str]) -> tuple[tuple[str, ...], Floats, Floats]:
+    """Give measures, and the values and errors of some models: (n_measures, n_models)."""
+    measures = offline["measure"].drop_duplicates()
+    wide = offline.pivot(index="measure", columns="model", values=["value", "error"]).loc[measures]
+    both = (wide[column][[*models]].to_numpy() for column in ("value", "error"))
+    return tuple(measures), *both
 
 
 def rates_of(
@@ -319,14 +317,8 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     shares = weights / frame.assign(w=weights).groupby(keys)["w"].transform("sum").to_numpy()
     parts = frame[keys].assign(rate=shares * rates, error=(shares * errors) ** 2, line=frame.index)
     groups = parts.groupby(keys, sort=False)
-    found = (
-        groups[["rate"]]
-        .sum()
-        .assign(
-            error=groups["error"].apply(lambda squares: np.sqrt(squares.to_numpy().sum())),
-            line=groups["line"].first(),
-        )
-    )
+    found = groups[["rate", "error"]].sum(min_count=1).assign(line=groups["line"].first())
+    found["error"] **= 0.5
     return found.reset_index().set_index("line")
 
 
@@ -445,11 +437,10 @@ class LinkedSystems:
         values = [signs[:, np.newaxis] * scores.means()[:, places]]
         errors = [_errors_of_means(scores.values[:, places])]
         if self.offline is not None:
-            cells = self.offline.pivot(index="measure", columns="model", values=["value", "error"])
-            cells = cells.reindex(index=self.offline["measure"].drop_duplicates())
-            names += [str(measure) for measure in cells.index]
-            values.append(cells["value"][[*self.systems]].to_numpy())
-            errors.append(cells["error"][[*self.systems]].fillna(0.0).to_numpy())
+            further, cells, known = _cells(self.offline, self.systems)
+            names += further
+            values.append(cells)
+            errors.append(np.nan_to_num(known))
         rates, rate_errors = rates_of(self.rates_path, self.rates, self.systems)
         own = np.concatenate(values), rates, np.concatenate(errors), rate_errors
         return Experiment(name, self.systems, tuple(names), *own)

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.arms.both_sides import BothSides, Place, Record
+from analyses.online.arms import ArmSettings, BothSides, Place, Record
 from analyses.online.clicks import Known, Truth
 from analyses.online.logs import Logs, model_starts
 from harness.online.arm_models import NeighbourRecommender, SystemRecommender

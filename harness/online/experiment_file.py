@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from analyses.online.arms.arm_settings import ArmSettings
+from analyses.online.arms import ArmSettings
 from analyses.shared.analysis import members_of
 from harness.online.arm_models import NeighbourModel, SystemModel
 from harness.online.click_world import ClickWorldSettings, refuse_removed

@@ -26,20 +26,22 @@ RANKS: Final = ("rank_loo", "rank_lloo")
 BESIDE: Final = "hidden.parquet"
 
 
-def read_hidden_ranks(path: Path, *, items: Numbering) -> HiddenRanks:
+def read_hidden_ranks(
+    path: Path, *, items: Numbering, first_year: int | None = None
+) -> HiddenRanks:
     """Read the ranks of hidden items, sorted by (user, time, item).
 
     The file is Parquet, or CSV with a heading line: columns user, item, time, rank_loo and
     rank_lloo, a row for every hidden item. An empty rank is a miss. Without the first three, which
     every model shares, they are read from ``hidden.parquet`` in the same folder. Items that are not
-    known are added to those that are.
+    known are added to those that are. Times before the first year are refused.
 
     Raises
     ------
     InputError
         Naming file, row, column and rule, if something is not what it should be.
     """
-    with log_database() as database:
+    with log_database(first_year=first_year) as database:
         table = database.open(path)
         table.require(*RANKS)
         place = table

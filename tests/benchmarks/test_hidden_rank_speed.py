@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from recommenders.kernels.hidden import Hiding, rank_hidden
 from scipy.sparse import csr_array, csr_matrix
 from threadpoolctl import threadpool_limits
 
@@ -24,6 +23,7 @@ from analyses.recall.stratification import popularity_counts
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks, ranks_to_parquet
 from recommenders.kernels.embeddings.cosine_neighbours import cosine_neighbours
+from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
 from runs import Numbering
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 

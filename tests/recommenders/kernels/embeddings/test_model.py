@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from recommenders.kernels.hidden import rank_hidden
 
 from recommenders.kernels.embeddings import EmbeddingSettings, similarity
+from recommenders.kernels.hidden_ranks import rank_hidden
 from tests.embedding_example import two_tastes
 from tests.hidden_example import events_of
 

@@ -1,21 +1,118 @@
-"""Hidden ranks of systems that were trained on a split."""
+"""Ranks of hidden items by models that score profiles, and by systems trained on a split."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
-from recommenders.kernels.hidden import Hiding, rank_held_out, rank_hidden_by_scores
-from recommenders.kernels.hidden.hiding import VALIDATIONS
 from scipy.sparse import csr_array
 
 from qrels import Ratings, Split
 from qrels.ranks.hidden_ranks import MISS
-from qrels.ranks.judged_ranks import JudgedRanks
-from recommenders import systems, train
+from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks
+from recommenders import find_system, train
+from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
+from recommenders.kernels.hidden_scores import rank_held_out, rank_hidden_by_scores
+from recommenders.krichene_x import KricheneXScorer
 from recommenders.shared.scorers import HistoriesScorer, LinearItemScorer
-from tests.hidden_example import PROFILES, golden_events, numbered, similarity
+from runs import InputError
+from tests.hidden_example import (
+    PROFILES,
+    RANK_LLOO,
+    RANK_LOO,
+    events_of,
+    golden_events,
+    histories,
+    numbered,
+    similarities,
+    similarity,
+)
+from tests.recommenders.kernels.plain_ranks import rank_hidden_plainly
+
+
+def test_ranks_found_by_hand() -> None:
+    ranks = rank_hidden_by_scores(
+        lambda profiles: (profiles @ similarity()).toarray(), golden_events(), n_jobs=1
+    )
+    assert (ranks.rank_loo.tolist(), ranks.rank_lloo.tolist()) == (RANK_LOO, RANK_LLOO)
+
+
+@given(
+    table=similarities(lowest=-3),
+    repeats=st.booleans(),
+    lists=st.sampled_from([None, "loo", "lloo"]),
+    reachable=st.sampled_from(["positive", "all"]),
+    data=st.data(),
+)
+def test_a_sum_of_similarities_is_ranked_as_by_definition(
+    table: NDArray[np.float64],
+    repeats: bool,
+    lists: Any,
+    reachable: Any,
+    data: st.DataObject,
+) -> None:
+    # The definition takes negative votes for none where scores must be positive.
+    table = np.maximum(table, 0) if reachable == "positive" else table
+    np.fill_diagonal(table, 0)
+    events = data.draw(histories(n_items=len(table)))
+    hiding = Hiding("all" if repeats else "first", not repeats, reachable, lists=lists, deepest=4)
+    ranks = rank_hidden_by_scores(lambda profiles: profiles @ table, events, hiding, n_jobs=1)
+    plain = rank_hidden_plainly(table, events, hiding)
+    np.testing.assert_array_equal(ranks.rank_loo, plain.rank_loo)
+    np.testing.assert_array_equal(ranks.rank_lloo, plain.rank_lloo)
+    np.testing.assert_array_equal(ranks.best, plain.best)
+
+
+def test_what_cannot_be_scored_is_a_miss() -> None:
+    scores = np.array([np.nan, 1.0, 2.0])
+    ranks = rank_hidden_by_scores(
+        lambda profiles: np.tile(scores, (profiles.shape[0], 1)),
+        events_of([(0, 1)], n_items=3),
+        Hiding(reachable="all"),
+        n_jobs=1,
+    )
+    assert ranks.rank_loo.tolist() == [MISS, 2]
+
+
+def test_scores_of_another_shape_are_refused() -> None:
+    with pytest.raises(InputError, match=r"9 profiles and 6 items .* got \(9, 2\)"):
+        rank_hidden_by_scores(
+            lambda profiles: np.ones((profiles.shape[0], 2)), golden_events(), n_jobs=1
+        )
+
+
+def test_coverage_of_whole_profiles_is_refused() -> None:
+    with pytest.raises(InputError, match="`lists` must be loo or lloo"):
+        rank_hidden_by_scores(
+            lambda profiles: profiles.toarray(),
+            golden_events(),
+            Hiding(lists="profile"),
+            n_jobs=1,
+        )
+
+
+def test_a_linear_system_of_this_package_ranks_on_either_road() -> None:
+    system = LinearItemScorer(golden_events().totals(), similarity())
+    slow = rank_hidden_by_scores(system.score_histories, golden_events(), n_jobs=1)
+    fast = rank_hidden(similarity(), golden_events(), n_jobs=1)
+    np.testing.assert_array_equal(slow.rank_loo, fast.rank_loo)
+    np.testing.assert_array_equal(slow.rank_lloo, fast.rank_lloo)
+
+
+def test_random_scores_find_an_item_as_often_as_chance() -> None:
+    rng = np.random.default_rng(1)
+    n_items, size, cutoff = 50, 5, 10
+    profiles = [rng.choice(n_items, size, replace=False).tolist() for _ in range(1000)]
+    events = events_of(profiles, n_items=n_items)
+    hiding = Hiding(reachable="all")
+    ranks = rank_hidden_by_scores(lambda shown: rng.random(shown.shape), events, hiding, n_jobs=1)
+    expected = cutoff / (n_items - size + 1)
+    deviation = np.sqrt(expected * (1 - expected) / len(ranks))
+    assert abs((ranks.rank_loo <= cutoff).mean() - expected) < 4 * deviation
+
 
 Row = tuple[int, int, float, int]
 
@@ -131,18 +228,6 @@ def test_what_is_not_asked_for_is_not_ranked() -> None:
     assert ranks.lloo is None
 
 
-def test_every_system_of_the_harness_can_score_profiles() -> None:
-    assert [name for name, spec in systems().items() if not spec.scores_histories] == []
-
-
-def test_a_user_is_no_neighbour_of_what_is_left_of_a_profile() -> None:
-    """User 0 is the nearest to the profile, but of user 0; user 1 rated item 2, user 2 item 3."""
-    rows = [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (2, 4)]
-    split = split_of([(*pair, 5.0, 0) for pair in rows], [(0, 2, 5.0, 1)])
-    scorer = train("rw", {"neighbours": 1}, split.train, seed=1)
-    assert ranks_of(scorer, split).known("loo").tolist() == [1]
-
-
 @pytest.mark.parametrize("name", ["popularity", "random"])
 def test_baselines_score_profiles(name: str) -> None:
     split = split_of([(u, i, 5.0, 0) for u in range(3) for i in range(u + 1)], [(0, 3, 5.0, 1)])
@@ -154,3 +239,27 @@ def test_baselines_score_profiles(name: str) -> None:
     one, other, same = scorer.score_histories(profiles)
     np.testing.assert_array_equal(one, same)
     assert (name == "popularity") == bool((one == other).all())
+
+
+@pytest.mark.parametrize(
+    ("name", "scores_profiles"),
+    [("item-knn", True), ("ease", True), ("krichene-x", True), ("rw", False), ("ht", False)],
+)
+def test_systems_that_score_a_profile_by_themselves_are_known(
+    name: str, scores_profiles: bool
+) -> None:
+    assert find_system(name).scores_histories == scores_profiles
+
+
+def test_factors_of_a_profile_solve_the_weighted_least_squares() -> None:
+    """Scores of krichene-x maximise nothing else than its loss with the items' factors fixed."""
+    rng = np.random.default_rng(1)
+    factors = rng.normal(size=(6, 3))
+    ratings = split_of([(0, 0, 5.0, 0)], [(0, 1, 5.0, 1)]).train
+    scorer = KricheneXScorer(ratings, rng.normal(size=(1, 3)), factors, 0.0, 0.0, 2.0, 0.5)
+    profile = np.array([1.0, 0, 1, 1, 0, 0])
+    weights = 1 + 2.0 * profile
+    normal = (factors.T * weights) @ factors + 0.5 * np.eye(3)
+    expected = factors @ np.linalg.solve(normal, factors.T @ (weights * profile))
+    found = scorer.score_histories(csr_array(profile[np.newaxis]))
+    np.testing.assert_allclose(found[0], expected, rtol=1e-5)

@@ -10,26 +10,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
-from harness.recall.user_shards import Training, UserShards
-from recommenders.kernels.hidden import rank_hidden
 
+from analyses.online.experiments import read_experiments
 from analyses.recall.recall import measure_recall
 from harness.cli.main import main
-from harness.online import write_history
 from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.ranks.hidden_ranks import MISS
+from recommenders.kernels.hidden_ranks import rank_hidden
 from recommenders.kernels.neighbourhoods.item_cosines import ItemCosines
-from runs import InputError, Numbering
+from runs import InputError
 from runs.shared import parallel
-from tests.harness.online.worlds import small_world
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 pytestmark = pytest.mark.slow
 
 MISUSED = 2
+START = 1_600_000_000_000
 FILES = {
-    "values.csv", "hidden.parquet", "ranks.parquet",
+    "values.csv", "recalls.csv", "hidden.parquet", "ranks.parquet",
     "recall_uniform.svg", "recall_uniform.png", "recall_uniform.txt",
     "recall_stratified.svg", "recall_stratified.png", "recall_stratified.txt",
 }  # fmt: skip
@@ -37,8 +36,18 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two kinds of users, each with a taste for half of the items."""
+    rng = np.random.default_rng(1)
+    user = rng.integers(0, 400, 6000)
+    item = rng.geometric(0.06, 6000) % 40 + 40 * (user % 2)
+    columns = {
+        "user": np.char.add("u", user.astype(str)),
+        "item": np.char.add("i", item.astype(str)),
+        "time": START + rng.integers(0, 30 * 86_400_000, 6000),
+        "type": rng.choice(["view", "cart", "purchase"], 6000),
+    }
     path = tmp_path_factory.mktemp("log") / "history.parquet"
-    write_history(path, small_world().settings)
+    pd.DataFrame(columns).to_parquet(path)
     return path
 
 
@@ -58,6 +67,12 @@ def values(*arguments: str | Path) -> pd.DataFrame:
     answer = recall(*arguments, "--format", "csv")
     assert answer.exit_code == 0, answer.stderr
     return all_digits(io.StringIO(answer.stdout))
+
+
+def recalls(*arguments: str | Path) -> pd.DataFrame:
+    answer = recall(*arguments, "--format", "json")
+    assert answer.exit_code == 0, answer.stderr
+    return pd.DataFrame(json.loads(answer.stdout)["recalls"])
 
 
 def all_digits(source: Any) -> pd.DataFrame:
@@ -80,82 +95,12 @@ def test_values_are_those_of_the_library(log: Path) -> None:
 
 
 def test_the_whole_grid_is_measured_both_ways(log: Path) -> None:
-    counts = values(log).groupby("weights").size()
+    counts = recalls(log).groupby("weights").size()
     assert counts.to_dict() == {"uniform": 588, "stratified": 588}
-
-
-def test_the_table_shows_ceilings_and_effective_shares(log: Path) -> None:
-    lines = recall(log).stdout.splitlines()
-    assert lines[0].startswith("Recall, uniform weights: item-cosines(neighbours=50")
-    assert lines[1].split() == ["@1", "@5", "@10", "@20", "@50", "ceiling", "effective", "share"]
-    assert lines[2].startswith("LOO, beta 0 ")
-    assert any(line.startswith("coverage of items") for line in lines[11:])
-
-
-def test_an_own_grid_is_shown_whole(log: Path) -> None:
-    answer = recall(log, "--beta", "1.5", "--beta", "0.1", "--cutoff", "7", "--weights", "uniform")
-    _, headings, first, second, *_ = answer.stdout.splitlines()
-    assert headings.split()[0] == "@7"
-    assert first.startswith("LOO, beta 0.1 ")
-    assert second.startswith("LOO, beta 1.5 ")
-
-
-def test_json_has_all_that_is_said(log: Path) -> None:
-    found = json.loads(recall(log, "--format", "json").stdout)
-    assert len(found["values"]) == 2 * 588
-    assert "test users" in found["cautions"][0]
-
-
-def test_latex_has_a_table_for_each_weighting(log: Path) -> None:
-    assert recall(log, "--format", "latex").stdout.count(r"\toprule") == 2
 
 
 def test_all_files_are_written(output: Path) -> None:
     assert {path.name for path in output.iterdir()} == FILES
-
-
-@pytest.fixture(scope="module")
-def robots(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Recalls of two models, without robots, of a log that is in memory."""
-    folder = tmp_path_factory.mktemp("robots")
-    assert recall(log, *OF_TWO_MODELS, "--output", folder).exit_code == 0
-    return folder
-
-
-OF_TWO_MODELS = ("--robots", "5", "--model", "item-cosines", "--model", "als-knn:factors=4")
-
-
-@pytest.mark.parametrize("how", [("--shards", "7"), ("--shards", "3", "--dask", "local")])
-def test_the_number_of_shards_changes_nothing(
-    log: Path, output: Path, robots: Path, tmp_path: Path, how: tuple[str, ...]
-) -> None:
-    for expected, asked in ((output, ()), (robots, OF_TWO_MODELS)):
-        scratch, found = tmp_path / "scratch", tmp_path / expected.name
-        scratch.mkdir(exist_ok=True)
-        answer = recall(log, *asked, *how, "--scratch", scratch, "--output", found)
-        assert answer.exit_code == 0, answer.stderr
-        assert not [*scratch.iterdir()]
-        for path in expected.iterdir():
-            assert (found / path.name).read_bytes() == path.read_bytes(), path.name
-
-
-def test_a_model_of_all_events_says_what_memory_it_needs() -> None:
-    nothing = Numbering.of([])
-    counts = np.zeros(0, dtype=np.intp)
-    shards = [Path("one"), Path("two")]
-    training = Training(counts, 1, 10**12, shards, UserShards([]), nothing, nothing)
-    with pytest.raises(InputError, match=r"1,000,000,000,000 training events.*150000\.0 GB"):
-        training.events()
-
-
-def test_an_error_in_a_shard_names_the_row_of_the_log(log: Path, tmp_path: Path) -> None:
-    table = pd.read_parquet(log)
-    table.loc[1234, "type"] = "dance"
-    table[:1000].to_parquet(tmp_path / "a.parquet")
-    table[1000:].to_parquet(tmp_path / "b.parquet")
-    whole, cut = (sentence(tmp_path, "--shards", shards) for shards in ("1", "7"))
-    assert "b.parquet, row 235, column 'type': values are set for" in whole
-    assert cut == whole
 
 
 def test_the_number_of_threads_changes_nothing(log: Path, output: Path, tmp_path: Path) -> None:
@@ -165,9 +110,9 @@ def test_the_number_of_threads_changes_nothing(log: Path, output: Path, tmp_path
 
 
 def test_kept_ranks_have_the_same_recalls(log: Path, output: Path) -> None:
-    again = values(log, "--ranks", output / "ranks.parquet")
-    before = all_digits(output / "values.csv")
-    pd.testing.assert_frame_equal(again, before.drop(columns="coverage"))
+    again = values(log, "--ranks", output / "ranks.parquet").drop(columns="model")
+    before = all_digits(output / "values.csv").drop(columns="model")
+    pd.testing.assert_frame_equal(again, before)
 
 
 def test_several_models_are_measured_in_one_reading(log: Path) -> None:
@@ -180,6 +125,27 @@ def test_several_models_are_measured_in_one_reading(log: Path) -> None:
         alone = values(log, "--set", f"neighbours={neighbours}", "--weights", "uniform", *grid)
         assert both[both["model"] == name]["value"].tolist() == alone["value"].tolist()
     assert both["error"].between(0.0, 0.1, inclusive="neither").all()
+
+
+def test_values_are_read_by_online(log: Path, tmp_path: Path) -> None:
+    """What several models write is one experiment, and best of many counts one value each."""
+    models = [f"--model=m{n}=item-cosines:neighbours={n}" for n in (1, 5, 20)]
+    assert recall(log, *models, "--output", tmp_path).exit_code == 0
+    rates = tmp_path / "rates.csv"
+    rates.write_text("model,rate\nm1,0.01\nm5,0.03\nm20,0.02\n")
+    (one,) = read_experiments(tmp_path / "values.csv", rates)
+    assert (one.models, len(one.measures)) == (("m1", "m5", "m20"), 588)
+    assert one.value_errors is not None
+
+
+@pytest.mark.parametrize(("year", "refused"), [((), True), (("--first-year", "1970"), False)])
+def test_times_in_seconds_are_refused_unless_they_are_said_to_be_right(
+    log: Path, tmp_path: Path, year: tuple[str, ...], refused: bool
+) -> None:
+    table = pd.read_parquet(log)
+    table.assign(time=table["time"] // 1000).to_parquet(tmp_path / "seconds.parquet")
+    answer = recall(tmp_path / "seconds.parquet", *year)
+    assert (answer.exit_code, "seconds?" in answer.stderr) == (2 * refused, refused)
 
 
 def test_an_unknown_model_is_named(log: Path) -> None:
@@ -204,9 +170,9 @@ def golden(tmp_path: Path) -> tuple[Path, Path]:
     """Ranks of the hand-made example, and events that make its items as popular as there."""
     n_events = int(TRAIN_COUNTS.sum())
     items = [str(item) for item in np.repeat(np.arange(6), TRAIN_COUNTS)]
-    events = {"user": ["other"] * n_events, "item": items, "time": range(n_events)}
+    events = {"user": ["other"] * n_events, "item": items, "time": START + np.arange(n_events)}
     hidden = [
-        {"user": f"u{user}", "item": item, "time": time}
+        {"user": f"u{user}", "item": item, "time": START + time}
         for user, profile in enumerate(PROFILES)
         for time, item in enumerate(profile)
     ]
@@ -237,7 +203,7 @@ def test_a_table_of_ranks_has_the_recalls_of_the_reference(
 ) -> None:
     events, ranks = golden
     grid = ("--beta", str(beta), "--cutoff", str(cutoff), "--weights", weights)
-    found = values(events, "--ranks", ranks, *grid).set_index("validation")
+    found = recalls(events, "--ranks", ranks, *grid).set_index("validation")
     assert found.loc[validation, "value"] == pytest.approx(value, abs=1e-10)
 
 
@@ -266,7 +232,8 @@ def test_ranks_may_be_numbers_of_any_type(golden: tuple[Path, Path], kind: str) 
     path = ranks.with_suffix(".parquet")
     table = pd.read_csv(ranks)
     table.astype({"rank_loo": kind, "rank_lloo": kind}).to_parquet(path)
-    pd.testing.assert_frame_equal(values(events, "--ranks", path), values(events, "--ranks", ranks))
+    found, expected = (values(events, "--ranks", each)["value"] for each in (path, ranks))
+    pd.testing.assert_series_equal(found, expected)
 
 
 def test_popularity_needs_users_without_ranks(golden: tuple[Path, Path]) -> None:
@@ -290,17 +257,23 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "finding"),
     [
-        (["--set", "neighbors=3"], "no setting 'neighbors'; there are: neighbours, shrinkage"),
+        (["--set", "neighbors=3"], "no setting 'neighbors'; did you mean 'neighbours'?"),
         (["--set", "neighbours=many"], "`neighbours` must be a whole number, got 'many'."),
         (["--set", "neighbours=0"], "`neighbours` must be at least 1, got 0."),
         (["--set", "shrinkage=nan"], "`shrinkage` must be at least 0, got nan."),
         (["--set", "neighbours"], "a setting is written NAME=VALUE, got 'neighbours'."),
         (["--model", "als-knn", "--set", "factors=0"], "`factors` must be at least 1, got 0."),
-        (["--ranks", "ranks.csv", "--set", "neighbours=3"], "leave out --set and --dask."),
+        (
+            ["--ranks", "ranks.csv", "--set", "neighbours=3"],
+            "leave out --set.",
+        ),
         (
             ["--share", "1", "--min-items", "1"],
             "all users are test users; nobody is left to learn from.",
         ),
+        (["--shards", "3"], "--shards is gone: logs of any size are read through DuckDB"),
+        (["--scratch", "x"], "--scratch is gone: logs of any size are read through DuckDB"),
+        (["--model", "a=als-knn", "--model", "a=item-cosines"], "two models are called 'a'"),
         (["--beta", "-1"], "exponents (beta) must be finite and at least 0, got -1.0."),
         (["--cutoff", "70000"], "`deepest` must be from 1 to 65534, got 70000."),
     ],

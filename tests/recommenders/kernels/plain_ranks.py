@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from recommenders.kernels.hidden.fixed_point import FRACTION_BITS
-from recommenders.kernels.hidden.hiding import Hiding
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
+from recommenders.kernels.hidden_ranks import FRACTION_BITS, Hiding
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,7 +22,7 @@ def rank_hidden_plainly(
     test: Interactions,
     hiding: Hiding | None = None,
 ) -> HiddenRanks:
-    """Rank hidden items one at a time; see `recommenders.kernels.hidden.rank_hidden`.
+    """Rank hidden items one at a time; see `recommenders.kernels.hidden_ranks.rank_hidden`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Both sides of an experiment: offline values of the arms, and their rates; resampled, too."""
+"""The arms of an experiment: what is measured of them, and both sides that are compared."""
 
 from __future__ import annotations
 
@@ -6,22 +6,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
-from analyses.online.arms.arm_settings import ArmSettings
-from analyses.online.clicks import Clicks, Known, count_clicks
+from analyses.online.clicks import Clicks, Duration, Known, Question, count_clicks
 from analyses.online.experiments import Experiment
-from analyses.online.logs import Logs
-from analyses.recall.parametrisations import VALIDATIONS, Parametrisation, Validation, recall_grid
+from analyses.online.logs import Credit, Logs
+from analyses.online.rates import OverTime
+from analyses.recall.parametrisations import (
+    VALIDATIONS,
+    Parametrisation,
+    RecallSettings,
+    Validation,
+    recall_grid,
+)
 from analyses.recall.recall import RecallGrid, errors_of_means, measure_recall
-from analyses.recall.stratification import MetricName, popularity_counts
+from analyses.recall.stratification import MetricName, Stratification, Weights, popularity_counts
+from analyses.shared.analysis import AnalysisSettings
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import Numbering
+from runs.shared.members import Whole
 from runs.shared.progress import Progress
 
 Floats = NDArray[np.float64]
@@ -31,6 +40,42 @@ Place = tuple[str, int]
 
 SHOWN_CUTOFF: Final = 5
 """Of the recall variants that are looked at closely, with low, middle and high exponents."""
+
+
+class ArmSettings(RecallSettings, AnalysisSettings):
+    """How the arms of an experiment are compared: all analyses of it share these settings."""
+
+    weights: Weights = Field("uniform", description="Of the users whose items are hidden.")
+    metrics: tuple[Literal["RR", "nDCG"], ...] = Field(
+        ("RR", "nDCG"), description="Other metrics of the same ranks, at beta 0."
+    )
+    window: Duration | None = Field(
+        None,
+        description="How soon after a list what its user does counts as a click: '30 min'. By "
+        "default clicks name their list.",
+    )
+    credit: Credit = Field("all", description="Lists that an event credits.")
+    over_time: OverTime = Field("thesis", description="How rates of periods are averaged.")
+    robots_per_day: Whole | None = Field(
+        None, ge=1, description="Users with more lists in a day are robots and left out."
+    )
+    permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
+
+    @property
+    def stratification(self) -> Stratification:
+        """How hidden items are weighed."""
+        return self.stratified(self.weights)
+
+    def question(self, *, shares: Mapping[str, float] | None) -> Question:
+        """Ask the same of a log as the command `clicks`."""
+        return Question(
+            window=self.window,
+            explicit=self.window is None,
+            credit=self.credit,
+            over_time=self.over_time,
+            robots=self.robots_per_day,
+            shares=shares,
+        )
 
 
 @dataclass(frozen=True, eq=False)

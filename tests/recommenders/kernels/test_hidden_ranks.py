@@ -1,4 +1,4 @@
-"""Hidden ranks by downdate and by sums that grow, against profiles summed anew."""
+"""Ranks of hidden items by downdate and by growing sums, against profiles summed anew."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from recommenders.kernels.hidden import Hiding, rank_hidden
 from scipy.sparse import csr_array
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
+from recommenders.kernels.hidden_ranks import FixedPoint, Hiding, rank_hidden
 from runs import InputError
 from tests.hidden_example import (
     PROFILES,
@@ -25,7 +25,7 @@ from tests.hidden_example import (
     similarities,
     similarity,
 )
-from tests.recommenders.kernels.hidden.plain_ranks import rank_hidden_plainly
+from tests.recommenders.kernels.plain_ranks import rank_hidden_plainly
 
 
 def _assert_same(one: HiddenRanks, other: HiddenRanks) -> None:
@@ -97,23 +97,6 @@ def test_chunks_change_nothing(chunk_rows: int) -> None:
     _assert_same(rank_hidden(table, events, hiding, n_jobs=2, chunk_rows=chunk_rows), whole)
 
 
-def test_processes_find_the_same_ranks() -> None:
-    table, events = _many()
-    whole = rank_hidden(table, events, n_jobs=1)
-    with joblib.parallel_config("loky"):
-        _assert_same(rank_hidden(table, events, n_jobs=2, chunk_rows=400), whole)
-
-
-def test_other_users_change_nothing() -> None:
-    table, events = _many()
-    every_second = events.user % 2 == 0
-    some = rank_hidden(table, events.select(every_second), n_jobs=1)
-    whole = rank_hidden(table, events, n_jobs=1)
-    of_some = whole.hidden.user % 2 == 0
-    np.testing.assert_array_equal(some.rank_loo, whole.rank_loo[of_some])
-    np.testing.assert_array_equal(some.rank_lloo, whole.rank_lloo[of_some])
-
-
 def test_the_order_in_time_does_not_matter_when_one_is_left_out() -> None:
     table, events = _many()
     backwards = Interactions.of(
@@ -139,35 +122,12 @@ def test_renamed_items_keep_their_ranks_where_nothing_ties() -> None:
     np.testing.assert_array_equal(one.rank_loo[by_pair], other.rank_loo[other_by_pair])
 
 
-@given(table=similarities(lowest=-3), data=st.data())
-def test_everything_has_a_rank_where_everything_is_recommended(
-    table: NDArray[np.float64], data: st.DataObject
-) -> None:
-    events = data.draw(histories(n_items=len(table)))
-    ranks = rank_hidden(csr_array(table), events, Hiding(reachable="all"), n_jobs=1)
-    has_others = (events.distinct_item_counts() > 1)[ranks.hidden.user]
-    assert (ranks.rank_loo[has_others] <= len(table)).all()
-
-
-def test_repeats_are_hidden_again_with_the_rank_of_the_first_when_one_is_left_out() -> None:
-    events = events_of([(0, 1, 0)], n_items=6)
-    hiding = Hiding(repeats="all", exclude_seen=False)
-    ranks = rank_hidden(similarity(), events, hiding, n_jobs=1)
-    assert ranks.rank_loo[0] == ranks.rank_loo[2]
-    assert ranks.rank_lloo[2] != MISS
-
-
 def test_an_item_had_twice_votes_once() -> None:
     table = np.zeros((5, 5))
     table[0, 3], table[1, 4] = 0.25, 0.375
     events = events_of([(0, 0, 1, 4)], n_items=5)
     hiding = Hiding(repeats="all", exclude_seen=False)
     assert rank_hidden(csr_array(table), events, hiding, n_jobs=1).rank_lloo[3] == 1
-
-
-def test_users_without_events_have_no_rows() -> None:
-    events = events_of([(), (0, 1), ()], n_items=6)
-    assert rank_hidden(similarity(), events, n_jobs=1).hidden.user.tolist() == [1, 1]
 
 
 def test_no_events_have_no_ranks() -> None:
@@ -193,3 +153,63 @@ def test_inputs_stay_as_they_are() -> None:
 def test_similarities_that_do_not_fit_are_refused(table: NDArray[np.float64], message: str) -> None:
     with pytest.raises(InputError, match=message):
         rank_hidden(csr_array(table), golden_events(), n_jobs=1)
+
+
+def test_votes_for_oneself_are_left_out() -> None:
+    votes = FixedPoint.of(csr_array(np.eye(3)), signed=True)
+    assert votes.starts.tolist() == [0, 0, 0, 0]
+
+
+def test_negative_votes_are_kept_where_they_count() -> None:
+    table = csr_array(np.array([[0.0, -0.5], [0.5, 0.0]]))
+    assert FixedPoint.of(table, signed=True).weights.tolist() == [-(2**23), 2**23]
+
+
+@pytest.mark.parametrize(("n_items", "bits"), [(1, 1), (2, 1), (4, 2), (5, 3), (1024, 10)])
+def test_every_item_has_a_number_of_its_own_in_the_key(n_items: int, bits: int) -> None:
+    votes = FixedPoint.of(csr_array((n_items, n_items)), signed=False)
+    assert (votes.bits, 2**votes.bits >= n_items) == (bits, True)
+
+
+def test_profiles_too_long_for_a_key_are_refused() -> None:
+    votes = FixedPoint.of(csr_array(np.array([[0.0, 100.0], [0.0, 0.0]])), signed=False)
+    with pytest.raises(InputError, match="does not fit a key of 63 bits"):
+        votes.require_room(2**31)
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"repeats": "last"}, "`repeats` must be first or all, got 'last'"),
+        ({"reachable": "some"}, "`reachable` must be positive or all, got 'some'"),
+        ({"lists": "all"}, "`lists` must be profile or loo or lloo, got 'all'"),
+        ({"deepest": 0}, "`deepest` must be from 1 to 65534, got 0"),
+        ({"deepest": 65535}, "`deepest` must be from 1 to 65534, got 65535"),
+    ],
+)
+def test_what_is_no_choice_is_refused(choices: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Hiding(**choices)
+
+
+def test_repeats_that_could_never_be_hit_are_refused() -> None:
+    with pytest.raises(InputError, match="can never be hit"):
+        Hiding(repeats="all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lists", [None, "lloo"])
+def test_workers_of_a_dask_cluster_find_the_same_bytes(lists: Any) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    table, events = _many()
+    here = rank_hidden(table, events, Hiding(lists=lists), n_jobs=1)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        _assert_same(
+            rank_hidden(table, events, Hiding(lists=lists), n_jobs=-1, chunk_rows=50), here
+        )
