@@ -285,7 +285,11 @@ def measure_models(
         chosen[label] = train_model
     with progress("Reading", 1):
         events, facts = _read(path, question, folder=folder, n_jobs=n_jobs)
-        users = {"share": question.share, "most": question.most, "seed": question.seed}
+        users: dict[str, Any] = {
+            "share": question.share,
+            "most": question.most,
+            "seed": question.seed,
+        }
         test_ids = draw_test_users(events, **users, least_items=question.min_items)
         train, test = split_users(events, test_ids)
         user = np.cumsum(np.diff(test.user, prepend=-1) > 0) - 1
@@ -423,7 +427,7 @@ def read_model(
 
 def _read_settings(settings: Sequence[str], kind: Any, *, model: str) -> dict[str, Any]:
     """Read "name=value" by the types of the defaults of a dataclass."""
-    defaults = {part.name: part.default for part in fields(kind)}
+    defaults: dict[str, Any] = {part.name: part.default for part in fields(kind)}
     given: dict[str, Any] = {}
     for text in settings:
         name, equals, value = text.partition("=")

@@ -61,9 +61,7 @@ OF_TABLES = {"chosen", "over_time", "permutations", "format_"}
 @printable
 @click.option("--output", type=PATH, help="Folder for tables, figures and captions.")
 @quietly
-@click.pass_context
 def online(
-    context: click.Context,
     inputs: tuple[Path, ...],
     seed: int | None,
     n_jobs: int,
@@ -81,6 +79,7 @@ def online(
     From a study file, an experiment is simulated, or read from its logs, recall of hidden items is
     measured, and a report is written. Several folders are several data sets.
     """
+    context = click.get_current_context()
     typed = {
         name
         for name in context.params
