@@ -368,14 +368,17 @@ def count_clicks(
     days_of_lists[chosen] = day
     names = np.datetime_as_string(dates.astype("datetime64[D]")).tolist()
     return Clicks(
-        question=question,
+        accepted_when=question.accepted_when(),
+        window="" if question.window is None else in_words(question.window),
+        robots=question.robots,
+        planned=question.shares is not None,
         facts=log.facts,
         n_crossed=int(crossed.sum()),
         n_lists=int(counts.sum()),
         groups=groups,
         periods={} if periods == WHOLE_LOG else _by_period(log, chosen, period, periods),
         hours=_hours(log, chosen, period, len(periods)),
-        daily=_by_period(log, chosen, days_of_lists, names) if len(names) > 1 else None,
+        days=_by_period(log, chosen, days_of_lists, names) if len(names) > 1 else {},
         known=known or Known(),
     )
 
@@ -383,8 +386,14 @@ def count_clicks(
 def _user_counts(
     log: MatchedLog, kept: NDArray[np.bool_], period: NDArray[np.int64], periods: Sequence[str]
 ) -> UserCounts:
-    columns = {"user": log.user[kept], "arm": log.arm[kept], "period": period[kept]}
-    return UserCounts.of(log.accepted[kept], **columns, arms=log.arms, periods=periods)
+    return UserCounts.of(
+        log.accepted[kept],
+        user=log.user[kept],
+        arm=log.arm[kept],
+        arms=log.arms,
+        period=period[kept],
+        periods=periods,
+    )
 
 
 def _by_period(
@@ -430,20 +439,25 @@ def _hours(
 class Clicks(Result):
     """What a log says of the arms.
 
-    What was asked, facts of the log, users of two arms, and lists that count. Groups are everyone
-    and, if asked, then those who are not robots, of whom there are rates by version of the models
-    (none if the log names none), how long versions were live, of shape (n_arms, n_periods), and
-    rates by day (None if there is but one); and what else is known.
+    What was asked: when a list is accepted, how soon ("" if clicks name it), lists a day beyond
+    which a user is a robot, whether shares were planned. Facts of the log, users of two arms, and
+    lists that count. Groups are everyone and, if asked, then those who are not robots, of whom
+    there are rates by version of the models (none if the log names none), how long versions were
+    live, of shape (n_arms, n_periods), and rates by day (none if there is but one). What else is
+    known.
     """
 
-    question: Question
+    accepted_when: str
+    window: str
+    robots: int | None
+    planned: bool
     facts: LogFacts
     n_crossed: int
     n_lists: int
     groups: Mapping[str, Group]
     periods: Mapping[str, ClickThrough]
     hours: Floats
-    daily: Mapping[str, ClickThrough] | None
+    days: Mapping[str, ClickThrough]
     known: Known
 
     @property
@@ -467,6 +481,11 @@ class Clicks(Result):
         return {name: group.split for name, group in self.groups.items() if group.split}
 
     @property
+    def daily(self) -> Mapping[str, ClickThrough] | None:
+        """Rates by day, if there are several."""
+        return self.days or None
+
+    @property
     def daily_split(self) -> SampleRatio | None:
         """The split of the group that counts, if there are several days."""
         split = self.chosen.split
@@ -486,9 +505,9 @@ class Clicks(Result):
         if not found:
             return ""
         against = (
-            "equal shares; say --shares if others were planned"
-            if self.question.shares is None
-            else "the planned shares"
+            "the planned shares"
+            if self.planned
+            else "equal shares; say --shares if others were planned"
         )
         return (
             f"SAMPLE-RATIO MISMATCH against {against} ({'; '.join(found)}). Find out why before "
@@ -515,8 +534,8 @@ class Clicks(Result):
         if self.periods:
             hours = self.hours.T.ravel()
             frames["periods"] = _by(self.periods, label="period").assign(hours=hours)
-        if self.daily:
-            frames["days"] = _by(self.daily, label="day")
+        if self.days:
+            frames["days"] = _by(self.days, label="day")
         if known.settings:
             frames["settings"] = pd.DataFrame(known.settings)
         if known.truth:
@@ -537,7 +556,7 @@ class Clicks(Result):
 
     def caption(self) -> str:
         """Say what the rates are, and when a list is accepted; first what forbids to read them."""
-        return self._marked(f"{self.rates.caption()} {self.question.accepted_when()}")
+        return self._marked(f"{self.rates.caption()} {self.accepted_when}")
 
     def caption_of(self, part: str) -> str:
         """Say what a part is; first what forbids to read it."""
@@ -545,7 +564,7 @@ class Clicks(Result):
             return self.caption()
         if part == "daily":
             return self._marked(
-                f"Click-through rates on {len(self.daily or ()):,} days (UTC), each arm before the "
+                f"Click-through rates on {len(self.days):,} days (UTC), each arm before the "
                 "others; bands: 95 % by the delta method over the users of the day."
             )
         return self._marked(super().caption_of(part))
@@ -555,7 +574,7 @@ class Clicks(Result):
 
     def findings(self) -> Sequence[str]:
         """Say which arm is clicked most; first what forbids to say so."""
-        group = "" if self.question.robots is None else "Without robots: "
+        group = "" if self.robots is None else "Without robots: "
         found = verdict(self.rates, mismatch=bool(self.alarm), group=group)
         return [self.alarm, found] if self.alarm else [found]
 
@@ -570,12 +589,11 @@ class Clicks(Result):
                 "one arm; their lists do not count."
             )
         yield from self.facts.cautions()
-        n_days = len(self.daily or (1,))
+        n_days = max(len(self.days), 1)
         if n_days < WEEK:
             yield f"The log has {n_days} of the 7 days of a week, which may differ."
-        if self.question.window is not None and self.rates.n_accepted.sum() == 0:
-            window = in_words(self.question.window)
-            yield f"No list is accepted: is {window} long enough, and in one clock?"
+        if self.window and self.rates.n_accepted.sum() == 0:
+            yield f"No list is accepted: is {self.window} long enough, and in one clock?"
 
     @table("clicks_rates", "click-through rates of the arms")
     def rates_table(self) -> Table:
@@ -703,9 +721,8 @@ class Clicks(Result):
     )
     def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
         """Draw the rates of an arm by day, with their intervals, before those of the others."""
-        daily = self.daily or {}
-        axes, found = axes_or_new(ax), [*daily.values()]
-        dates, number = np.array([*daily], dtype="datetime64[D]"), self.arms.index(arm)
+        axes, found = axes_or_new(ax), [*self.days.values()]
+        dates, number = np.array([*self.days], dtype="datetime64[D]"), self.arms.index(arm)
         days = (dates - dates[0]).astype(np.int64) + 1
         low, high = np.array([each.limits for each in found]).transpose(1, 2, 0)
         draw_among(axes, days, np.array([each.rates for each in found]).T, number)

@@ -53,9 +53,8 @@ class UserCounts:
         periods: Sequence[str] = ("all",),
     ) -> UserCounts:
         """Count lists, whose columns are of shape (n_lists,)."""
-        when = np.zeros(len(accepted), dtype=np.int64) if period is None else period
-        keys = (user.astype(np.int64) * len(arms) + arm) * len(periods) + when
-        rows, row = np.unique(keys, return_inverse=True)
+        keys = (user.astype(np.int64) * len(arms) + arm) * len(periods)
+        rows, row = np.unique(keys if period is None else keys + period, return_inverse=True)
         pairs, when = np.divmod(rows, len(periods))
         users, own = np.divmod(pairs, len(arms))
         n_lists = np.bincount(row, minlength=len(rows))
@@ -211,8 +210,8 @@ def click_through(counts: UserCounts, *, over_time: OverTime = "pooled") -> Clic
     own = _ratio(np.bincount(row, counts.n_accepted), np.bincount(row, counts.n_lists))
     # Periods of one user are added up.
     of_user = np.bincount(row, _influences(counts, sums, over_time))
-    variances = np.bincount(arm_of_user, of_user**2, minlength=n_arms)
-    variances = variances * _ratio(n_users, n_users - 1)
+    squares = np.bincount(arm_of_user, of_user**2, minlength=n_arms)
+    variances = squares * _ratio(n_users, n_users - 1)
     # A normal interval as long as the exact one where none or all of n lists are accepted, which
     # is 1 - .025^(1/n) long.
     longest = -np.expm1(np.log(TAIL) / np.maximum(n_lists, 1))

@@ -206,7 +206,7 @@ class Actions:
     item: Ints
     time: Ints
     type: Ints
-    list: Ints
+    led_by: Ints
 
     @classmethod
     def joined(cls, parts: list[Actions]) -> Actions:

@@ -264,10 +264,11 @@ def _logs(study: ExperimentStudy, store: Store) -> Logs:
     """Give the files of the log that was given, or is kept."""
     section = study.experiment.logs
     if section is not None:
-        own = {"rename": section.types, "first_year": section.first_year}
-        return Logs(**section.files, **own)  # type: ignore[arg-type]
-    kept = {n: store.folder / "log" / f"{n}.parquet" for n in ("recommendations", "interactions")}
-    return Logs(**kept, models=store.folder / "log/models.parquet")
+        tables = section.recommendations, section.interactions, section.models
+        return Logs(*tables, rename=section.types, first_year=section.first_year)
+    log = store.folder / "log"
+    tables = [log / f"{name}.parquet" for name in ("recommendations", "interactions", "models")]
+    return Logs(tables[0], tables[1], tables[2])
 
 
 def _events(logs: Logs) -> Interactions:

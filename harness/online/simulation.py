@@ -154,8 +154,9 @@ def simulate(
     weights = np.array([arm.weight for arm in arms], dtype=np.float64)
     shares = weights / weights.sum()
     assigned = assign(world.users, shares, salt=settings.salt)
-    log, shown, recommenders = world.history(), [], [[] for _ in arms]
-    n_lists = 0
+    log, n_lists = world.history(), 0
+    shown: list[tuple[int, int, _Shown]] = []
+    recommenders: list[list[Recommender]] = [[] for _ in arms]
     for period in range(settings.periods):
         learnt = log.interactions(world)
         if test_users is not None:
@@ -179,7 +180,7 @@ def simulate(
         for number, (model, lists, clicks) in enumerate(served):
             recommenders[number].append(model)
             shown.append((number, period, lists))
-            log = Actions.joined([log, replace(clicks, list=clicks.list + n_lists)])
+            log = Actions.joined([log, replace(clicks, led_by=clicks.led_by + n_lists)])
             n_lists += len(lists.user)
     if n_lists == 0:
         raise InputError("nobody came to the experiment; it needs more users, lists or days.")
@@ -329,7 +330,7 @@ def _tables(
     }
     order = np.lexsort((log.time, log.user))
     log = Actions(*(column[order] for column in vars(log).values()))
-    led_by = pa.array(rec_ids).take(pa.array(log.list, mask=log.list < 0))
+    led_by = pa.array(rec_ids).take(pa.array(log.led_by, mask=log.led_by < 0))
     interactions = {**_columns_of(world, log), "rec_id": led_by}
     return {
         "recommendations": pa.table(recommendations),

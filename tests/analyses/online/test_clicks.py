@@ -37,9 +37,9 @@ def test_a_log_gives_what_a_few_lines_of_pandas_give(tmp_path: Path) -> None:
     found = studied(tmp_path, log)
     rec = pd.DataFrame(log["lists"]).explode("items").rename(columns={"items": "item"})
     hit = rec.merge(pd.DataFrame(log["clicks"]), on=["user", "item"], suffixes=("", "_i"))
-    hit = hit[(hit.time_i >= hit.time) & (hit.time_i <= hit.time + 10 * MINUTE)].rec_id.unique()
+    near = (hit.time_i >= hit.time) & (hit.time_i <= hit.time + 10 * MINUTE)
     lists = rec.drop_duplicates("rec_id")
-    lists = lists.assign(ok=lists.rec_id.isin(hit))
+    lists = lists.assign(ok=lists.rec_id.isin(hit[near].rec_id))
     lists = lists[lists.groupby("user").arm.transform("nunique") == 1]
     users = lists.groupby(["arm", "user"]).ok.agg(["sum", "size"])
     arms = users.groupby("arm")

@@ -304,7 +304,7 @@ def test_facts_say_how_the_tables_fit(tmp_path: Path) -> None:
 
 def test_nobody_may_have_done_anything(tmp_path: Path) -> None:
     log = matched(tmp_path, LISTS, CLICKS.splitlines()[0] + "\n")
-    assert (log.facts.events, log.facts.known_users, log.accepted.any()) == (0, 0.0, False)
+    assert (log.facts.events, log.facts.known_users, log.accepted.sum()) == (0, 0.0, 0)
 
 
 def test_versions_are_live_between_their_times(tmp_path: Path) -> None:

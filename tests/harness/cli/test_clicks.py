@@ -11,13 +11,20 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from tests.analyses.online.clicks.experiments import experiment, studied, written, written_as_csv
-from tests.analyses.online.logs.writing import CLICKS, LISTS, MODELS, write_csv
+from tests.analyses.online.click_logs import (
+    CLICKS,
+    LISTS,
+    MODELS,
+    experiment,
+    studied,
+    write_csv,
+    written,
+)
 
 pytestmark = pytest.mark.usefixtures("logs_of_1970")
 
 MISUSED = 2
-FIGURES = {"arms", "sample_ratio", "over_time"}
+FIGURES = {"arms", "sample_ratio", "thesis2021-figure4.1"}
 TABLES = {
     *("rates", "arms", "differences", "facts", "sample_ratio", "periods"),
     "days",
@@ -57,16 +64,6 @@ def test_arms_are_compared(log: list[Path]) -> None:
 
 
 @pytest.mark.slow
-def test_parquet_and_csv_give_the_same(tmp_path: Path) -> None:
-    columns = experiment()
-    answers = [
-        clicks(*paths, "--window", "10 min", "--format", "json").stdout
-        for paths in (written(tmp_path, columns), written_as_csv(tmp_path, columns))
-    ]
-    assert answers[0] == answers[1]
-
-
-@pytest.mark.slow
 def test_answers_are_the_same_every_time(log: list[Path], tmp_path: Path) -> None:
     for name in ("one", "two"):
         clicks(*log, "--window", "10 min", "--output", tmp_path / name)
@@ -91,11 +88,6 @@ def test_json_has_all_tables(log: list[Path]) -> None:
     assert set(document) >= TABLES
     assert "within 10 min" in document["captions"]["clicks"]
     assert not any(row["mismatch"] for row in document["sample_ratio"])
-
-
-def test_latex_has_a_table_for_each(log: list[Path]) -> None:
-    answer = clicks(*log, "--window", "10 min", "--format", "latex")
-    assert answer.stdout.count(r"\end{tabular}") == 5
 
 
 @pytest.mark.slow
@@ -210,17 +202,11 @@ BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
         ["--explicit", "--strict"],
         "clicks.csv, row 1, column 'rec_id': a click must name a list that was shown to its user",
     ),
-    "assigned twice": (
-        {"assignment": "user,arm\nann,A\nann,B\n"},
-        ["--window", "1 h", "--assignment", "assignment.csv"],
-        "assignment.csv, row 2, column 'user': 'ann' stands again, after row 1.",
-    ),
     "no file": ({}, ["--window", "1 h", "--models", "none.csv"], "none.csv: cannot be read"),
-    "no propensities": (
-        {"policy": LISTS},
-        ["--window", "1 h", "--policy", "policy.csv"],
-        "an off-policy estimate needs a log with clicks and propensities.",
-    ),
+    "off-policy": ({}, ["--explicit", "--policy", "x.csv"], "--policy is gone: for off-policy"),
+    "shards": ({}, ["--window", "1 h", "--shards", "4"], "--shards is gone: logs of any size"),
+    "crossing": ({}, ["--window", "1 h", "--crossing", "first"], "are left out and counted"),
+    "credit": ({}, ["--explicit", "--credit", "last"], "--credit applies to a --window"),
 }
 
 
@@ -236,8 +222,7 @@ def test_a_mistake_is_answered_with_a_sentence(
     write_csv(Path(), **({"lists": LISTS, "clicks": CLICKS} | tables))
     answer = clicks("lists.csv", "clicks.csv", *options)
     assert (answer.exit_code, answer.stdout) == (MISUSED, "")
-    assert answer.stderr.startswith("Error: ")
-    assert sentence in answer.stderr
+    assert sentence in " ".join(answer.stderr.split())
 
 
 @pytest.mark.slow

@@ -116,7 +116,7 @@ def test_help_has_the_description_the_default_and_the_bounds_of_a_field() -> Non
 
 def test_help_names_what_a_text_stands_for() -> None:
     help_text = " ".join(ask("--help", settings=Question).stdout.split())
-    assert "--window DURATION Within this time" in help_text
+    assert "--window DURATION An interaction" in help_text
     assert "--shares SHARES Planned shares" in help_text
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.online.simulation import (
+from harness.online import (
     Arm,
     ClickWorld,
     ClickWorldSettings,
@@ -14,11 +14,7 @@ from harness.online.simulation import (
     simulate,
 )
 
-FEW, MANY = NeighbourModel(ItemCosines(3)), NeighbourModel(ItemCosines(50))
-ARMS = [
-    Arm("few", FEW, weight=2.0),
-    Arm("many", MANY, weight=2.0),
-]
+ARMS = [Arm("few", NeighbourModel(ItemCosines(3))), Arm("many", NeighbourModel(ItemCosines(50)))]
 
 
 def small_world(**changes: Any) -> ClickWorld:
@@ -28,6 +24,6 @@ def small_world(**changes: Any) -> ClickWorld:
 
 
 def small_experiment(world: ClickWorld | None = None, **settings: Any) -> SimulatedExperiment:
-    """Run three arms for three periods."""
+    """Run two arms for three periods."""
     chosen = {"periods": 3} | settings
     return simulate(world or small_world(), ARMS, SimulationSettings(**chosen))

@@ -1,0 +1,198 @@
+"""Simulated experiments: their worlds, arms, logs and truth."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from scipy.special import expit, softmax
+from scipy.stats import chisquare
+
+from analyses.online.clicks import Question, count_clicks
+from harness.online import (
+    NOW,
+    Arm,
+    ClickWorldSettings,
+    SimulatedExperiment,
+    SimulationSettings,
+    SystemModel,
+    make_click_world,
+    simulate,
+    write_history,
+)
+from harness.online.click_world import DAY, MINUTE
+from harness.online.simulation import assign
+from qrels.interactions.held_out_users import draw_test_users
+from qrels.interactions.interaction_file import read_interactions
+from qrels.interactions.interactions import Interactions
+from runs import InputError, Numbering
+from runs.shared.progress import Silent
+from tests.harness.online.worlds import ARMS, small_experiment, small_world
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def experiment() -> SimulatedExperiment:
+    return small_experiment(lists=6.0)
+
+
+def lists_of(experiment: SimulatedExperiment) -> pd.DataFrame:
+    return experiment.tables["recommendations"].to_pandas()
+
+
+def test_items_are_chosen_by_taste_quality_and_exposure() -> None:
+    world = small_world(n_items=8, exposure=0.7)
+    user = np.zeros(20_000, dtype=np.int64)
+    odds = 6 * world.tastes(user[:1])[0] @ world.vectors.T + world.quality
+    expected = softmax(odds + 0.7 * world.log_exposure)
+    found = np.bincount(world.choose(world.tastes(user), np.random.default_rng(1)), minlength=8)
+    assert chisquare(found, expected * found.sum()).pvalue > 0.001
+
+
+def test_a_chance_is_the_formula_by_hand() -> None:
+    world = small_world(familiarity=0.7, position=2.0)
+    user, item = np.array([5]), 11
+    inner = world.tastes(user)[0] @ world.vectors[item]
+    odds = 6 * inner + world.quality[item] - 4.5 - 0.7 * world.familiarity[item]
+    chances = world.click_chance(user, np.full((1, 3), item))[0]
+    np.testing.assert_allclose(chances, expit(odds) / np.array([1, 4, 9]), rtol=1e-12)
+
+
+def test_histories_end_now_and_have_as_many_events_as_said() -> None:
+    history = small_world(least_events=3, most_events=20).history()
+    counts = np.bincount(history.user, minlength=400)
+    assert (counts.min(), counts.max()) == (3, 20)
+    assert ((history.time >= NOW - 90 * DAY) & (history.time < NOW)).all()
+
+
+def test_tastes_move_towards_the_second_topic() -> None:
+    world, users = small_world(), np.arange(400)
+    start, now = (
+        (world.tastes(users, moment=m) * world.second_taste).sum(axis=1).mean() for m in (0.0, 1.0)
+    )
+    assert start < 0.3 < 0.8 < now
+
+
+def test_equal_settings_give_equal_experiments_whatever_the_workers() -> None:
+    world, settings = small_world(), SimulationSettings(periods=2)
+    one, two = (simulate(world, ARMS, settings, n_jobs=n_jobs).files() for n_jobs in (1, 2))
+    assert one == two
+    other = simulate(world, ARMS, SimulationSettings(periods=2, seed=2)).files()
+    assert other["recommendations.parquet"] != one["recommendations.parquet"]
+
+
+def test_what_is_known_is_never_shown_and_nothing_twice(experiment: SimulatedExperiment) -> None:
+    lists = lists_of(experiment)
+    done = experiment.tables["interactions"].to_pandas()
+    assert all(len({*items}) == 5 for items in lists["items"])
+    places = lists.explode("items").rename(columns={"items": "item"})
+    both = places.merge(done, on=["user", "item"], suffixes=("", "_done"))
+    assert (both["time_done"] >= both["time"]).all()
+
+
+def test_clicks_come_within_a_minute_of_their_list(experiment: SimulatedExperiment) -> None:
+    lists = lists_of(experiment).set_index("rec_id")
+    done = experiment.tables["interactions"].to_pandas().dropna(subset="rec_id")
+    assert len(done) == lists["clicked"].map(sum).sum()
+    later = done["time"].to_numpy() - lists["time"].loc[done["rec_id"]].to_numpy()
+    assert ((later > 0) & (later < MINUTE)).all()
+
+
+def test_a_user_keeps_the_arm_and_arms_get_their_shares(experiment: SimulatedExperiment) -> None:
+    assert (lists_of(experiment).groupby("user")["arm"].nunique() == 1).all()
+    users = Numbering.of([f"u{n}" for n in range(20_000)])
+    counts = np.bincount(assign(users, np.array([0.2, 0.3, 0.5]), salt="x"))
+    assert chisquare(counts, [4_000, 6_000, 10_000]).pvalue > 0.001
+
+
+def test_periods_are_those_of_the_table_of_models(experiment: SimulatedExperiment) -> None:
+    models = experiment.tables["models"].to_pandas()
+    joined = lists_of(experiment).merge(models, on=["arm", "model_version"])
+    assert len(joined) == len(lists_of(experiment))
+    assert (joined["time"] >= joined["valid_from"]).all()
+    assert (joined["time"] < joined["valid_to"]).all()
+
+
+def test_models_learn_anew_from_all_but_test_users() -> None:
+    learnt: list[Interactions] = []
+
+    class Recorded(SystemModel):
+        def fit(self, history: Interactions) -> Any:
+            learnt.append(history)
+            return super().fit(history)
+
+    world = small_world()
+    tested = draw_test_users(world.history().interactions(world), share=0.5, seed=1)
+    arms = [Arm("top", Recorded("popularity", {}, 1))]
+    simulate(world, arms, SimulationSettings(periods=2), test_users=tested)
+    assert [history.time.max() < NOW + 3 * DAY * n for n, history in enumerate(learnt)] == [1, 1]
+    assert len(learnt[0]) < len(learnt[1])
+    for history in learnt:
+        assert (tested.numbers(world.users.ids)[np.unique(history.user)] < 0).all()
+
+
+def test_the_log_estimates_the_truth(tmp_path: Path) -> None:
+    experiment = small_experiment(small_world(n_users=3000), lists=6.0)
+    for name, content in experiment.files().items():
+        (tmp_path / name).write_bytes(content)
+    models = tmp_path / "models.parquet"
+    for over_time in ("pooled", "thesis"):
+        question = Question(explicit=True, models=models, over_time=over_time)
+        paths = tmp_path / "recommendations.parquet", tmp_path / "interactions.parquet"
+        found = count_clicks(question.logs(*paths), question, progress=Silent())
+        deviates = (found.rates.rates - experiment.truth.rates(over_time)) / found.rates.errors
+        assert (np.abs(deviates) < 4).all()
+        assert found.facts.repeated_events == 0
+        assert not any(found.facts.set_aside.values())
+        assert not found.n_crossed
+
+
+class Fixed:
+    """Shows the same list to everybody."""
+
+    def __init__(self, items: list[int]) -> None:
+        self.items = items
+
+    def fit(self, history: Interactions) -> "Fixed":
+        return self
+
+    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Any:
+        return np.tile(np.array(self.items, dtype=np.int32), (profiles.shape[0], 1))
+
+
+@pytest.mark.parametrize("items", [[0, 1], [0, 1, 2, 3, 300], [0, 1, 2, 3, 3], [0, 1, 2, 3, 4]])
+def test_models_must_list_new_items(items: list[int]) -> None:
+    with pytest.raises(InputError, match="the model of arm 'same' must list 5 items from 0 to 299"):
+        simulate(small_world(), [Arm("same", Fixed(items))])
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ([], "needs arms of different names"),
+        ([ARMS[0], ARMS[0]], "needs arms of different names"),
+        ([Arm("a", ARMS[0].model, weight=0.0)], "the weights of arms must be positive"),
+    ],
+)
+def test_arms_have_names_and_weights(arms: list[Arm], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        simulate(small_world(), arms)
+
+
+def test_removed_settings_say_what_to_use_instead() -> None:
+    with pytest.raises(ValueError, match="`visits` is gone: set `lists`"):
+        SimulationSettings(visits=2.0)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="`sessions` is gone"):
+        ClickWorldSettings(sessions=2)  # type: ignore[call-arg]
+
+
+def test_a_history_is_written_as_interactions(tmp_path: Path) -> None:
+    world = small_world()
+    assert write_history(tmp_path / "h.parquet", world.settings) == len(world.history().user)
+    events = read_interactions(tmp_path / "h.parquet")
+    expected = make_click_world(world.settings).history().interactions(world)
+    assert events.time.tolist() == expected.time.tolist()
+    assert events.value.tolist() == expected.value.tolist()
