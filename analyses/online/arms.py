@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from analyses.online.clicks import Clicks, Duration, Known, Question, count_clicks
 from analyses.online.experiments import Experiment
@@ -60,6 +60,12 @@ class ArmSettings(RecallSettings, AnalysisSettings):
         None, ge=1, description="Users with more lists in a day are robots and left out."
     )
     permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
+
+    @model_validator(mode="after")
+    def _credits_a_window(self) -> ArmSettings:
+        if self.window is None and self.credit != "all":
+            raise ValueError("`credit` applies to a `window`, not to clicks that name their list")
+        return self
 
     @property
     def stratification(self) -> Stratification:

@@ -70,7 +70,8 @@ class BestOfMany:
         """Draw the null distribution of the maximum, its 95 % limit, and what was observed."""
         ax = axes_or_new(ax)
         weights = np.full(len(self.maxima), 1 / len(self.maxima))
-        ax.hist(self.maxima, bins=np.arange(-1.025, 1.03, 0.05), weights=weights, color="#56B4E9")
+        bins = np.arange(-1.025, 1.03, 0.05).tolist()
+        ax.hist(self.maxima, bins=bins, weights=weights, color="#56B4E9")
         limit, observed = np.quantile(self.maxima, 0.95), self.statistics[self.best]
         ax.axvline(limit, color="0.4", linestyle="--", label=f"95 % up to {print_rho(limit)}")
         ax.axvline(observed, color="#D55E00", label=f"observed: {print_rho(observed)}")

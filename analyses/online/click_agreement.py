@@ -249,7 +249,7 @@ class ClickStudy(Result):
         return frames | ({"online_intervals": intervals} if len(intervals) else {}) | self.thesis
 
     @cached_property
-    def thesis(self) -> Mapping[str, pd.DataFrame]:
+    def thesis(self) -> dict[str, pd.DataFrame]:
         """Tables 4.3 to 4.11 of the measures that are compared with chance."""
         import pandas as pd
 
@@ -337,11 +337,12 @@ class ClickStudy(Result):
         )
         findings = [" ".join([*answer, best.conclusion(), counts]) + few_models(n_models)]
         name = self.first[0]
-        for row in self._interval_frame().query("measure == @name").itertuples():
-            where = f"{row.dataset}: " if several else ""
+        for row in self._interval_frame().query("measure == @name").to_dict("records"):
+            where = f"{row['dataset']}: " if several else ""
+            rho, low, high = (print_rho(float(row[key])) for key in ("rho", "low", "high"))
             findings.append(
-                f"{where}{name} has rho = {print_rho(row.rho)} [{print_rho(row.low)}, "
-                f"{print_rho(row.high)}]; the interval covers the noise of clicks and values."
+                f"{where}{name} has rho = {rho} [{low}, {high}]; the interval covers the noise of "
+                "clicks and values."
             )
         return findings
 

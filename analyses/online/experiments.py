@@ -80,8 +80,8 @@ class Experiment:
         """Keep some of the measures."""
         rows = [self.measures.index(measure) for measure in measures]
         errors = None if self.value_errors is None else self.value_errors[rows]
-        kept = {"measures": tuple(measures), "values": self.values[rows], "value_errors": errors}
-        return replace(self, **kept)
+        values = self.values[rows]
+        return replace(self, measures=tuple(measures), values=values, value_errors=errors)
 
 
 def require_unique(name: str, what: str, labels: Sequence[str]) -> None:
@@ -163,8 +163,8 @@ def _cells(offline: pd.DataFrame, models: Sequence[str]) -> tuple[tuple[str, ...
     """Give measures, and the values and errors of some models: (n_measures, n_models)."""
     measures = offline["measure"].drop_duplicates()
     wide = offline.pivot(index="measure", columns="model", values=["value", "error"]).loc[measures]
-    both = (wide[column][[*models]].to_numpy() for column in ("value", "error"))
-    return tuple(measures), *both
+    values, errors = (wide[column][[*models]].to_numpy() for column in ("value", "error"))
+    return tuple(measures), values, errors
 
 
 def rates_of(
@@ -206,11 +206,11 @@ def read_values(path: Path) -> pd.DataFrame:
 
     path = table_at(path)
     frame, first = _read(path, "values")
-    columns = [name for name in frame if name not in ("model", "experiment")]
+    columns = [str(name) for name in frame if name not in ("model", "experiment")]
     if not columns:
         raise InputError.at(path, first, "the table has no measure.")
     if {"metric", "cutoff", "mean"} <= {*columns}:
-        cutoffs = [read_cutoff(path, line, text) for line, text in frame["cutoff"].items()]
+        cutoffs = [read_cutoff(path, line, text) for line, text in _texts(frame, "cutoff")]
         names = zip(_names(path, frame, "metric"), cutoffs, strict=True)
         measures = [str(Measure(metric, cutoff)) for metric, cutoff in names]
         long = frame.assign(measure=measures, value=_numbers(path, frame, "mean"), error=np.nan)
@@ -279,7 +279,7 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
         model has two rates for one period.
     """
     frame, first = _read(path, "rates")
-    for name in frame:
+    for name in map(str, frame):
         if name != "model" and name not in RATE_COLUMNS:
             finding = f"a table of rates has no column {name!r}; {nearest(name, RATE_COLUMNS)}"
             raise InputError.at(path, first, finding)
@@ -365,9 +365,14 @@ def _read(path: Path, what: str) -> tuple[pd.DataFrame, int]:
     return frame.assign(experiment=ONE_EXPERIMENT), first
 
 
+def _texts(frame: pd.DataFrame, column: str) -> list[tuple[int, str]]:
+    """Give the texts of a column with their lines."""
+    return list(zip(frame.index.tolist(), frame[column].tolist(), strict=True))
+
+
 def _names(path: Path, frame: pd.DataFrame, column: str) -> list[str]:
     """Give names, which must not be empty."""
-    for line, name in frame[column].items():
+    for line, name in _texts(frame, column):
         if not name:
             raise InputError.at(path, line, f"column {column!r}: a name is missing.")
     return frame[column].tolist()
@@ -394,11 +399,11 @@ def _wholes(
     """Read whole numbers from the least on; None if there is no such column."""
     if column not in frame:
         return None
-    for line, text in frame[column].items():
+    for line, text in _texts(frame, column):
         if not text.isdecimal() or int(text) < least:
             finding = f"column {column!r}: a whole number from {least} expected, found {text!r}."
             raise InputError.at(path, line, finding)
-    return frame[column].astype(np.int64).to_numpy()
+    return np.array([int(text) for text in frame[column]], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,7 +422,7 @@ class LinkedSystems:
 
     def require_further(self, path: Path | None, measures: Sequence[str]) -> None:
         """Refuse a measure of the table of offline values that the study has, too."""
-        further = [] if self.offline is None else self.offline["measure"].drop_duplicates()
+        further = () if self.offline is None else tuple(self.offline["measure"].drop_duplicates())
         for name in further:
             if name in measures:
                 raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -225,17 +226,21 @@ def measure_recall(
     values = np.empty((*shape, len(cutoffs)))
     ceilings, effective_shares = np.empty(shape), np.empty(shape)
     for number, part in enumerate(parts):
-        place, gain = part.places(cutoffs), _gains(part.rank, chosen.metric)
+        # Most hidden items are not found, and most can be.
+        place, lost = part.places(cutoffs), np.flatnonzero(~part.reachable)
+        hits = np.flatnonzero(place < len(cutoffs))
+        place, gain = place[hits], _gains(part.rank[hits], chosen.metric)
         for column, beta in enumerate(betas):
             weights = item_weights(counts, beta=beta, stratification=chosen)[part.item]
-            totals = np.bincount(part.user, weights)
-            shares = weights / totals.sum()
+            totals = np.add.reduceat(weights, part.starts)
+            scales = np.full(part.n_users, 1 / totals.sum())
             if chosen.weights == "uniform":
-                shares = weights / (totals * part.n_users)[part.user]
-            found = np.bincount(place, shares * gain, minlength=len(cutoffs) + 1)
-            values[number, column] = found[:-1].cumsum()
-            ceilings[number, column] = shares[part.reachable].sum()
-            effective_shares[number, column] = 1 / ((shares**2).sum() * len(shares))
+                scales = 1 / (totals * part.n_users)
+            weights *= np.repeat(scales, part.sizes)
+            found = np.bincount(place, weights[hits] * gain, minlength=len(cutoffs))
+            values[number, column] = found.cumsum()
+            ceilings[number, column] = 1 - weights[lost].sum()
+            effective_shares[number, column] = 1 / ((weights * weights).sum() * len(weights))
     n_distinct = _distinct_counts(ranks.hidden)
     n_fit = np.count_nonzero(n_distinct >= chosen.min_items)
     coverage = None
@@ -312,7 +317,7 @@ def _user_recalls(
     """
     n_users, width = parts[0].n_users, len(cutoffs) + 1
     of_rows = weights[parts[0].item]
-    totals = np.bincount(parts[0].user, of_rows)
+    totals = np.add.reduceat(of_rows, parts[0].starts)
     shares = np.empty((len(parts), n_users, len(cutoffs)), dtype=np.float32)
     for number, part in enumerate(parts):
         cell = part.user * width + part.places(cutoffs)
@@ -361,6 +366,16 @@ class _Part:
     @property
     def n_users(self) -> int:
         return int(self.user[-1]) + 1
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """Row at which each user begins, of shape (n_users,)."""
+        return np.flatnonzero(np.diff(self.user, prepend=-1))
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """Rows of each user, of shape (n_users,)."""
+        return np.diff(self.starts, append=len(self.user))
 
     def places(self, cutoffs: Sequence[int]) -> NDArray[np.intp]:
         """Number the first cut-off at which each row is found; that behind the last if none."""

@@ -45,8 +45,8 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArr
     Lists do not matter: every item that is hidden has a profile, and so a list, of its own. Means
     over users are the recall with uniform weights of `analyses.recall`.
 
-    Nothing is trained again: what a system learned of items stays, and vectors or neighbours of the
-    user are found for the profile, without the user among the neighbours.
+    Nothing is trained again: systems that score a profile by themselves are asked; others have no
+    value.
 
     Examples
     --------

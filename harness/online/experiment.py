@@ -264,8 +264,8 @@ def _logs(study: ExperimentStudy, store: Store) -> Logs:
     """Give the files of the log that was given, or is kept."""
     section = study.experiment.logs
     if section is not None:
-        tables = section.recommendations, section.interactions, section.models
-        return Logs(*tables, rename=section.types, first_year=section.first_year)
+        given = section.recommendations, section.interactions, section.models
+        return Logs(*given, rename=section.types, first_year=section.first_year)
     log = store.folder / "log"
     tables = [log / f"{name}.parquet" for name in ("recommendations", "interactions", "models")]
     return Logs(tables[0], tables[1], tables[2])

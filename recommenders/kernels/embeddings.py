@@ -243,7 +243,6 @@ BLOCK_BYTES = 32 * 2**20
 """Of a block of cosines."""
 
 
-
 def cosine_neighbours(
     factors: NDArray[np.floating],
     *,

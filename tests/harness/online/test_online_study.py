@@ -215,6 +215,7 @@ def test_the_page_says_what_was_found(finished: Path) -> None:
         (WORLD + "[experiment.arms.a]\n", "at least 3 models are compared, got 1"),
         (WORLD + ARMS + "[experiment.arms.x]\nsettings = { neighbors = 3 }", "no setting"),
         (WORLD + ARMS + ASKED + 'window = "30"', "a number with a unit"),
+        (WORLD + ARMS + ASKED + 'credit = "last"', "applies to a `window`"),
         (WORLD + ARMS + '[experiment.hiding]\nrepeats = "all"', "can never be hit"),
         (WORLD + ARMS + ASKED + "betaz = [0.5]", "there is no `betaz` in [analyses.online]; did"),
         (WORLD + ARMS + ASKED + 'studies = ["arms"]', "no study is called 'arms'"),
