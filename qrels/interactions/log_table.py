@@ -274,9 +274,8 @@ class LogDatabase:
         if n_rows is None:
             n_rows = self.row(f"SELECT count(*) FROM ({query})")[0]
         result = self.run(query)
-        part = result.fetch_df_chunk(VECTORS_AT_ONCE)
+        part, first = result.fetch_df_chunk(VECTORS_AT_ONCE), 0
         columns = [np.empty(n_rows, dtype=kind) for kind in part.dtypes]
-        first = 0
         while len(part):
             for column, (_, values) in zip(columns, part.items(), strict=True):
                 column[first : first + len(part)] = values
@@ -295,8 +294,11 @@ class LogDatabase:
 
     def numbering(self, table: str) -> Numbering:
         """Give the ids of a table of `number_ids`."""
-        found = self.run(f"SELECT id FROM {table} ORDER BY number").fetchall()
-        return Numbering(np.array([id for (id,) in found], dtype=np.str_))
+        result = self.run(f"SELECT id FROM {table} ORDER BY number")
+        ids = [np.empty(0, dtype=np.str_)]
+        while len(part := result.fetch_df_chunk(VECTORS_AT_ONCE)):
+            ids.append(part["id"].to_numpy().astype(np.str_))
+        return Numbering(np.concatenate(ids))
 
 
 @contextmanager
