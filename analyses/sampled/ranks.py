@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.designs import round_numbers
-from analyses.sampled.shared.facts import Ranked, best_in_colour, tidy
-from analyses.sampled.shared.settings import RankSettings
+from analyses.sampled.estimates import RankSettings
+from analyses.sampled.expectation import first_of
+from analyses.sampled.labels import Ranked, best_in_colour, round_numbers, tidy
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     COLOURS,
@@ -130,9 +129,8 @@ class RankDistributions(Result):
         )
 
     @figure(
-        "sampled_ranks",
+        "kdd2020-figure5",
         "Ranks of the relevant items among all candidates",
-        number=12,
         panels="view",
         comparable=False,
     )

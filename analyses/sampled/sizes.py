@@ -1,4 +1,4 @@
-"""What metrics of samples are expected to be, by the number of negatives."""
+"""What metrics of samples are expected to be, by the number of negatives, without simulation."""
 
 from __future__ import annotations
 
@@ -8,31 +8,46 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimators import bv, uncorrected
-from analyses.sampled.expectation.crossings import (
-    DECIMALS,
+from analyses.sampled.estimates import RankSettings
+from analyses.sampled.estimators import find_estimator, path_for
+from analyses.sampled.expectation import (
+    empty_cells,
+    expected_estimates,
     first_of,
-    met,
     ordering_of,
+    orderings,
     print_ordering,
 )
-from analyses.sampled.samples.designs import (
-    SampleDesign,
-    require_negatives,
-    require_rising,
+from analyses.sampled.labels import (
+    Ranked,
+    best_in_colour,
+    how_drawn,
     round_numbers,
+    tidy,
+    with_cutoffs,
 )
-from analyses.sampled.shared.facts import best_in_colour
-from analyses.sampled.shared.sampling_experiment import Experiment, experiment
-from analyses.sampled.shared.settings import DrawnSettings, SampleSizes
-from analyses.sampled.shared.trials import Way
+from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
+from analyses.sampled.samples import require_negatives
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import COLOURS, DASHES, draw_band, label_curves, scale_by_factors
-from analyses.shared.result import figure, table
+from analyses.shared.drawing import (
+    COLOURS,
+    DASHES,
+    axes_or_new,
+    chosen_panel,
+    draw_band,
+    label_curves,
+    scale_by_factors,
+)
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
+from runs import InputError
+from runs.shared.settings import Sizes as Numbers
+from runs.shared.threads import single_threaded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +57,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ESTIMATORS = (uncorrected(), bv(0.1))
-"""Linear ones that learn nothing from the sample: their expectation is known."""
-
+ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
 WIDE = 2
 """Metrics further apart than by this factor are drawn on a logarithmic scale."""
 
@@ -52,26 +65,33 @@ MOST_COLOURS = len(COLOURS)
 """Systems that are told apart in a figure; the others are grey."""
 
 
-class Settings(DrawnSettings):
+class Settings(RankSettings):
     """Expected metrics by the number of negatives."""
 
-    sizes: SampleSizes = None
+    metrics: MetricNames = METRICS
+    replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
+    sizes: Numbers | None = Field(
+        None,
+        description="Numbers of negatives of the study sizes; default: 1, 2, 5, 10, ... up to all.",
+    )
 
-    def designs(self, ranks: FullRanks) -> tuple[int, ...]:
-        """Give the numbers of negatives; by default 1, 2, 5, 10, ... as far as all users go."""
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse samples that these users lack."""
+        self.numbers(ranks)
+
+    def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
+        """Give the numbers of negatives."""
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
-        require_rising(self.sizes)
-        for m in (self.sizes[0], self.sizes[-1]):
-            require_negatives(m, ranks.n_irrelevant)
-        return tuple(self.sizes)
+        if not self.sizes or sorted(self.sizes) != list(self.sizes):
+            raise InputError(f"`sizes` must rise, got {list(self.sizes)}.")
+        require_negatives(self.sizes[-1], ranks.n_irrelevant, name="sizes")
+        return self.sizes
 
 
 @analysis("sizes", source="Krichene & Rendle (2020), figure 6", needs=("full_ranks",))
 def sizes(work: Work, settings: Settings) -> Sizes:
-    """Expect metrics of systems from samples of several sizes, without simulation.
-
-    Standard deviations are left out where users have several relevant items, which hang together.
+    """Expect metrics of systems, uncorrected and by BV(0.1), from samples of several sizes.
 
     Examples
     --------
@@ -80,105 +100,139 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     >>> from analyses.shared.work import RanksAlone
     >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)})
     >>> found = sizes(work, Settings(metrics=("AP",), sizes=(1, 4), replace=False))
-    >>> found.to_frame()[["expected", "expected_sd", "exact"]].head(2).round(4).values.tolist()
-    [[0.8125, 0.1083, 0.625], [0.625, 0.0, 0.625]]
+    >>> found.expected[:, 0].round(4).ravel().tolist(), found.exact.tolist()
+    ([0.8125, 0.625], [[0.625]])
     """
-    numbers = settings.designs(first_of(work.full_ranks))
-    ways = [Way(one, SampleDesign((m,), settings.replace)) for m in numbers for one in ESTIMATORS]
-    return experiment(Sizes, work, settings, ways)
+    systems, metrics = work.full_ranks, read_metrics(settings.metrics)
+    first = first_of(systems)
+    numbers, estimators = settings.numbers(first), [find_estimator(name) for name in ESTIMATORS]
+    found = np.empty((2, len(numbers), len(estimators), len(metrics), len(systems)))
+    with work.progress("Expecting sampled metrics", len(numbers)) as bar, single_threaded("blas"):
+        for n, m in enumerate(numbers):
+            for s, ranks in enumerate(systems.values()):
+                empty = empty_cells(ranks, m, replace=settings.replace, path=path_for(metrics))
+                for e, one in enumerate(estimators):
+                    found[:, n, e, :, s] = expected_estimates(
+                        one,
+                        ranks,
+                        metrics,
+                        empty=empty,
+                        filled=lambda empty=empty, ranks=ranks: empty.expected(ranks),  # type: ignore[misc]
+                    )
+            bar.advance()
+    return Sizes(
+        measures=Measures(Measure(str(metric)) for metric in metrics),
+        systems=tuple(systems),
+        estimators=tuple(map(str, estimators)),
+        negatives=numbers,
+        exact=np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics]),
+        expected=found[0],
+        variance=found[1],
+        ranked=Ranked.of(first),
+        replace=settings.replace,
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(Experiment):
-    """Expected estimates of metrics, and their spread, for some numbers of negatives."""
+class Sizes(Result):
+    """Expected estimates of metrics, and their spread over samples, by number of negatives.
 
-    label, curves = "Expecting sampled metrics", False
+    Parameters
+    ----------
+    measures, systems, estimators, negatives
+        Labels of axes.
+    exact
+        Metrics among all candidates: (n_metrics, n_systems).
+    expected, variance
+        Of shape (n_sizes, n_estimators, n_metrics, n_systems); the variance is NaN where users have
+        several relevant items.
+    ranked, replace
+        Of whom the ranks are, and how samples are drawn.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    estimators: tuple[str, ...]
+    negatives: tuple[int, ...]
+    exact: Floats
+    expected: Floats
+    variance: Floats
+    ranked: Ranked
+    replace: bool
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
+
+    @property
+    def names(self) -> list[str]:
+        """The estimators without their uniform prior."""
+        return [name.replace(",prior=uniform", "") for name in self.estimators]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give what is expected, and where the order of systems changes."""
-        return {"sampled_sizes": self.to_frame(), "sampled_crossings": self.crossings()}
-
-    def crossings(self) -> pd.DataFrame:
-        """Say from which number of negatives on, of those looked at, systems are ordered how.
-
-        Returns
-        -------
-        Columns estimator, metric, m, ordering, and whether it is the exact one.
-        """
+        """Give expectations, and from which number of negatives on systems are ordered how."""
         import pandas as pd
 
-        exact = np.round(self.exact, DECIMALS)
-        expected = np.moveaxis(self.by_size(np.round(self.expected, DECIMALS)), 0, -1)
+        axes = {"m": self.negatives, "estimator": self.estimators, "metric": self.metrics}
+        numbers = {"expected": self.expected, "expected_sd": np.sqrt(self.variance)}
+        frame = tidy({**axes, "system": self.systems}, **numbers, exact=self.exact)
         rows = [
-            (estimator, metric, self.sizes[place], print_ordering(ordering), ordering == truth)
-            for e, estimator in enumerate(self.distinct)
+            (estimator, metric, self.negatives[place], print_ordering(ordering), ordering == exact)
+            for e, estimator in enumerate(self.estimators)
             for n, metric in enumerate(self.metrics)
-            for truth in [ordering_of(self.systems, exact[n])]
-            for place, ordering in met(self.systems, expected[e, n])
+            for exact in [ordering_of(self.systems, self.exact[n].round(12))]
+            for place, ordering in orderings(self.systems, self.expected[:, e, n].T)
         ]
-        return pd.DataFrame(rows, columns=["estimator", "metric", "m", "ordering", "exact"])
+        headings = ["estimator", "metric", "m", "ordering", "exact"]
+        return {
+            "sampled_sizes": with_cutoffs(frame),
+            "sampled_crossings": pd.DataFrame(rows, columns=headings),
+        }
 
     @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
-        # (n_ways, n_metrics, n_systems) against (n_metrics, n_systems)
-        taus = self.by_size(tau_b(self.expected, self.exact))
+        taus = tau_b(self.expected, self.exact)
         return Table(
             name="sampled_sizes",
-            title="Agreement (tau-b) of the expected with the exact order of the systems, "
-            "by negatives",
+            title="Agreement (tau-b) of the expected with the exact order, by negatives",
             note=self.caption(),
-            headings=["metric, estimator", *(f"{m:,}" for m in self.sizes)],
+            headings=["metric, estimator", *(f"{m:,}" for m in self.negatives)],
             rows=[
-                [f"{metric}, {estimator}", *taus[:, e, n].tolist()]
+                [f"{metric}, {name}", *taus[:, e, n].tolist()]
                 for n, metric in enumerate(self.metrics)
-                for e, estimator in enumerate(dict.fromkeys(self.names))
+                for e, name in enumerate(self.names)
             ],
         )
 
     @figure(
-        "sampled_sizes",
+        "kdd2020-figure6",
         "Sampled negatives: expected metrics by their number",
-        number=13,
         panels="metric",
         comparable=False,
     )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
-        """Draw one metric against the negatives, and the exact values at the right edge.
+        """Draw one metric, by default the first, by number of negatives, and exact values."""
+        from matplotlib.ticker import LogLocator
 
-        The first metric by default, on new axes by default. Of many systems the best by the first
-        metric have colours, and the others are grey.
-        """
-        ax, frame = self.panel(ax, metric)
-        number = self.metrics.index(frame["measure"].iloc[0])
-        # Both are (n_sizes, n_estimators, n_systems).
-        expected, spreads = (
-            self.by_size(of)[:, :, number]
-            for of in (self.expected, np.sqrt(self.expected_variance))
-        )
+        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
+        expected, spread = self.expected[:, :, number], np.sqrt(self.variance[:, :, number])
         order = self.exact[0].argsort(kind="stable")[::-1].tolist()
         for system, label, style in best_in_colour(self.systems, order, most=MOST_COLOURS):
             style |= {} if label is None else {"linewidth": 1, "markersize": 2.5}
             ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
             ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
-            curves = expected[:, :, system].T, spreads[:, :, system].T
-            for dash, curve, sd in zip(DASHES, *curves, strict=False):
-                own = {**style, "linestyle": dash}
-                ax.plot(self.sizes, curve, label=label if dash == DASHES[0] else None, **own)
+            for e, dash in zip(range(len(self.estimators)), DASHES, strict=False):
+                own, curve = {**style, "linestyle": dash}, expected[:, e, system]
+                ax.plot(self.negatives, curve, label=None if e else label, **own)
                 if len(self.systems) <= MOST_COLOURS:
-                    limits = curve - sd, curve + sd
-                    draw_band(ax, np.array(self.sizes), limits, own, label=None)
-        for dash, estimator in zip(DASHES, dict.fromkeys(self.names), strict=False):
-            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
+                    limits = curve - spread[:, e, system], curve + spread[:, e, system]
+                    draw_band(ax, np.array(self.negatives), limits, own, label=None)
+        for dash, name in zip(DASHES, self.names, strict=False):
+            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=name)
         ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
-        self._scale_axes(ax, np.append(expected, self.exact[number]))
-        label_curves(ax)
-        return ax
-
-    def _scale_axes(self, ax: Axes, drawn: Floats) -> None:
-        """Scale so that all curves are seen, whatever their bands."""
-        from matplotlib.ticker import LogLocator
-
+        drawn = np.append(expected, self.exact[number])
         lowest, highest = drawn.min(), drawn.max()
         if lowest > 0 and highest > WIDE * lowest:
             scale_by_factors(ax, along="y")
@@ -187,18 +241,17 @@ class Sizes(Experiment):
             margin = 0.05 * (highest - lowest) or 0.05
             ax.set_ylim(lowest - margin, highest + margin)
         ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
+        ax.set_title(self.metrics[number])
         ax.xaxis.set_major_locator(LogLocator(numticks=9))
         ax.xaxis.set_major_formatter("{x:,.0f}")
+        label_curves(ax)
+        return ax
 
     def caption(self) -> str:
         """Say what is shown."""
-        curves = ""
-        if len(self.systems) > MOST_COLOURS:
-            curves = f"The {MOST_COLOURS} best systems by exact {self.metrics[0]} are in colour. "
-        elif not np.isnan(self.expected_variance).all():
-            curves = "Bands are one standard deviation over samples, not of the users. "
         return (
-            f"Expected estimates of metrics of {self.counted} from m sampled "
-            f"negatives, against m, not simulated, and the exact values (arrows). {curves}"
-            f"{self.of_samples}"
+            f"Expected estimates of metrics of {len(self.systems):,} systems from m sampled "
+            "negatives, not simulated, and the exact values (arrows); bands are one standard "
+            f"deviation over samples, not over users. {self.ranked} among n = {self.ranked.n} "
+            f"candidates; negatives are drawn {how_drawn(self.replace)}."
         )

@@ -1,4 +1,4 @@
-"""Ranks as people have them: tables of full or sampled ranks, or of scores and negatives."""
+"""Tables of full or sampled ranks, or of scores of relevant items and negatives."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from warnings import warn
 
 import numpy as np
 
-from analyses.sampled.expectation.crossings import first_of
-from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.expectation import first_of
+from analyses.sampled.samples import SampledRanks
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning
@@ -36,13 +36,12 @@ PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 
 
 def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, FullRanks]:
-    """Read the full ranks of systems.
+    """Read the full ranks of systems from a table of text with a heading.
 
-    A table is UTF-8 text with a heading line; fields are separated by tabs if that line has one,
-    else by commas. A long table has the columns system, user and rank. Any other is wide: a column
-    for every system and a row for every user, whose ids may stand in the first column if its
-    heading is empty, user, topic, query or qid. Users with several relevant items have several
-    rows. Numbers of candidates stand in a column n_candidates, or are one for all.
+    A long table has the columns system, user and rank. Any other is wide: a column for every system
+    and a row for every user, whose ids may stand in the first column if its heading is empty, user,
+    topic, query or qid. Users with several relevant items have several rows. Numbers of candidates
+    stand in a column n_candidates, or are one for all.
 
     Raises
     ------
@@ -75,7 +74,7 @@ def sampled_of(
     candidates: int | None = None,
     replace: bool = True,
 ) -> dict[str, SampledRanks]:
-    """Read the sampled ranks of systems.
+    """Read the sampled ranks of systems, of the same users.
 
     Parameters
     ----------
@@ -93,10 +92,6 @@ def sampled_of(
         items, and candidates with them.
     replace
         Whether negatives were drawn with replacement.
-
-    Returns
-    -------
-    Ranks by system, of the same users.
 
     Raises
     ------
@@ -125,7 +120,6 @@ def sampled_of(
 
 
 def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
-    """Give each table with its name, as lines of fields."""
     if isinstance(given, str | PathLike):
         given = [given]
     if not isinstance(given, Sequence):
@@ -145,7 +139,6 @@ class _Rows:
 
     @classmethod
     def read(cls, path: Path, lines: Iterator[Line]) -> _Rows:
-        """Read a table of any layout; NCF's becomes one of scores."""
         import pandas as pd
 
         heading = next(lines, None)
@@ -168,7 +161,6 @@ class _Rows:
             raise InputError.at(self.path, int(row["line"]), finding.format(**row))
 
     def whole(self, column: str, what: str, *, least: int) -> None:
-        """Read whole numbers that are at least so large."""
         texts = self.frame[column]
         numbers = [int(text) if text.isdecimal() else least - 1 for text in texts]
         rule = f"{what} must be a whole number from {least}, found {{{column}!r}}."
@@ -250,7 +242,6 @@ class _Rows:
         return _Rows(self.path, ranked).numbered()
 
     def numbered(self) -> _Rows:
-        """Number the users in their order."""
         users = {user: number for number, user in enumerate(self.frame["user"].unique())}
         self.frame["number"] = self.frame["user"].map(users).astype(np.int64)
         return self
@@ -316,7 +307,6 @@ def _pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
 
 
 def _among(own: pd.DataFrame) -> pd.DataFrame:
-    """Rank the relevant items of one user among the negatives."""
     negatives = own[~own["relevant"]]
     ranked = own[own["relevant"]].sort_values("score", ascending=False, kind="stable")
     off = negatives["score"].to_numpy() - ranked["score"].to_numpy()[:, np.newaxis]

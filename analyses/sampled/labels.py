@@ -1,9 +1,9 @@
-"""What captions say of ranks and samples: of whom, among how many, and how they were drawn."""
+"""Labels of frames, captions and figures: of whom ranks are, and how samples were drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from analyses.sampled.metrics import rank_metric
 from analyses.shared.drawing import categories
-from analyses.shared.table import Best, Cell, Table
 from qrels import FullRanks
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 HALF_WIDTH = 1.96
 """Of an interval of 95 %, in standard errors."""
@@ -25,14 +24,7 @@ HALF_WIDTH = 1.96
 
 @dataclass(frozen=True)
 class Ranked:
-    """Users, their relevant items, and the fewest and most candidates of a user.
-
-    Examples
-    --------
-    >>> ranked = Ranked.of(FullRanks.of([5, 2, 1], n_candidates=[9, 9, 1200], user=[0, 0, 1]))
-    >>> print(ranked, "among", ranked.n)
-    3 relevant items of 2 users among 9 to 1,200
-    """
+    """Users, their relevant items, and the fewest and most candidates of a user."""
 
     n_users: int
     n_relevant: int
@@ -53,27 +45,18 @@ class Ranked:
         return between(*self.candidates)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """How samples were drawn, and the seed.
+SHARED = {
+    "items": ", the same items for all systems",
+    "shared": ", by a random number of each user that the systems share",
+    "independent": ", independently for each system",
+    "": "",
+}
+"""What systems share in repeated samples, in words."""
 
-    Of repeated samples, systems share "items" or what is "shared", a random number, or they are
-    "independent"; one sample is nothing of that.
-    """
 
-    replace: bool
-    seed: int
-    draws: str = ""
-
-    @property
-    def how(self) -> str:
-        """Whether with or without replacement, and what systems share, in words."""
-        shared = {
-            "items": ", the same items for all systems",
-            "shared": ", by a random number of each user that the systems share",
-            "independent": ", independently for each system",
-        }
-        return f"{'with' if self.replace else 'without'} replacement{shared.get(self.draws, '')}"
+def how_drawn(replacement: bool, draws: str = "") -> str:
+    """Say whether negatives were drawn with replacement, and what systems share."""
+    return f"{'with' if replacement else 'without'} replacement{SHARED[draws]}"
 
 
 def coverage(off: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -88,20 +71,20 @@ def coverage(off: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
-    """Average what the rows of each user have in common over the users.
-
-    Examples
-    --------
-    >>> ranks = FullRanks.of([5, 2, 1], n_candidates=[9, 9, 12], user=[0, 0, 1])
-    >>> mean_of_users(ranks.n_candidates, ranks)
-    10.5
-    """
+    """Average what the rows of each user have in common over the users."""
     return float(np.average(values, weights=1 / ranks.n_relevant))
 
 
 def between(least: int, most: int) -> str:
     """Write a range, or the one number that it has."""
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def round_numbers(largest: int) -> tuple[int, ...]:
+    """Give 1, 2, 5, 10, 20, 50, ... as far as they are not above the largest."""
+    powers = [10**digits for digits in range(len(str(largest)))]
+    numbers = [leading * power for power in powers for leading in (1, 2, 5)]
+    return tuple(number for number in numbers if number <= largest)
 
 
 def tidy(axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
@@ -126,34 +109,14 @@ def tidy(axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
     )
 
 
-def crossed(
-    frame: pd.DataFrame,
-    rows: list[str],
-    columns: list[str],
-    values: str,
-    *,
-    best: Best | None = None,
-    **facts: str,
-) -> Table:
-    """Average numbers of a frame by what stands in rows and columns, each in order of appearance.
+def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Take metrics such as ``Recall@10`` apart, into columns metric and cutoff."""
+    import pandas as pd
 
-    The facts are name, title and note of the table.
-    """
-    keys = [*rows, *columns]
-    places = {name: {key: n for n, key in enumerate(frame[name].unique())} for name in keys}
-    means = frame.groupby(keys, sort=False)[values].mean().reset_index()
-    means = means.sort_values(keys, key=lambda column: column.map(places[str(column.name)]))
-    cells = {
-        (", ".join(map(str, key[: len(rows)])), ", ".join(map(str, key[len(rows) :]))): value
-        for *key, value in means.itertuples(index=False)
-    }
-    corner = ", ".join(rows)
-    return Table.crossed(corner=corner, cells=cells, best=lambda _: best, **facts)
-
-
-def text_rows(frame: pd.DataFrame) -> list[list[Cell]]:
-    """Give the rows of a frame as cells."""
-    return [[*row] for row in frame.itertuples(index=False)]
+    read = [*map(rank_metric, frame.pop("metric"))]
+    frame.insert(0, "cutoff", pd.Series([metric.cutoff for metric in read], dtype="Int64"))
+    frame.insert(0, "metric", [str(replace(metric, cutoff=None)) for metric in read])
+    return frame
 
 
 def best_in_colour(

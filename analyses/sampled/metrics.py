@@ -1,19 +1,23 @@
-"""Metrics of the rank of a relevant item: what sampled ranks, too, can be scored with."""
+"""Metrics of the ranks of relevant items, full or sampled."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
 
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import nearest
+from runs.shared.settings import read_by
 
 Floats = NDArray[np.float64]
+Value = TypeVar("Value")
 Divisor = Literal["relevant", "reachable"]
 
 NAMES = ("AUC", "AP", "RR", "nDCG", "P", "Recall")
@@ -88,13 +92,7 @@ class RankMetric:
         return float(self.of_users(ranks).mean())
 
     def of_users(self, ranks: FullRanks) -> Floats:
-        """Give the metric of every user among all candidates: (n_users,).
-
-        Examples
-        --------
-        >>> RankMetric("AP").of_users(FullRanks.of([1, 4], n_candidates=9))
-        array([1.  , 0.25])
-        """
+        """Give the metric of every user among all candidates: (n_users,)."""
         asked = {"order": ranks.order, "n_relevant": ranks.n_relevant}
         terms = self.summands(ranks.rank, n=ranks.n_candidates, **asked)
         _, place = np.unique(ranks.user, return_inverse=True)
@@ -105,16 +103,12 @@ class RankMetric:
     ) -> Floats:
         r"""Give what each relevant item adds to the metric of its user.
 
-        The metric is the sum over the user's items; each term depends on one rank only. With
-        :math:`t_j` the rank of item number j of q, terms are :math:`[t_j \le k] / q` for Recall,
-        :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j d)` for AP,
+        With :math:`t_j` the rank of relevant item j of q, terms are :math:`[t_j \le k] / q` for
+        Recall, :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j d)` for AP,
         :math:`[t_1 \le k] / t_1` for RR (j = 1 alone),
         :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
-        :math:`(1 - (t_j - j) / (n - q)) / q` for AUC.
-
-        Arguments are ranks of the items, the length n of the list, all candidates or m + q for a
-        sample, the place j from 1 of each item among the relevant items of its user, and their
-        number q; the terms are of the shape that these have together.
+        :math:`(1 - (t_j - j) / (n - q)) / q` for AUC. n is the length of the list, all candidates
+        or m + q for a sample.
 
         Examples
         --------
@@ -133,18 +127,9 @@ class RankMetric:
     def rescaling(
         self, order: ArrayLike, n_relevant: ArrayLike, *, n_irrelevant: ArrayLike
     ) -> Floats:
-        """Give what a user's number of relevant items multiplies the terms by.
+        """Give the terms of item j for q relevant items, divided by those for j of them.
 
-        Terms of item number j are the same for all numbers q of relevant items but for what they
-        are divided by: these are terms for q divided by those for q = j, 0 where no term but 0 is
-        possible. Arguments are as for :meth:`summands`, with the irrelevant items of the list.
-
-        Examples
-        --------
-        Recall is divided by 4 instead of 2; the first two ranks leave nothing to a third item:
-
-        >>> RankMetric("Recall", 2).rescaling([2, 3], [4, 4], n_irrelevant=9)
-        array([0.5, 0. ])
+        They are 0 where the terms are.
         """
 
         def at_top(relevant: ArrayLike) -> Floats:
@@ -155,7 +140,6 @@ class RankMetric:
         return np.divide(own, base, out=np.zeros_like(own), where=base != 0)
 
     def _within(self, t: Floats, j: Floats, q: Floats, depth: Floats) -> Floats:
-        """Give the terms of items above the cut-off."""
         match self.name:
             case "P":
                 return 1 / depth
@@ -170,7 +154,6 @@ class RankMetric:
 
 
 def _ideal_dcg(n_found: Floats) -> Floats:
-    """Give the DCG of lists that begin with so many relevant items."""
     gains = 1 / np.log2(np.arange(2, int(n_found.max(initial=1)) + 2))
     return np.asarray(np.cumsum(gains)[n_found.astype(np.intp) - 1])
 
@@ -191,3 +174,29 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
     name, divisor, cutoff = found.groups(default="")
     options: dict[str, Any] = {"divisor": divisor} if divisor else {}
     return RankMetric(OTHER_NAMES.get(name, name), int(cutoff) if cutoff else None, **options)
+
+
+def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
+    """Read different metrics, by which systems can differ."""
+    read = distinct([rank_metric(name) for name in names], "metric")
+    if RankMetric("P") in read:
+        raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
+    return read
+
+
+def distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
+    """Refuse no values, and duplicates."""
+    if not values:
+        raise InputError(f"there must be at least one {what}.")
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            raise InputError(f"the {what} {value} is duplicated.")
+    return tuple(values)
+
+
+METRICS = ("Recall@10", "nDCG@10", "AP", "AUC")
+MetricNames = Annotated[
+    tuple[str, ...],
+    read_by(read_metrics),
+    Field(description="Metrics of ranks: AUC, AP, RR, nDCG, P, Recall, with or without cut-off."),
+]

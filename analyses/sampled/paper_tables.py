@@ -1,0 +1,179 @@
+"""The tables of Krichene & Rendle (2020) and Li et al. (2023), row by row as they print them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from analyses.sampled.estimators import Estimator, find_estimator
+from analyses.sampled.metrics import rank_metric
+from analyses.shared.result import table
+from analyses.shared.table import Cell, Table
+
+if TYPE_CHECKING:
+    from analyses.sampled.estimates import Estimates
+
+    Rows = Iterator[dict[str, Cell]]
+
+Kind = TypeVar("Kind")
+
+KDD_NAMES = {
+    "uncorrected": ("uncorrected", "Sampled (uncorrected)"),
+    "rank-estimate": ("rank estimate", "Rank Estimate"),
+    "cls": ("CLS", "CLS"),
+    "bv": ("BV", "BV"),
+}
+"""Estimators of Krichene & Rendle by our names, and as they print them."""
+
+ADAPTIVE = "adaptive MLE"
+BESIDE_ADAPTIVE = ("BV_MES", "BV_MLE", "MN_MES", "MN_MLE", ADAPTIVE)
+"""Estimators of the tables with adaptive samples; the others have those of samples of one size."""
+
+
+def paper_metric(name: str) -> dict[str, Cell]:
+    """Give the columns that name a metric."""
+    read = rank_metric(name)
+    whole = "" if read.name == "AUC" else "none"
+    printed = "NDCG" if read.name == "nDCG" else read.name
+    return {"metric": read.name, "paper_metric": printed, "cutoff": read.cutoff or whole}
+
+
+def kdd_estimator(one: Estimator) -> dict[str, Cell] | None:
+    """Give the columns that name an estimator of Krichene & Rendle; None for others."""
+    if one.name not in KDD_NAMES or one.prior not in ("", "uniform"):
+        return None
+    name, printed = KDD_NAMES[one.name]
+    gamma = dict(one.options).get("gamma", "")
+    text = f"{printed} {gamma:g}" if gamma else printed
+    return {"estimator": name, "paper_estimator": text, "gamma": gamma}
+
+
+def aaai_estimator(one: Estimator) -> str:
+    """Name an estimator as Li et al. print it; nothing if it is none of theirs."""
+    prior = one.prior.removeprefix("pooled:").partition("@")[0].upper()
+    if one.name in ("mes", "mle"):
+        return one.name.upper()
+    if one.name == "adaptive-mle":
+        return ADAPTIVE
+    if prior in ("MES", "MLE"):
+        return f"{one.name.upper()}_{prior}"
+    return "BV" if one.prior == "uniform" and dict(one.options).get("gamma") == 0.01 else ""
+
+
+def _kdd_values(found: Estimates) -> Rows:
+    """Table 3: exact values, and means and deviations of estimates, in per cent."""
+    mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
+    for s, system in enumerate(found.systems):
+        for n, metric in enumerate(found.metrics):
+            place: dict[str, Cell] = {"dataset": found.study, "system": system}
+            place |= paper_metric(metric)
+            exact: dict[str, Cell] = {"estimator": "exact", "paper_estimator": "Exact", "gamma": ""}
+            exact |= {"m_negatives": "", "repeats": "", "value": 100 * float(found.exact[n, s])}
+            yield place | exact | {"sd": "", "unit": "%"}
+            for way, one in enumerate(map(find_estimator, found.estimators)):
+                if names := kdd_estimator(one):
+                    sizes = {"m_negatives": found.negatives[way], "repeats": found.n_repeats}
+                    numbers = {"value": float(mean[way, n, s]), "sd": float(sd[way, n, s])}
+                    yield place | names | sizes | numbers | {"unit": "%"}
+
+
+def _kdd_orders(found: Estimates) -> Rows:
+    """Table 4: repeats that have pairs of systems in the true order."""
+    for row in found.orders().itertuples():
+        if names := kdd_estimator(find_estimator(row.estimator)):
+            systems = {"system_1": row.system_1, "system_2": row.system_2}
+            pair = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}", **systems}
+            metric = row.metric if row.cutoff is np.nan else f"{row.metric}@{row.cutoff}"
+            sizes = {"m_negatives": row.m, "repeats": row.repeats, "value": row.correct}
+            unit = f"correct orders out of {found.n_repeats} runs"
+            yield {**pair, **paper_metric(metric), **names, **sizes, "unit": unit}
+
+
+def _aaai_ways(found: Estimates, *, adaptive: bool) -> Iterator[tuple[int, dict[str, Cell]]]:
+    """Give the ways of a table of Li et al.: the number of each, its estimator and samples."""
+    every = [aaai_estimator(find_estimator(one)) for one in found.estimators]
+    # BV alone is an estimator of the other paper, too.
+    if set(every) - {"", "BV"}:
+        for way, name in enumerate(every):
+            of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
+            if of_table:
+                size: Cell = "adaptive" if name == ADAPTIVE else found.negatives[way] + 1
+                yield way, {"estimator": name, "sample_set_size": size}
+
+
+def _aaai_errors(metric: str, *, adaptive: bool) -> Callable[[Estimates], Rows]:
+    """Tables 1, 2, 6, 7 and 9 to 11: relative errors of a curve, and sizes of adaptive samples."""
+
+    def rows(found: Estimates) -> Rows:
+        curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
+        error, sd = found.errors.mean(axis=3), found.errors.std(axis=3, ddof=1)
+        for number in curves[:1]:
+            names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
+            for s, system in enumerate(found.systems):
+                place: dict[str, Cell] = {"dataset": found.study, "system": system}
+                for way, labels in _aaai_ways(found, adaptive=adaptive):
+                    quantity = {"quantity": "average relative error"}
+                    numbers = {
+                        "value": float(error[way, number, s]),
+                        "sd": float(sd[way, number, s]),
+                    }
+                    yield {**place, **names, **labels, **quantity, **numbers, "unit": "%"}
+                    if labels["estimator"] == ADAPTIVE:
+                        scored = found.scored_by_repeat[way, s]
+                        spread = {"value": float(scored.mean()), "sd": float(scored.std(ddof=1))}
+                        quantity = {"quantity": "average sample set size"}
+                        empty = dict.fromkeys(names, "")
+                        yield {**place, **empty, **labels, **quantity, **spread, "unit": "items"}
+
+    return rows
+
+
+def _aaai_winners(found: Estimates) -> Rows:
+    """Tables 3 and 8: repeats that find the best system."""
+    for number, metric in enumerate(found.metrics):
+        for way, labels in _aaai_ways(found, adaptive=True):
+            share = found.advice_numbers[5, way, number]
+            if rank_metric(metric).name != "AUC" and not np.isnan(share):
+                unit = f"correct winners out of {found.n_repeats} repeats"
+                value = round(share * found.n_repeats)
+                dataset = {"dataset": found.study}
+                yield {**dataset, **paper_metric(metric), **labels, "value": value, "unit": unit}
+
+
+def _paper_table(name: str, title: str, rows: Callable[[Estimates], Rows]) -> Any:
+    """Declare a table of a paper; it has no rows where nothing of it was asked for."""
+
+    def make(self: Estimates) -> Table:
+        every = [*rows(self)]
+        if all(row.get("estimator") == "exact" for row in every):
+            every = []
+        headings = [*(every[0] if every else ())]
+        cells = [[row[heading] for heading in headings] for row in every]
+        return Table(name, f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
+
+    make.__name__ = name.replace("-", "_")
+    return table(name, title)(make)
+
+
+TABLES: dict[str, tuple[str, Callable[[Estimates], Rows]]] = {
+    "kdd2020-table3": ("exact metrics and all corrections, in per cent", _kdd_values),
+    "kdd2020-table4": ("repeats that have pairs of systems in true order", _kdd_orders),
+    "aaai2023-table1": ("errors of Recall", _aaai_errors("Recall", adaptive=False)),
+    "aaai2023-table2": ("errors of nDCG, adaptive", _aaai_errors("nDCG", adaptive=True)),
+    "aaai2023-table3": ("repeats that find the best system", _aaai_winners),
+    "aaai2023-table6": ("errors of Recall", _aaai_errors("Recall", adaptive=False)),
+    "aaai2023-table7": ("errors of nDCG, adaptive", _aaai_errors("nDCG", adaptive=True)),
+    "aaai2023-table8": ("repeats that find the best system", _aaai_winners),
+    "aaai2023-table9": ("errors of AP", _aaai_errors("AP", adaptive=False)),
+    "aaai2023-table10": ("errors of nDCG", _aaai_errors("nDCG", adaptive=False)),
+    "aaai2023-table11": ("errors of Recall, adaptive", _aaai_errors("Recall", adaptive=True)),
+}
+
+
+def with_paper_tables(kind: type[Kind]) -> type[Kind]:
+    """Give a class of results the tables of the papers."""
+    for name, (title, rows) in TABLES.items():
+        setattr(kind, name.replace("-", "_"), _paper_table(name, title, rows))
+    return kind
