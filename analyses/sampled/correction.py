@@ -376,7 +376,8 @@ class Corrected(Result):
         return (
             f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
             f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
-            f"negatives, sampled {how_drawn(self.replacement)}; corrections use the mean number of candidates. "
+            f"negatives, sampled {how_drawn(self.replacement)}; corrections use the mean number of "
+            "candidates. "
             f"Standard errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, "
             f"seed {self.seed}, through the whole correction; noise of users and of samples. "
             f"{pairs}Bias left is a guess: what the estimator makes of ranks like those "

@@ -15,7 +15,6 @@ from scipy.special import ndtr
 from analyses.sampled.estimators import find_estimator, read_estimators
 from analyses.sampled.expectation import DECIMALS, first_of
 from analyses.sampled.experiment import (
-    CUTOFFS,
     Drawing,
     Draws,
     ItemWeights,
@@ -80,7 +79,7 @@ ESTIMATORS = (
     "bv(gamma=0.1)",
     "mle(iters=100)",
 )
-ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner")
+ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner", "users_needed")
 RANKS = "ranks in the sample"
 """Name of a panel."""
 
@@ -281,10 +280,8 @@ class Estimates(Result):
 
     Parameters
     ----------
-    study
-        Name of the study.
-    measures, systems
-        Labels of axes: metrics, and systems.
+    study, measures, systems
+        Name of the study, metrics and systems.
     estimators, samples, drawings, negatives
         Labels of the ways to estimate: the estimator, its samples, how negatives are drawn, and how
         many at first.
@@ -297,26 +294,21 @@ class Estimates(Result):
         cut-offs where the truth is 0 are left out; NaN for AUC, and where there are no others.
     errors_by_cutoff
         Their mean over the repeats by cut-off: (n_ways, n_metrics, n_systems, 50).
-    expected
+    expected, expected_variance
         What estimates converge to with more and more users, or their mean over the repeats for
-        adaptive and weighted samples: (n_ways, n_metrics, n_systems).
-    expected_variance
-        Exact variance over samples of linear estimates with a uniform prior, likewise; NaN of
-        others, and where users have several relevant items.
-    likelihoods
-        Mean log-likelihood of an item's cell by maximum likelihood, (n_ways, n_systems, n_repeats).
+        adaptive and weighted samples: (n_ways, n_metrics, n_systems). The variance over samples is
+        known for linear estimates with a uniform prior and one relevant item a user, else NaN.
     scored_by_repeat
         Mean number of items scored for a user, the relevant ones included: (n_ways, n_systems,
         n_repeats).
-    zero_cutoffs
-        Cut-offs that errors leave out, of shape (n_metrics, n_systems).
-    spread
-        Standard deviation over users of the exact metrics, of shape (n_metrics, n_systems).
+    zero_cutoffs, spread
+        Cut-offs that errors leave out, and the standard deviation over users of the exact metrics:
+        (n_metrics, n_systems).
     sampled_shares
         Shares of the items at each rank of the samples of the first way: (n_ranks, n_systems).
     adaptive_sizes, reached
         Sizes of adaptive samples, and the expected share of users whose samples are at least so
-        large: (n_systems, n_sizes). Without adaptive samples there are none.
+        large: (n_systems, n_sizes); none without adaptive samples.
     ranked, mean_candidates, replace, seed, draws
         Of whom the ranks are, how many candidates a user has, and how samples were drawn.
     users, in_order
@@ -336,7 +328,6 @@ class Estimates(Result):
     errors_by_cutoff: Floats
     expected: Floats
     expected_variance: Floats
-    likelihoods: Floats
     scored_by_repeat: Floats
     zero_cutoffs: NDArray[np.int64]
     spread: Floats
@@ -370,11 +361,10 @@ class Estimates(Result):
     def names(self) -> list[str]:
         """Short names of the ways: estimators without usual options; samples where they differ."""
         found = []
-        labels = zip(self.estimators, self.drawings, self.samples, strict=True)
-        for estimator, drawing, sample in labels:
-            name = estimator.replace(",prior=uniform", "").replace("mode=floor,", "")
-            name += f", {drawing}" if drawing != "uniform" else ""
-            found.append(f"{name}, {sample}" if len(self.sizes) > 1 else name)
+        for name, way, sample in zip(self.estimators, self.drawings, self.samples, strict=True):
+            short = name.replace(",prior=uniform", "").replace("mode=floor,", "")
+            short += f", {way}" if way != "uniform" else ""
+            found.append(f"{short}, {sample}" if len(self.sizes) > 1 else short)
         return found
 
     @property
@@ -382,15 +372,20 @@ class Estimates(Result):
         """Standard deviation of estimates over the repeats: noise of sampling, not of users."""
         return np.asarray(self.estimated.std(axis=-1, ddof=1))
 
+    @property
+    def scored(self) -> Floats:
+        """Items scored for a user, the relevant ones included: (n_ways, n_systems)."""
+        return np.asarray(self.scored_by_repeat.mean(axis=2))
+
     @cached_property
     def advice_numbers(self) -> Floats:
-        """What is known of every way for so many users: (6, n_ways, n_metrics), as `ADVICE` names.
+        """What is known of every way for so many users: (7, n_ways, n_metrics), as `ADVICE` names.
 
-        Bias and noise are root mean squares over systems, noise for that number of users;
-        in_expectation and in_samples are shares of the pairs of systems in the true order, in
-        samples as if differences were normal; covered is how many of 100 intervals over users hold
-        the exact value, as bias lets them; winner is the share of samples that find the best
-        system. NaN where there are no pairs, and no best, but true ties.
+        Bias and noise are root mean squares over systems; in_expectation and in_samples are shares
+        of the pairs of systems in the true order, in samples as if differences were normal; covered
+        is how many of 100 intervals over users hold the exact value, as bias lets them; winner is
+        the share of samples that find the best system; users_needed is the least number tried for
+        whom `in_order` of the pairs are. NaN where there are no pairs, and no best, but true ties.
         """
         scale, off = np.sqrt(self.ranked.n_users / self.users), self.expected - self.exact
         true, rightly, _ = self._pairs
@@ -401,6 +396,9 @@ class Estimates(Result):
         best = exact == exact.max(axis=1, keepdims=True)
         first = estimated == estimated.max(axis=2, keepdims=True)
         found = (first.sum(axis=2) == 1) & (first & best[..., np.newaxis]).any(axis=2)
+        needed = np.full(self.expected.shape[:2], np.nan)
+        for users in reversed(USERS):
+            needed[self.in_samples(users) >= self.in_order] = users
         numbers = [
             np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)),
             np.sqrt(((self.sd * scale) ** 2).mean(axis=2)),
@@ -408,6 +406,7 @@ class Estimates(Result):
             self.in_samples(self.users),
             coverage(apart).mean(axis=2),
             np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan),
+            needed,
         ]
         # What a way does not estimate has no numbers.
         return np.where(np.isnan(self.expected).any(axis=2), np.nan, np.array(numbers))
@@ -432,19 +431,6 @@ class Estimates(Result):
         rightly = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS) * true
         apart = self.estimated[:, :, a] - self.estimated[:, :, b]
         return true, rightly, apart.std(axis=3, ddof=1)
-
-    @property
-    def scored(self) -> Floats:
-        """Items scored for a user, the relevant ones included: (n_ways, n_systems)."""
-        return np.asarray(self.scored_by_repeat.mean(axis=2))
-
-    @cached_property
-    def needed_users(self) -> Floats:
-        """Least number of users tried who have the pairs in order, or NaN: (n_ways, n_metrics)."""
-        needed = np.full(self.expected.shape[:2], np.nan)
-        for users in reversed(USERS):
-            needed[self.in_samples(users) >= self.in_order] = users
-        return needed
 
     @cached_property
     def chosen(self) -> NDArray[np.intp]:
@@ -476,7 +462,7 @@ class Estimates(Result):
         return costs
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give means over repeats, every estimate, orders of pairs, and advice."""
+        """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes."""
         frames = {"sampled": self.to_frame(), "sampled_repeats": self.repeats_frame()}
         frames |= {"sampled_orders": self.orders(), "sampled_advice": self.advice()}
         if (costs := self.costs) is not None:
@@ -484,24 +470,19 @@ class Estimates(Result):
             frames["sampled_adaptive"] = tidy(axes, reached=self.reached, cost=costs)
         return frames
 
-    def _labels(self, *, n_axes: int) -> dict[str, Any]:
-        """Give labels of the ways, for frames with so many axes after them."""
+    def _frame(self, axes: Mapping[str, Any], **columns: Any) -> pd.DataFrame:
+        """Make a frame of ways, metrics and more axes, with the labels of the ways."""
+        import pandas as pd
+
         read = [find_estimator(name) for name in self.estimators]
-        labels: dict[str, Any] = {
-            "estimator": [*map(str, read)],
-            "prior": [one.prior for one in read],
-            "iterations": [one.iterations for one in read],
-            "drawing": self.drawings,
-            "sample": self.samples,
-            "m": self.negatives,
-        }
-        numbers = ("iterations", "m")
-        return {
-            name: np.array(of, dtype=np.int64 if name in numbers else object).reshape(
-                -1, *[1] * n_axes
-            )
-            for name, of in labels.items()
-        }
+        labels = {"estimator": self.estimators, "prior": [one.prior for one in read]}
+        labels |= {"iterations": [one.iterations for one in read], "drawing": self.drawings}
+        ways = pd.DataFrame({**labels, "sample": self.samples, "m": self.negatives})
+        every = {"way": range(len(read)), "metric": self.metrics, **axes}
+        frame = with_cutoffs(tidy(every, **columns))
+        place = 2 + len(axes)
+        joined = ways.iloc[frame.pop("way")].reset_index(drop=True)
+        return pd.concat([frame.iloc[:, :place], joined, frame.iloc[:, place:]], axis=1)
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each way, metric and system.
@@ -511,98 +492,70 @@ class Estimates(Result):
         Columns metric, cutoff, system, estimator, prior, iterations, drawing, sample, m, repeats,
         replace; scored, items for a user, and share, that of the candidates; exact; expected,
         expected_sd; mean, sd and standard_error (of the mean) over the repeats; error and error_sd,
-        in per cent, and zero_cutoffs, those left out; likelihood and likelihood_sd.
+        in per cent, and zero_cutoffs, those left out.
         """
-        ways, likely = range(len(self.estimators)), self.likelihoods[:, np.newaxis]
-        frame = tidy(
-            {"way": ways, "metric": self.metrics, "system": self.systems},
-            **self._labels(n_axes=2),
-            repeats=self.n_repeats,
-            replace=self.replace,
-            scored=self.scored[:, np.newaxis],
-            share=self.scored[:, np.newaxis] / self.mean_candidates,
-            exact=self.exact,
-            expected=self.expected,
-            expected_sd=np.sqrt(self.expected_variance),
-            mean=self.estimated.mean(axis=3),
-            sd=self.sd,
-            standard_error=self.sd / np.sqrt(self.n_repeats),
-            error=self.errors.mean(axis=3),
-            error_sd=self.errors.std(axis=3, ddof=1),
-            zero_cutoffs=self.zero_cutoffs,
-            likelihood=likely.mean(axis=3),
-            likelihood_sd=likely.std(axis=3, ddof=1),
-        )
-        return with_cutoffs(frame).drop(columns="way")
+        scored = self.scored[:, np.newaxis]
+        columns = {"repeats": self.n_repeats, "replace": self.replace, "scored": scored}
+        columns |= {"share": scored / self.mean_candidates, "exact": self.exact}
+        columns |= {"expected": self.expected, "expected_sd": np.sqrt(self.expected_variance)}
+        columns |= {"mean": self.estimated.mean(axis=3), "sd": self.sd}
+        columns["standard_error"] = self.sd / np.sqrt(self.n_repeats)
+        columns |= {"error": self.errors.mean(axis=3), "error_sd": self.errors.std(axis=3, ddof=1)}
+        return self._frame({"system": self.systems}, **columns, zero_cutoffs=self.zero_cutoffs)
 
     def repeats_frame(self) -> pd.DataFrame:
         """Give one row for each way, metric, system and repeat: its estimate and curve's error."""
-        axes: dict[str, Any] = {"way": range(len(self.estimators)), "metric": self.metrics}
-        axes |= {"system": self.systems, "repeat": range(1, self.n_repeats + 1)}
-        values = {"exact": self.exact[..., np.newaxis], "value": self.estimated}
-        frame = tidy(axes, **self._labels(n_axes=3), **values, error=self.errors)
-        return with_cutoffs(frame).drop(columns="way")
+        axes = {"system": self.systems, "repeat": range(1, self.n_repeats + 1)}
+        exact = self.exact[..., np.newaxis]
+        return self._frame(axes, exact=exact, value=self.estimated, error=self.errors)
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats that have a pair of systems in its true order.
 
         Returns
         -------
-        Columns metric, cutoff, system_1, system_2, estimator, prior, iterations, drawing, sample,
-        m, exact_1, exact_2, correct, repeats: none of those for systems that truly tie. A tied
-        estimate is not correct.
+        Columns metric, cutoff, system_1, system_2, labels of the ways, exact_1, exact_2, correct
+        and repeats: none of those for systems that truly tie. A tied estimate is not correct.
         """
         systems, (a, b) = np.array(self.systems, dtype=object), pair_indices(len(self.systems))
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
         true = np.sign(exact[:, a] - exact[:, b])
         found = np.sign(estimated[:, :, a] - estimated[:, :, b])
-        ways = range(len(self.estimators))
-        frame = tidy(
-            {"way": ways, "metric": self.metrics, "pair": range(len(a))},
-            system_1=systems[a],
-            system_2=systems[b],
-            **self._labels(n_axes=2),
+        frame = self._frame(
+            {"pair": range(len(a))},
             exact_1=exact[:, a],
             exact_2=exact[:, b],
             correct=((found == true[..., np.newaxis]).sum(axis=3)) * (true != 0),
             repeats=self.n_repeats * (true != 0),
         )
-        return with_cutoffs(frame).drop(columns=["way", "pair"])
+        pair = frame.pop("pair")
+        frame.insert(2, "system_1", systems[a][pair])
+        frame.insert(3, "system_2", systems[b][pair])
+        return frame
 
     def advice(self) -> pd.DataFrame:
         """Give one row for each way and metric: what advice for so many users is from.
 
         Returns
         -------
-        Labels of the ways; users; what `advice_numbers` has; scored, the items scored for a user;
-        and users_needed, the fewest tried for which `in_order` of the pairs are.
+        Labels of the ways; users; scored, the items scored for a user; and `ADVICE`.
         """
-        axes = {"way": range(len(self.estimators)), "metric": self.metrics}
-        frame = tidy(
-            axes,
-            **self._labels(n_axes=1),
-            users=self.users,
-            **dict(zip(ADVICE, self.advice_numbers, strict=True)),
-            scored=self.scored.mean(axis=1)[:, np.newaxis],
-            users_needed=self.needed_users,
-        )
-        return with_cutoffs(frame).drop(columns="way")
+        scored = self.scored.mean(axis=1)[:, np.newaxis]
+        numbers = dict(zip(ADVICE, self.advice_numbers, strict=True))
+        return self._frame({}, users=self.users, scored=scored, **numbers)
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        texts = _with_deviations(self.estimated, shown)
-        return Table(
-            name="sampled",
-            title="Exact metrics, and estimates from samples",
-            note=self.caption(),
-            headings=["metric, system", "exact", *self.names],
-            rows=[
-                [f"{metric}, {system}", float(self.exact[m, s]), *texts[:, m, s].tolist()]
-                for m, metric in enumerate(self.metrics)
-                for s, system in enumerate(self.systems)
-            ],
-        )
+        mean, sd = self.estimated.mean(axis=3), self.sd
+        rows: list[list[Cell]] = []
+        for m, s in np.ndindex(self.exact.shape):
+            own = zip(mean[:, m, s].tolist(), sd[:, m, s].tolist(), strict=True)
+            texts = ("–" if np.isnan(of) else f"{shown(of)} ± {shown(off)}" for of, off in own)
+            name = f"{self.metrics[m]}, {self.systems[s]}"
+            rows.append([name, float(self.exact[m, s]), *texts])
+        title, headings = "Exact metrics, and estimates from samples", ["metric, system", "exact"]
+        return Table("sampled", title, self.caption(), [*headings, *self.names], rows)
 
     @table("sampled_orders", "bias and noise of those estimates, and systems in the true order")
     def distances(self) -> Table:
@@ -620,16 +573,9 @@ class Estimates(Result):
             for name, numbers in zip(self.names, of_ways, strict=True)
             if not np.isnan(numbers[0])
         ]
-        return Table(
-            name="sampled_orders",
-            title=f"Bias and noise for {self.users:,} users, and pairs of systems in true order",
-            note=note,
-            headings=[
-                *("metric, estimator", "bias", "noise"),
-                *("expected", "in order", "covered", "winner"),
-            ],
-            rows=rows,
-        )
+        title = f"Bias and noise for {self.users:,} users, and pairs of systems in true order"
+        headings = ["metric, estimator", "bias", "noise", "expected", "in order", "covered"]
+        return Table("sampled_orders", title, note, [*headings, "winner"], rows)
 
     @table("sampled_choose", "negatives and estimators to choose")
     def choices(self) -> Table:
@@ -637,15 +583,16 @@ class Estimates(Result):
         rows: list[list[Cell]] = []
         for place, number in np.ndindex(len(self.metrics), len(self.sizes)):
             best, near = self.chosen[:, number, place]
-            needed, numbers = self.needed_users[best, place], self.advice_numbers[..., place]
+            numbers = self.advice_numbers[..., place]
+            needed, error = numbers[6, best], float(np.hypot(*numbers[:2, near]))
             rows.append(
                 [
                     f"{self.metrics[place]}, m = {self.sizes[number]:,}",
-                    "-" if self._ties(place) else self.names[best],
+                    "-" if np.isnan(numbers[3, best]) else self.names[best],
                     float(numbers[3, best]),
                     "-" if np.isnan(needed) else f"{needed:,.0f}",
                     self.names[near],
-                    float(np.hypot(*numbers[:2, near])),
+                    error,
                 ]
             )
         note = (
@@ -653,18 +600,11 @@ class Estimates(Result):
             f"ranking, and the least number of users ({USERS[0]:,}, {USERS[1]:,}, {USERS[2]:,}, "
             f"...) for whom it has {self.in_order:g} of them. To report: the one nearest to the "
             "exact level among those whose intervals cover, with the root of its squared bias and "
-            "noise."
+            f"noise. {self.caption()}"
         )
-        return Table(
-            name="sampled_choose",
-            title=f"What to choose for {self.users:,} users",
-            note=f"{note} {self.caption()}",
-            headings=[
-                *("metric, negatives", "to compare", "in order", f"users for {self.in_order:g}"),
-                *("to report", "error"),
-            ],
-            rows=rows,
-        )
+        title, needs = f"What to choose for {self.users:,} users", f"users for {self.in_order:g}"
+        headings = ["metric, negatives", "to compare", "in order", needs, "to report", "error"]
+        return Table("sampled_choose", title, note, headings, rows)
 
     @figure(
         "sampled_estimates",
@@ -704,20 +644,17 @@ class Estimates(Result):
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
         """Draw shares of the items by sampled rank, or errors of a metric by cut-off."""
         chosen, ax = self.parts[chosen_panel(self.parts, part)], axes_or_new(ax)
+        names: Sequence[str] = self.names
         if chosen == RANKS:
-            for (label, style), shares in zip(
-                categories(self.systems), self.sampled_shares.T, strict=True
-            ):
-                known = np.where(shares > 0, shares, np.nan)
-                ranks = np.arange(1, len(shares) + 1)
-                ax.plot(ranks, known, label=label, **style | {"marker": ""})
+            shares = self.sampled_shares
+            names, curves = self.systems, np.where(shares > 0, shares, np.nan).T
             ax.set(xlabel="rank in the sample", ylabel="share of the items")
         else:
-            errors = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
-            for (label, style), own in zip(categories(self.names), errors, strict=True):
-                if not np.isnan(own).all():
-                    ax.plot(CUTOFFS, own, label=label, **style | {"marker": ""})
+            curves = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
             ax.set(xlabel="cut-off K", ylabel="relative error, %")
+        for (label, style), own in zip(categories(names), curves, strict=True):
+            if not np.isnan(own).all():
+                ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})
         scale_by_factors(ax, along="y")
         ax.set_title(chosen.partition("@")[0])
         label_curves(ax)
@@ -752,22 +689,19 @@ class Estimates(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        adaptive = ""
-        if self.adaptive_sizes:
+        adaptive, sizes = "", self.adaptive_sizes
+        if sizes:
             adaptive = (
-                "; adaptive ones, drawn with replacement, double from "
-                f"{self.adaptive_sizes[0]:,} to at most {self.adaptive_sizes[-1]:,} items while "
-                "the relevant item is the first"
+                f"; adaptive ones, drawn with replacement, double from {sizes[0]:,} to at most "
+                f"{sizes[-1]:,} items while the relevant item is the first"
             )
-        zeros = f"; of a curve, up to {self.zero_cutoffs.max()} cut-offs where the truth is 0 "
-        left_out = f"{zeros}are left out" if self.zero_cutoffs.any() else ""
         return (
             f"Metrics of {len(self.systems):,} system{'s' * (len(self.systems) > 1)} estimated "
             f"from {between(self.sizes[0], self.sizes[-1])} sampled negatives: mean and standard "
             f"deviation. Ties are settled as in the full ranks. {self.ranked} among "
             f"n = {self.ranked.n} candidates; {self.n_repeats:,} samples of the negatives, not of "
             f"the users, seed {self.seed}, drawn {how_drawn(self.replace, self.draws)}{adaptive}; "
-            f"corrections use the mean number of candidates{left_out}."
+            "corrections use the mean number of candidates."
         )
 
     def findings(self) -> Sequence[str]:
@@ -777,29 +711,26 @@ class Estimates(Result):
             for place, metric in enumerate(self.metrics)
         ]
 
-    def _ties(self, place: int) -> bool:
-        """Tell whether all systems are exactly equal by a metric: there is no order."""
-        return bool((self._pairs[0][place] == 0).all())
-
     def _advised(self, place: int) -> Iterator[str]:
         """Give sentences on the cheapest samples that order systems well enough."""
         numbers, (best, near) = self.advice_numbers[..., place], self.chosen[..., place]
-        right = numbers[3, best]
-        enough = np.flatnonzero(right >= self.in_order)
-        number = int(enough[0]) if len(enough) else int(np.nan_to_num(right).argmax())
-        way, level = best[number], near[number]
-        if self._ties(place):
-            yield "all systems tie, and there is no order to find."
+        right, number = numbers[3, best], 0
+        if np.isnan(right).all():
+            yield "there are no two systems to order."
         else:
+            enough = np.flatnonzero(right >= self.in_order)
+            number = int(enough[0]) if len(enough) else int(np.nanargmax(right))
+            way = best[number]
             if not len(enough):
                 yield f"no samples have {100 * self.in_order:.0f} % of the pairs in order."
-            share = 100 * self.scored[way].mean() / self.mean_candidates
             yield (
                 f"To compare systems: {self.names[way]} from {self.sizes[number]:,} negatives, "
                 f"with {100 * right[number]:.0f} % of the pairs in order "
-                f"({100 * numbers[2, way]:.0f} % in expectation), at {share:.1f} % of the cost of "
-                "full ranking."
+                f"({100 * numbers[2, way]:.0f} % in expectation), at "
+                f"{100 * self.scored[way].mean() / self.mean_candidates:.1f} % of the cost of full "
+                "ranking."
             )
+        level = near[number]
         bias, noise, covered = (float(of) for of in numbers[[0, 1, 4], level])
         own = numbers[4, np.array(self.negatives) == self.sizes[number]]
         none = ", and no estimator's cover as they should" if np.nanmax(own) < LEAST_COVERED else ""
@@ -816,16 +747,7 @@ def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
 
 
 def nearest(numbers: Floats) -> NDArray[np.intp]:
-    """Number the ways to report levels by, with intervals that cover if any do.
-
-    Of `Estimates.advice_numbers`, (6, n_ways, n_metrics), they are (n_metrics,).
-    """
+    """Number the ways to report levels by, with intervals that cover if any do: (n_metrics,)."""
     off, holds = np.hypot(*numbers[:2]), numbers[4] >= LEAST_COVERED
     allowed = (holds | ~holds.any(axis=-2, keepdims=True)) & ~np.isnan(off)
     return np.asarray(np.where(allowed, off, np.inf).argmin(axis=-2))
-
-
-def _with_deviations(numbers: Floats, write: Any) -> NDArray[Any]:
-    """Write means and deviations of numbers over the repeats, the last axis."""
-    pairs = np.vectorize(lambda m, s: "–" if np.isnan(m) else f"{write(m)} ± {write(s)}")
-    return np.asarray(pairs(numbers.mean(axis=-1), numbers.std(axis=-1, ddof=1)))

@@ -259,7 +259,7 @@ class Example(Result):
         """Say what is shown."""
         how = "with" if self.replace else "without"
         return (
-            f"Ranks of five users among {N_CANDIDATES:,} candidates, their exact metrics, and those "
+            f"Ranks of five users among {N_CANDIDATES:,} candidates, exact metrics, and those "
             f"among negatives drawn {how} replacement ({SAMPLED} in the tables, {NEGATIVES} for "
             "corrections): means and standard deviations are exact, not simulated."
         )

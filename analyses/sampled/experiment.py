@@ -44,11 +44,6 @@ class Way(NamedTuple):
     estimator: Estimator
     design: SampleDesign
 
-    @property
-    def weighted(self) -> bool:
-        """Whether it is Horvitz and Thompson's."""
-        return self.estimator.name == "ht-plugin"
-
 
 class SampledSystems(NamedTuple):
     """Systems to be sampled: full ranks, those of all candidates if known, and what they share."""
@@ -189,7 +184,6 @@ class Trial:
         found = []
         for estimator, design in ways:
             samples, own = drawn[design], self.places(self.metrics)
-            likelihoods = np.full(self.repeats, np.nan)
             path = "full" if estimator.prior == TRUE else path_for(self.columns)
             if estimator.name == "ht-plugin":
                 values = np.full((self.repeats, len(self.columns)), np.nan)
@@ -198,8 +192,6 @@ class Trial:
             else:
                 fits = estimator.fit_cells(count(design, path), true=self.ranks)
                 values = fits.estimates(self.columns)
-                if estimator.iterations and fits.masses is not None:
-                    likelihoods = fits.cells.likelihoods(fits.masses)
             expected, variance = values[:, own].mean(axis=0), np.full(len(own), np.nan)
             if not design.adaptive and design.drawing == "uniform":
                 empty = unfilled(design.sizes[0], design.replace, path)
@@ -222,7 +214,6 @@ class Trial:
                     "errors_by_cutoff": errors.mean(axis=1),
                     "expected": expected,
                     "expected_variance": variance,
-                    "likelihoods": likelihoods,
                     "scored_by_repeat": np.array(lengths),
                 }
             )
@@ -266,7 +257,7 @@ def run_trials(
             found.append(each)
             bar.advance()
     axes = {"estimated": 2, "errors": 2}
-    axes |= {"errors_by_cutoff": 2, "likelihoods": 1, "scored_by_repeat": 1}
+    axes |= {"errors_by_cutoff": 2, "scored_by_repeat": 1}
     return {n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from analyses.sampled.metrics import rank_metric
-from analyses.shared.drawing import categories
 from qrels import FullRanks
 
 if TYPE_CHECKING:
@@ -60,13 +59,7 @@ def how_drawn(replacement: bool, draws: str = "") -> str:
 
 
 def coverage(off: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Say how many of 100 intervals of 95 % hold what they are off by so many standard errors.
-
-    Examples
-    --------
-    >>> coverage(np.array([0.0, 0.5, 2.0])).round(1)
-    array([95. , 92.1, 48.4])
-    """
+    """Say how many of 100 intervals of 95 % hold what they are off by so many standard errors."""
     return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)))
 
 
@@ -117,18 +110,3 @@ def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
     frame.insert(0, "cutoff", pd.Series([metric.cutoff for metric in read], dtype="Int64"))
     frame.insert(0, "metric", [str(replace(metric, cutoff=None)) for metric in read])
     return frame
-
-
-def best_in_colour(
-    names: Sequence[str], order: Sequence[int], *, most: int
-) -> Iterator[tuple[int, str | None, dict[str, Any]]]:
-    """Give the first of an order a colour, and all others below them one thin grey.
-
-    With the place of each name and its style there is the label, which one of the others has.
-    """
-    best, others = sorted(order[:most]), sorted(order[most:])
-    grey = {"color": "0.8", "marker": "", "linewidth": 0.5, "linestyle": "-", "zorder": 1}
-    for place in others:
-        yield place, f"{len(others)} others" if place == others[0] else None, grey
-    for place, (label, style) in zip(best, categories([names[n] for n in best]), strict=True):
-        yield place, label, style

@@ -1,4 +1,4 @@
-"""Distributions of ranks: in the sample given the full rank, and full ranks learned from samples."""
+"""Distributions of sampled ranks given full ranks, and of full ranks learned from samples."""
 
 from __future__ import annotations
 
@@ -296,11 +296,6 @@ class Cells:
             mass = np.asarray(mass * sum(terms))
         known[iterations] = mass
         return mass
-
-    def likelihoods(self, masses: Floats) -> Floats:
-        """Give the mean log-likelihood of each sample's items: (n_samples,)."""
-        each = [(w * np.log(np.maximum(p.T @ masses, FLOOR))).sum(axis=0) for p, w in self._met]
-        return np.asarray(np.sum(each, axis=0))
 
     def most_entropic(self, *, eta: float, scale: str | float, weights: str) -> Floats:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""

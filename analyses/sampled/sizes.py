@@ -21,23 +21,15 @@ from analyses.sampled.expectation import (
     orderings,
     print_ordering,
 )
-from analyses.sampled.labels import (
-    Ranked,
-    best_in_colour,
-    how_drawn,
-    round_numbers,
-    tidy,
-    with_cutoffs,
-)
+from analyses.sampled.labels import Ranked, how_drawn, round_numbers, tidy, with_cutoffs
 from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
 from analyses.sampled.samples import require_negatives
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
-    COLOURS,
     DASHES,
     axes_or_new,
+    categories,
     chosen_panel,
-    draw_band,
     label_curves,
     scale_by_factors,
 )
@@ -58,11 +50,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
-WIDE = 2
-"""Metrics further apart than by this factor are drawn on a logarithmic scale."""
-
-MOST_COLOURS = len(COLOURS)
-"""Systems that are told apart in a figure; the others are grey."""
 
 
 class Settings(RankSettings):
@@ -165,11 +152,6 @@ class Sizes(Result):
         """Names of the metrics."""
         return self.measures.metrics
 
-    @property
-    def names(self) -> list[str]:
-        """The estimators without their uniform prior."""
-        return [name.replace(",prior=uniform", "") for name in self.estimators]
-
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give expectations, and from which number of negatives on systems are ordered how."""
         import pandas as pd
@@ -202,7 +184,7 @@ class Sizes(Result):
             rows=[
                 [f"{metric}, {name}", *taus[:, e, n].tolist()]
                 for n, metric in enumerate(self.metrics)
-                for e, name in enumerate(self.names)
+                for e, name in enumerate(self.estimators)
             ],
         )
 
@@ -214,35 +196,22 @@ class Sizes(Result):
     )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric, by default the first, by number of negatives, and exact values."""
-        from matplotlib.ticker import LogLocator
-
         number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
-        expected, spread = self.expected[:, :, number], np.sqrt(self.variance[:, :, number])
-        order = self.exact[0].argsort(kind="stable")[::-1].tolist()
-        for system, label, style in best_in_colour(self.systems, order, most=MOST_COLOURS):
-            style |= {} if label is None else {"linewidth": 1, "markersize": 2.5}
+        expected = self.expected[:, :, number]
+        for system, (label, style) in enumerate(categories(self.systems)):
             ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
             ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
             for e, dash in zip(range(len(self.estimators)), DASHES, strict=False):
-                own, curve = {**style, "linestyle": dash}, expected[:, e, system]
+                own = style | {"linestyle": dash, "linewidth": 1, "markersize": 2.5}
+                curve = expected[:, e, system]
                 ax.plot(self.negatives, curve, label=None if e else label, **own)
-                if len(self.systems) <= MOST_COLOURS:
-                    limits = curve - spread[:, e, system], curve + spread[:, e, system]
-                    draw_band(ax, np.array(self.negatives), limits, own, label=None)
-        for dash, name in zip(DASHES, self.names, strict=False):
+        for dash, name in zip(DASHES, self.estimators, strict=False):
             ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=name)
         ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
-        drawn = np.append(expected, self.exact[number])
-        lowest, highest = drawn.min(), drawn.max()
-        if lowest > 0 and highest > WIDE * lowest:
+        if min(expected.min(), self.exact[number].min()) > 0:
             scale_by_factors(ax, along="y")
-            ax.set_ylim(lowest / 1.1, highest * 1.1)
-        else:
-            margin = 0.05 * (highest - lowest) or 0.05
-            ax.set_ylim(lowest - margin, highest + margin)
         ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
         ax.set_title(self.metrics[number])
-        ax.xaxis.set_major_locator(LogLocator(numticks=9))
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
         return ax
@@ -251,7 +220,7 @@ class Sizes(Result):
         """Say what is shown."""
         return (
             f"Expected estimates of metrics of {len(self.systems):,} systems from m sampled "
-            "negatives, not simulated, and the exact values (arrows); bands are one standard "
-            f"deviation over samples, not over users. {self.ranked} among n = {self.ranked.n} "
+            "negatives, not simulated, and the exact values (arrows). "
+            f"{self.ranked} among n = {self.ranked.n} "
             f"candidates; negatives are drawn {how_drawn(self.replace)}."
         )
