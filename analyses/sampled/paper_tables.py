@@ -81,17 +81,21 @@ def _kdd_values(found: Estimates) -> Rows:
 
 def _kdd_orders(found: Estimates) -> Rows:
     """Table 4: repeats that have pairs of systems in the true order."""
+    import pandas as pd
+
     for row in found.orders().itertuples():
         if names := kdd_estimator(find_estimator(row.estimator)):
             systems = {"system_1": row.system_1, "system_2": row.system_2}
             pair = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}", **systems}
-            metric = row.metric if row.cutoff is np.nan else f"{row.metric}@{row.cutoff}"
+            metric = row.metric if pd.isna(row.cutoff) else f"{row.metric}@{row.cutoff}"
             sizes = {"m_negatives": row.m, "repeats": row.repeats, "value": row.correct}
             unit = f"correct orders out of {found.n_repeats} runs"
             yield {**pair, **paper_metric(metric), **names, **sizes, "unit": unit}
 
 
-def _aaai_ways(found: Estimates, *, adaptive: bool, size: int) -> Iterator[tuple[int, dict[str, Cell]]]:
+def _aaai_ways(
+    found: Estimates, *, adaptive: bool, size: int
+) -> Iterator[tuple[int, dict[str, Cell]]]:
     """Give the ways of a table of Li et al.: the number of each, its estimator and samples.
 
     The size is the first or last (-1) of the numbers of negatives, as they have 100 and 500 items.
@@ -106,7 +110,9 @@ def _aaai_ways(found: Estimates, *, adaptive: bool, size: int) -> Iterator[tuple
                 yield way, {"estimator": name, "sample_set_size": items}
 
 
-def _aaai_errors(metric: str, *, adaptive: bool = False, size: int = -1) -> Callable[[Estimates], Rows]:
+def _aaai_errors(
+    metric: str, *, adaptive: bool = False, size: int = -1
+) -> Callable[[Estimates], Rows]:
     """Tables 1, 2, 6, 7 and 9 to 11: relative errors of a curve, and sizes of adaptive samples."""
 
     def rows(found: Estimates) -> Rows:

@@ -1,0 +1,88 @@
+"""What sampling does to metrics, on the command line."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.main import main
+
+SMALL = ("--candidates", "300", "--negatives", "20", "--repeats", "2", "--metric", "AP")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ranks of two systems for 40 users, one twice as good as the other."""
+    ranks = np.random.default_rng(1).integers(1, 100, 40)
+    path = tmp_path_factory.mktemp("ranks") / "ranks.csv"
+    pd.DataFrame({"good": ranks, "poor": 2 * ranks}).to_csv(path, index=False)
+    return path
+
+
+def sampled(*arguments: str | Path) -> Result:
+    given = ["sampled", "--jobs", "1", "--quiet", *map(str, arguments)]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(main, given)
+
+
+@pytest.mark.slow
+def test_the_folder_holds_tables_figures_and_captions(table: Path, tmp_path: Path) -> None:
+    answer = sampled(table, *SMALL, "--output", tmp_path, "--study", "all")
+    assert answer.exit_code == 0, answer.stderr
+    made = {path.name for path in tmp_path.iterdir()}
+    frames = ("sampled", "sampled_repeats", "sampled_orders", "sampled_advice", "sampled_ranks")
+    figures = ("sampled_estimates", "aaai2023-figure1", "kdd2020-figure5", "kdd2020-figure6")
+    assert {f"{name}.csv" for name in (*frames, "sampled_sizes")} <= made
+    assert {f"{name}.{kind}" for name in figures for kind in ("svg", "png", "txt")} <= made
+    for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "What to choose"):
+        assert title in answer.stdout
+
+
+def test_only_the_estimators_that_are_asked_for_are_printed(table: Path) -> None:
+    asked = ("--estimator", "uncorrected", "--estimator", "bv(gamma=0.5)", "--format", "csv")
+    rows = csv.DictReader(io.StringIO(sampled(table, *SMALL, *asked).stdout))
+    assert {row["estimator"] for row in rows} == {"Uncorrected", "BV(gamma=0.5,prior=uniform)"}
+
+
+def test_json_has_null_where_nothing_is_known(table: Path) -> None:
+    document = json.loads(sampled(table, *SMALL, "--format", "json").stdout)
+    assert document["sampled"][0]["cutoff"] is None
+    assert document["sampled"][0]["mean"] > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ((), "line 1: the number of candidates must be given"),
+        (("--candidates", "150"), "a rank must not be above the candidates, 150"),
+        (("--candidates", "300", "--metric", "nDGC"), "`--metric`: no metric of ranks"),
+        (("--candidates", "300", "--estimator", "ls"), "`ls` is gone"),
+        (("--study", "cost"), "the study `cost` is gone"),
+        (("--study", "iterations"), "`iterations` is gone"),
+        (("--study", "sizes", "--repeats", "5"), "--repeats does not apply to --study sizes"),
+        ((*SMALL, "--study", "all", "--format", "csv"), "csv is one table, and there are 3"),
+    ],
+)
+def test_mistakes_are_answered_with_a_sentence(
+    table: Path, asked: tuple[str, ...], sentence: str
+) -> None:
+    answer = sampled(table, *asked)
+    assert answer.exit_code == 2
+    assert sentence in answer.stderr
+
+
+def test_the_example_has_the_tables_of_two_papers_and_four_figures(tmp_path: Path) -> None:
+    run = CliRunner().invoke(main, ["sampled", "--example", "--output", str(tmp_path)])
+    assert run.exit_code == 0, run.stderr
+    tables = {path.name for path in tmp_path.glob("*.csv")}
+    papers = {f"{p}-table{n}.csv" for p in ("kdd2020", "rendle2019") for n in (1, 2)}
+    assert tables == {*papers, "example_orders.csv"}
+    assert {path.name for path in tmp_path.glob("*.svg")} == {
+        f"kdd2020-figure{n}.svg" for n in (1, 2, 3, 4)
+    }
+    ignored = CliRunner().invoke(main, ["sampled", "--example", "--seed", "3"])
+    assert (ignored.exit_code, "--seed does not apply" in ignored.stderr) == (2, True)
