@@ -14,14 +14,6 @@ from scipy.special import ndtr
 
 from analyses.sampled.estimators import find_estimator, read_estimators
 from analyses.sampled.expectation import DECIMALS, first_of
-from analyses.sampled.experiment import (
-    Drawing,
-    Draws,
-    ItemWeights,
-    SampledSystems,
-    Way,
-    run_trials,
-)
 from analyses.sampled.labels import (
     Ranked,
     between,
@@ -34,6 +26,14 @@ from analyses.sampled.labels import (
 from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
 from analyses.sampled.paper_tables import with_paper_tables
 from analyses.sampled.samples import SampleDesign
+from analyses.sampled.trials import (
+    Drawing,
+    Draws,
+    ItemWeights,
+    SampledSystems,
+    Way,
+    run_trials,
+)
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import (
     axes_or_new,
@@ -80,8 +80,6 @@ ESTIMATORS = (
     "mle(iters=100)",
 )
 ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner", "users_needed")
-RANKS = "ranks in the sample"
-"""Name of a panel."""
 
 
 class RankSettings(AnalysisSettings):
@@ -606,6 +604,15 @@ class Estimates(Result):
         headings = ["metric, negatives", "to compare", "in order", needs, "to report", "error"]
         return Table("sampled_choose", title, note, headings, rows)
 
+    def _drawn_ways(self) -> dict[str, int]:
+        """Give the ways that figures show, by name: uniform samples of the first size."""
+        ways = zip(self.estimators, self.drawings, self.negatives, strict=True)
+        return {
+            name.replace(",prior=uniform", "").replace("mode=floor,", ""): way
+            for way, (name, drawing, m) in enumerate(ways)
+            if m == self.sizes[0] and drawing == self.drawings[0]
+        }
+
     @figure(
         "sampled_estimates",
         "Sampled negatives: estimates against exact metrics",
@@ -620,43 +627,47 @@ class Estimates(Result):
         exact, mean = self.exact[number, order], self.estimated.mean(axis=3)[:, number, order]
         sd = self.sd[:, number, order]
         ax.plot(exact, exact, color="0.6", linewidth=0.8, label="exact", zorder=0)
-        for (label, style), own, off in zip(categories(self.names), mean, sd, strict=True):
+        drawn = self._drawn_ways()
+        for (label, style), way in zip(categories([*drawn]), drawn.values(), strict=True):
+            own, off = mean[way], sd[way]
             if not np.isnan(own).any():
                 draw_whiskers(ax, exact, own, (own - off, own + off), style, label=label)
-        lowest = min(exact.min(), np.nanmin(mean - sd))
-        if lowest > 0 and np.nanmax(mean + sd) > WIDE * lowest:
+        lowest, highest = ax.dataLim.y0, ax.dataLim.y1
+        if lowest > 0 and highest > WIDE * lowest:
             scale_by_factors(ax, along="y")
         ax.set(title=self.metrics[number], xlabel="exact", ylabel="estimated from samples")
         label_curves(ax)
         return ax
 
+    @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
+    def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:
+        """Draw the shares of the items at each rank of the samples, by system."""
+        ax, shares = axes_or_new(ax), np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
+        for (label, style), own in zip(categories(self.systems), shares.T, strict=True):
+            ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})
+        scale_by_factors(ax, along="y")
+        ax.set(xlabel="rank in the sample", ylabel="share of the items")
+        label_curves(ax)
+        return ax
+
     @property
     def parts(self) -> tuple[str, ...]:
-        """Panels of figure 1 of Li et al.: ranks in the sample, and metrics with curves."""
-        return (RANKS, *(name for name in self.metrics if name != "AUC"))
+        """Metrics that have curves."""
+        return tuple(name for name in self.metrics if name != "AUC")
 
     @figure(
-        "aaai2023-figure1",
-        "Ranks in the samples, and error of the estimates by cut-off",
-        panels="part",
-        comparable=False,
+        "aaai2023-figure1b", "Error of the estimates by cut-off", panels="part", comparable=False
     )
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
-        """Draw shares of the items by sampled rank, or errors of a metric by cut-off."""
+        """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen, ax = self.parts[chosen_panel(self.parts, part)], axes_or_new(ax)
-        names: Sequence[str] = self.names
-        if chosen == RANKS:
-            shares = self.sampled_shares
-            names, curves = self.systems, np.where(shares > 0, shares, np.nan).T
-            ax.set(xlabel="rank in the sample", ylabel="share of the items")
-        else:
-            curves = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
-            ax.set(xlabel="cut-off K", ylabel="relative error, %")
-        for (label, style), own in zip(categories(names), curves, strict=True):
+        errors, drawn = self.errors_by_cutoff[:, self.metrics.index(chosen)], self._drawn_ways()
+        for (label, style), way in zip(categories([*drawn]), drawn.values(), strict=True):
+            own = errors[way].mean(axis=0)
             if not np.isnan(own).all():
                 ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})
         scale_by_factors(ax, along="y")
-        ax.set_title(chosen.partition("@")[0])
+        ax.set(title=chosen.partition("@")[0], xlabel="cut-off K", ylabel="relative error, %")
         label_curves(ax)
         return ax
 

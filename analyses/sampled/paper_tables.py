@@ -73,7 +73,8 @@ def _kdd_values(found: Estimates) -> Rows:
             exact |= {"m_negatives": "", "repeats": "", "value": 100 * float(found.exact[n, s])}
             yield place | exact | {"sd": "", "unit": "%"}
             for way, one in enumerate(map(find_estimator, found.estimators)):
-                if names := kdd_estimator(one):
+                names = kdd_estimator(one)
+                if names and found.drawings[way] == "uniform":
                     sizes = {"m_negatives": found.negatives[way], "repeats": found.n_repeats}
                     numbers = {"value": float(mean[way, n, s]), "sd": float(sd[way, n, s])}
                     yield place | names | sizes | numbers | {"unit": "%"}
@@ -83,7 +84,7 @@ def _kdd_orders(found: Estimates) -> Rows:
     """Table 4: repeats that have pairs of systems in the true order."""
     import pandas as pd
 
-    for row in found.orders().itertuples():
+    for row in found.orders().query("drawing == 'uniform'").itertuples():
         if names := kdd_estimator(find_estimator(row.estimator)):
             systems = {"system_1": row.system_1, "system_2": row.system_2}
             pair = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}", **systems}
@@ -154,7 +155,7 @@ def _aaai_winners(found: Estimates) -> Rows:
 def _paper_table(name: str, title: str, rows: Callable[[Estimates], Rows]) -> Any:
     """Declare a table of a paper; it has no rows where nothing of it was asked for."""
 
-    def make(self: Estimates) -> Table:
+    def make(self: Any) -> Table:
         every = [*rows(self)]
         if all(row.get("estimator") == "exact" for row in every):
             every = []

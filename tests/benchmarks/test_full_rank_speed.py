@@ -5,18 +5,17 @@ Data have the shape of MovieLens 1M: the simulated world ``ml-1m``, one rating o
 out. Times are CPU time of one thread.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import recommenders
+from analyses.sampled.samples import SampleDesign
+from qrels import FullRanks
 from qrels.ranks.ties import Ties
 from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.world import make_world, world_settings
-from analyses.sampled.samples import SampleDesign
-from qrels import FullRanks
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 TARGET = 2.0
