@@ -11,13 +11,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
-from analyses.sampled.estimators import (
-    Estimator,
-    Fits,
-    find_estimator,
-    path_for,
-    weighted_auc,
-)
+from analyses.sampled.estimators import Estimator, Fits, find_estimator, path_for, weighted_auc
 from analyses.sampled.labels import HALF_WIDTH, Ranked, between, coverage, how_drawn, tidy
 from analyses.sampled.metrics import METRICS, MetricNames, RankMetric, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
@@ -146,7 +140,6 @@ def corrected_systems(
 def _estimator_and_metrics(
     settings: Settings, systems: Mapping[str, SampledRanks]
 ) -> tuple[Estimator, tuple[str, ...]]:
-    """Choose the estimator, and refuse weighted samples without their weights."""
     weighted = {ranks.inverse_mass_above is not None for ranks in systems.values()}
     if len(weighted) > 1 or (settings.drawn == "weighted" and weighted == {False}):
         raise InputError(
@@ -193,8 +186,8 @@ def _of_system(
 def bias_left(fits: Fits, metrics: tuple[RankMetric, ...]) -> Floats:
     """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
 
-    The estimate from samples as they are expected of such ranks, less the exact metric of these:
-    (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one.
+    (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
+    ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
     guesses = []
     for steep in (False, True):
@@ -281,15 +274,7 @@ class Corrected(Result):
         return {"corrected": self.to_frame(), "corrected_differences": self.differences_frame()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and system.
-
-        Returns
-        -------
-        Columns metric, system, estimator, uncorrected, estimate, standard_error, lower, upper;
-        bias, the guess of what is left of it, steep_bias, that if many items are at the very first
-        ranks, and covered, how many of 100 intervals hold the exact metric if the bias is the
-        first.
-        """
+        """Give one row for each metric and system: estimates, limits, and bias that may be left."""
         lower, upper = self.limits
         return tidy(
             {"metric": self.metrics, "system": self.systems},
@@ -305,13 +290,7 @@ class Corrected(Result):
         )
 
     def differences_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and pair of systems.
-
-        Returns
-        -------
-        Columns metric, system_a, system_b, difference, standard_error, lower, upper, p and
-        told_apart; limits and p-values are corrected for the number of pairs.
-        """
+        """Give one row for each metric and pair; limits and p-values hold for all pairs."""
         (a, b), found = np.array(self.systems, dtype=object)[[*self._places]], self.differences()
         axes = {"metric": self.metrics, "pair": range(len(a))}
         numbers = {**found._asdict(), "told_apart": found.p < 1 - CONFIDENCE}
@@ -439,7 +418,6 @@ class Corrected(Result):
             )
 
     def _some(self, concerned: NDArray[np.bool_]) -> list[str]:
-        """Name the metrics by which some system is concerned."""
         return [name for name, of in zip(self.metrics, concerned, strict=True) if of.any()]
 
     def _of_depth(self) -> Iterator[str]:
@@ -494,12 +472,10 @@ class Differences(NamedTuple):
 
 
 def _told(*numbers: Cell) -> tuple[str, str]:
-    """Write a number with its standard error, and its interval."""
     value, error, lower, upper = map(shown, numbers)
     return f"{value} ± {error}", f"[{lower}, {upper}]"
 
 
 def _named(names: Sequence[str]) -> str:
-    """Name some, and count the rest."""
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], *([f"{rest:,} more"] if rest > 0 else [])])

@@ -26,20 +26,12 @@ from analyses.sampled.labels import (
 from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
 from analyses.sampled.paper_tables import with_paper_tables
 from analyses.sampled.samples import SampleDesign
-from analyses.sampled.trials import (
-    Drawing,
-    Draws,
-    ItemWeights,
-    SampledSystems,
-    Way,
-    run_trials,
-)
+from analyses.sampled.trials import Drawing, Draws, ItemWeights, SampledSystems, Way, run_trials
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
     chosen_panel,
-    draw_whiskers,
     has_positive,
     label_curves,
     scale_by_factors,
@@ -65,9 +57,6 @@ ROUNDING = 1e-6
 
 LEAST_COVERED = 90
 """Of 100 intervals; an estimator whose intervals hold the truth in fewer is not for levels."""
-
-WIDE = 2
-"""Estimates further apart than by this factor are drawn on a logarithmic scale."""
 
 USERS = tuple(size * 10**power for power in range(2, 7) for size in (1, 2, 5))
 """Numbers of users that are tried."""
@@ -153,7 +142,6 @@ class Settings(RankSettings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        """Refuse settings that would be ignored."""
         ways, names = get_args(Drawing), {find_estimator(one).name for one in self.estimators}
         for one in self.drawing:
             if one not in ways:
@@ -419,10 +407,6 @@ class Estimates(Result):
 
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats, Floats]:
-        """Which of two systems is better, how far it is in expectation, and the noise in samples.
-
-        Of shapes (n_metrics, n_pairs), and twice (n_ways, n_metrics, n_pairs).
-        """
         a, b = pair_indices(len(self.systems))
         exact = np.round(self.exact, DECIMALS)
         true = np.sign(exact[:, a] - exact[:, b])
@@ -469,7 +453,6 @@ class Estimates(Result):
         return frames
 
     def _frame(self, axes: Mapping[str, Any], **columns: Any) -> pd.DataFrame:
-        """Make a frame of ways, metrics and more axes, with the labels of the ways."""
         import pandas as pd
 
         read = [find_estimator(name) for name in self.estimators]
@@ -605,39 +588,12 @@ class Estimates(Result):
         return Table("sampled_choose", title, note, headings, rows)
 
     def _drawn_ways(self) -> dict[str, int]:
-        """Give the ways that figures show, by name: uniform samples of the first size."""
         ways = zip(self.estimators, self.drawings, self.negatives, strict=True)
         return {
             name.replace(",prior=uniform", "").replace("mode=floor,", ""): way
             for way, (name, drawing, m) in enumerate(ways)
             if m == self.sizes[0] and drawing == self.drawings[0]
         }
-
-    @figure(
-        "sampled_estimates",
-        "Sampled negatives: estimates against exact metrics",
-        number=11,
-        panels="metric",
-        comparable=False,
-    )
-    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
-        """Draw the estimates of a metric against its exact values, a curve for each way."""
-        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
-        order = self.exact[number].argsort(kind="stable")
-        exact, mean = self.exact[number, order], self.estimated.mean(axis=3)[:, number, order]
-        sd = self.sd[:, number, order]
-        ax.plot(exact, exact, color="0.6", linewidth=0.8, label="exact", zorder=0)
-        drawn = self._drawn_ways()
-        for (label, style), way in zip(categories([*drawn]), drawn.values(), strict=True):
-            own, off = mean[way], sd[way]
-            if not np.isnan(own).any():
-                draw_whiskers(ax, exact, own, (own - off, own + off), style, label=label)
-        lowest, highest = ax.dataLim.y0, ax.dataLim.y1
-        if lowest > 0 and highest > WIDE * lowest:
-            scale_by_factors(ax, along="y")
-        ax.set(title=self.metrics[number], xlabel="exact", ylabel="estimated from samples")
-        label_curves(ax)
-        return ax
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:
@@ -723,7 +679,6 @@ class Estimates(Result):
         ]
 
     def _advised(self, place: int) -> Iterator[str]:
-        """Give sentences on the cheapest samples that order systems well enough."""
         numbers, (best, near) = self.advice_numbers[..., place], self.chosen[..., place]
         right, number = numbers[3, best], 0
         if np.isnan(right).all():

@@ -128,7 +128,6 @@ def cls(at: Equations, *, nonnegative: bool) -> Floats:
 
 
 def _decreasing_least_squares(design: Floats, targets: Floats, *, free: bool) -> Floats:
-    """Fit targets with values that never rise; the last one may be negative if it is free."""
     from scipy.optimize import nnls
 
     last = design[:, -1:] / np.linalg.norm(design[:, -1])
@@ -451,10 +450,6 @@ def _uniformly_corrected(
 def _scores(
     above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Sequence[int]
 ) -> Floats:
-    """Score items with so many irrelevant ones above: (n_above, n_orders * n_metrics).
-
-    They are of users with as many relevant items as the place of the item says.
-    """
     ranks = np.asarray(above, dtype=np.float64)
     columns = [
         metric.summands(ranks + j, n=n_irrelevant + j, order=j, n_relevant=j)
@@ -467,7 +462,7 @@ def _scores(
 WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
 GONE = {
     "ls": "least squares cannot be computed from more than a few dozen negatives, and its "
-    "estimator `ls` is gone: use cls or bv(gamma=0.01)",
+    "estimator `ls` is gone: use cls or bv(gamma=0.01)"
 }
 RULES: Mapping[str, str] = {
     "mode": "floor, round or linear",
@@ -529,13 +524,6 @@ def _label(name: str) -> str:
 
 
 def _read(option: str, text: str) -> Any:
-    """Read the value of an option.
-
-    Raises
-    ------
-    ValueError
-        If it breaks the rule; or KeyError.
-    """
     match option:
         case "nonnegative":
             return {"true": True, "false": False}[text.lower()]

@@ -152,7 +152,6 @@ class Example(Result):
         return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in every}
 
     def _table(self, name: str, *, sampled: bool) -> Table:
-        """Tabulate ranks, and exact metrics or sampled ones, as the papers do."""
         rows: list[dict[str, Cell]] = []
         more: dict[str, Cell] = {}
         for s, (system, ranks) in enumerate(RANKS.items()):
@@ -268,7 +267,6 @@ class Example(Result):
 def _draw(
     ax: Axes | None, title: str, curves: Curves, ylabel: str, *, ordered: bool = False
 ) -> Axes:
-    """Draw functions of a rank; names may be ordered, as sample sizes are."""
     ax, styles = axes_or_new(ax), (gradations if ordered else categories)([*curves])
     for (label, style), curve in zip(styles, curves.values(), strict=True):
         own: dict[str, Any] = style | {"marker": ""}

@@ -63,7 +63,6 @@ def aaai_estimator(one: Estimator) -> str:
 
 
 def _kdd_values(found: Estimates) -> Rows:
-    """Table 3: exact values, and means and deviations of estimates, in per cent."""
     mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
     for s, system in enumerate(found.systems):
         for n, metric in enumerate(found.metrics):
@@ -81,7 +80,6 @@ def _kdd_values(found: Estimates) -> Rows:
 
 
 def _kdd_orders(found: Estimates) -> Rows:
-    """Table 4: repeats that have pairs of systems in the true order."""
     import pandas as pd
 
     for row in found.orders().query("drawing == 'uniform'").itertuples():
@@ -97,10 +95,6 @@ def _kdd_orders(found: Estimates) -> Rows:
 def _aaai_ways(
     found: Estimates, *, adaptive: bool, size: int
 ) -> Iterator[tuple[int, dict[str, Cell]]]:
-    """Give the ways of a table of Li et al.: the number of each, its estimator and samples.
-
-    The size is the first or last (-1) of the numbers of negatives, as they have 100 and 500 items.
-    """
     every = [aaai_estimator(find_estimator(one)) for one in found.estimators]
     # BV alone is an estimator of the other paper, too.
     if set(every) - {"", "BV"}:
@@ -114,8 +108,6 @@ def _aaai_ways(
 def _aaai_errors(
     metric: str, *, adaptive: bool = False, size: int = -1
 ) -> Callable[[Estimates], Rows]:
-    """Tables 1, 2, 6, 7 and 9 to 11: relative errors of a curve, and sizes of adaptive samples."""
-
     def rows(found: Estimates) -> Rows:
         curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
         error, sd = found.errors.mean(axis=3), found.errors.std(axis=3, ddof=1)
@@ -141,7 +133,6 @@ def _aaai_errors(
 
 
 def _aaai_winners(found: Estimates) -> Rows:
-    """Tables 3 and 8: repeats that find the best system."""
     for number, metric in enumerate(found.metrics):
         for way, labels in _aaai_ways(found, adaptive=True, size=-1):
             share = found.advice_numbers[5, way, number]
@@ -153,8 +144,6 @@ def _aaai_winners(found: Estimates) -> Rows:
 
 
 def _paper_table(name: str, title: str, rows: Callable[[Estimates], Rows]) -> Any:
-    """Declare a table of a paper; it has no rows where nothing of it was asked for."""
-
     def make(self: Any) -> Table:
         every = [*rows(self)]
         if all(row.get("estimator") == "exact" for row in every):

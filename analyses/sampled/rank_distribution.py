@@ -139,12 +139,6 @@ class Nodes:
 
     @classmethod
     def _grid(cls, size: int, n_negatives: int, *, replace: bool) -> Nodes:
-        r"""Take the top ranks and the last one for themselves, and quadrature between them.
-
-        Sampled shares have a standard deviation of at most :math:`1 / (2 \sqrt m)` in the angle
-        :math:`\varphi = \arcsin \sqrt\theta`: panels of equal angle see functions that are equally
-        smooth. Without replacement, the deviation is smaller by sqrt(1 - m / size).
-        """
         width = PANEL * 0.5 / np.sqrt(n_negatives)
         if not replace:
             width *= np.sqrt(max(1.0 - n_negatives / size, 1.0 / size))
@@ -268,7 +262,6 @@ class Cells:
 
     @cached_property
     def _met(self) -> list[tuple[Floats, Floats]]:
-        """Columns of the matrices that some sample has items in, and the shares in them."""
         met = [share.any(axis=1) for share in self.shares]
         every = zip(self.kernels, self.shares, met, strict=True)
         return [(kernel.matrix[:, own], share[own]) for kernel, share, own in every]
@@ -376,7 +369,6 @@ class Cells:
 
 
 def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
-    """Give the distinct rows of columns, and which of them each row is."""
     rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return rows, place.ravel()
 

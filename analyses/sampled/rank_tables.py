@@ -132,8 +132,6 @@ def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
 
 
 class _Rows:
-    """Rows of a table as a frame, with the line of each: what is wrong is named with it."""
-
     def __init__(self, path: Path, frame: pd.DataFrame) -> None:
         self.path, self.frame = path, frame
 
@@ -247,7 +245,6 @@ class _Rows:
         return self
 
     def _check_samples(self, negatives: int | None) -> None:
-        """Refuse users without relevant items or negatives, or with other than so many of these."""
         own = self.frame.groupby(["system", "user"], sort=False)["relevant"]
         n, n_relevant = own.transform("size"), own.transform("sum")
         self.frame["n"] = n - n_relevant
@@ -290,7 +287,6 @@ class _Rows:
 
 
 def _pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
-    """Read NCF's layout as scores: a held-out pair, its score, and those of its negatives."""
     import pandas as pd
 
     rows, seen = [], set()

@@ -48,11 +48,6 @@ class SampledRanks(FullRanks):
         Sum of :math:`1 / q_i` over the sampled negatives above, for negatives drawn with
         probabilities :math:`q_i`: (n_rows,). None if they were drawn uniformly.
 
-    Raises
-    ------
-    InputError
-        If a rank is impossible, or there are no negatives or more than irrelevant candidates.
-
     Examples
     --------
     >>> SampledRanks.of([1, 3, 3], n_negatives=9, n_candidates=50).above
@@ -212,11 +207,7 @@ def _log_choices(n: int, k: int) -> float:
 
 @numba.njit(nogil=True, cache=True)
 def negatives_above(
-    uniforms: Floats,
-    negatives: Integers,
-    above: Integers,
-    others: Integers,
-    replace: bool,
+    uniforms: Floats, negatives: Integers, above: Integers, others: Integers, replace: bool
 ) -> Integers:
     r"""Turn uniform numbers into numbers of sampled negatives above, all of shape (n,).
 

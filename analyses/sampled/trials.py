@@ -226,7 +226,6 @@ class Trial:
         }
 
     def _sampled_shares(self, design: SampleDesign, samples: Sequence[SampledRanks]) -> Floats:
-        """Give the shares of the items at each rank of the samples, in the mean over repeats."""
         length = design.sizes[-1] + int(self.ranks.n_relevant.max())
         counts = sum(np.bincount(one.rank, minlength=length + 1)[1:] for one in samples)
         return np.asarray(counts / (len(samples) * len(self.ranks)))

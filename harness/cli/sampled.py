@@ -93,8 +93,7 @@ def _known_study(_: click.Context, __: click.Parameter, names: tuple[str, ...]) 
     help="Candidates of each user, relevant items included, where the table has none.",
 )
 @settings_options(
-    _settings,
-    names={"replace": "--replace/--without-replacement", "negatives": "--negatives"},
+    _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 @workers
