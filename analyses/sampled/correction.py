@@ -152,7 +152,7 @@ def _estimator_and_metrics(
     estimator = find_estimator(settings.estimator or ("ht-plugin" if True in weighted else "mle"))
     metrics = settings.metrics
     if estimator.name == "ht-plugin":
-        metrics = metrics if "metrics" in settings.model_fields_set else ("AUC",)
+        metrics = ("AUC",) if metrics == METRICS else metrics
         others = [name for name in metrics if name != "AUC"]
         if others:
             raise InputError(

@@ -456,7 +456,8 @@ class Estimates(Result):
         import pandas as pd
 
         read = [find_estimator(name) for name in self.estimators]
-        labels = {"estimator": self.estimators, "prior": [one.prior for one in read]}
+        labels: dict[str, Any] = {"estimator": self.estimators}
+        labels["prior"] = [one.prior for one in read]
         labels |= {"iterations": [one.iterations for one in read], "drawing": self.drawings}
         ways = pd.DataFrame({**labels, "sample": self.samples, "m": self.negatives})
         every = {"way": range(len(read)), "metric": self.metrics, **axes}

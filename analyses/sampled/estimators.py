@@ -191,7 +191,7 @@ def weighted_auc(sample: SampledRanks) -> Floats:
     asked = {"order": sample.order, "n_relevant": sample.n_relevant}
     terms = RankMetric("AUC").summands(ranks, n=sample.n_candidates, **asked)
     _, user = np.unique(sample.user, return_inverse=True)
-    return np.bincount(user, weights=terms)
+    return np.bincount(user, weights=terms).astype(np.float64)
 
 
 class Kind(NamedTuple):
@@ -500,7 +500,7 @@ def find_estimator(text: str | Estimator) -> Estimator:
     known = {form: name for name in KINDS for form in (name.replace("-", ""), _label(name))}
     if folded not in known or found[1].lower() in GONE:
         gone = GONE.get(found[1].lower())
-        hint = gone or f"no estimator is called {found[1]!r}; {nearest_name(found[1], KINDS)}"
+        hint = gone or f"no estimator is called {found[1]!r}; {nearest_name(found[1], [*KINDS])}"
         raise InputError(hint if hint.endswith(("?", ".")) else f"{hint}.")
     name = known[folded]
     options, given = dict(KINDS[name].options), (found[2] or "").split(",")

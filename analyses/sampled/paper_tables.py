@@ -80,16 +80,15 @@ def _kdd_values(found: Estimates) -> Rows:
 
 
 def _kdd_orders(found: Estimates) -> Rows:
-    import pandas as pd
-
-    for row in found.orders().query("drawing == 'uniform'").itertuples():
-        if names := kdd_estimator(find_estimator(row.estimator)):
-            systems = {"system_1": row.system_1, "system_2": row.system_2}
-            pair = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}", **systems}
-            metric = row.metric if pd.isna(row.cutoff) else f"{row.metric}@{row.cutoff}"
-            sizes = {"m_negatives": row.m, "repeats": row.repeats, "value": row.correct}
-            unit = f"correct orders out of {found.n_repeats} runs"
-            yield {**pair, **paper_metric(metric), **names, **sizes, "unit": unit}
+    orders = found.orders().query("drawing == 'uniform'")
+    columns = ("metric", "cutoff", "system_1", "system_2", "estimator", "m", "repeats", "correct")
+    for metric, k, one, other, estimator, *numbers in orders[[*columns]].astype(object).to_numpy():
+        if names := kdd_estimator(find_estimator(estimator)):
+            place: dict[str, Cell] = {"dataset": found.study, "pair": f"{one} vs {other}"}
+            place |= {"system_1": one, "system_2": other}
+            place |= paper_metric(f"{metric}@{k}" if isinstance(k, int) else metric)
+            place |= names | dict(zip(("m_negatives", "repeats", "value"), numbers, strict=True))
+            yield place | {"unit": f"correct orders out of {found.n_repeats} runs"}
 
 
 def _aaai_ways(

@@ -414,6 +414,12 @@ def most_entropy(
         means = weighted.sum(axis=0)
         return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
 
-    start, options = np.zeros(len(targets)), {"gtol": CONVERGED}
-    asked = {"jac": True, "hess": curvature, "method": "trust-exact", "options": options}
-    return mass(minimize(dual, start, **asked).x)
+    found = minimize(
+        dual,
+        np.zeros(len(targets)),
+        jac=True,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": CONVERGED},
+    )
+    return mass(found.x)

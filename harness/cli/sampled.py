@@ -101,9 +101,7 @@ def _known_study(_: click.Context, __: click.Parameter, names: tuple[str, ...]) 
 @printable
 @click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
 @quietly
-@click.pass_context
 def sampled(
-    context: click.Context,
     ranks: Path | None,
     studies: tuple[str, ...],
     example: bool,
@@ -126,6 +124,7 @@ def sampled(
     from runs import InputError
     from runs.shared.cluster import processes_on_cluster
 
+    context = click.get_current_context()
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")
     if ranks is None:

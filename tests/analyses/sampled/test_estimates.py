@@ -24,8 +24,8 @@ BEST, WORST = FullRanks.of([1] * 30, n_candidates=N), FullRanks.of([N] * 30, n_c
 SPREAD = FullRanks.of(range(1, 31), n_candidates=N)
 SHIFTED = FullRanks.of(range(3, 33), n_candidates=N)
 SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0, 5, 5])
-AAAI = ("mes", "mle", "bv(gamma=0.01)", "bv(gamma=0.01,prior=mes)", "bv(gamma=0.01,prior=mle)")
-AAAI += ("mn(prior=mes)", "mn(prior=mle)", "adaptive-mle")
+FIXED = ("mes", "mle", "bv(gamma=0.01)", "bv(gamma=0.01,prior=mes)", "bv(gamma=0.01,prior=mle)")
+AAAI = (*FIXED, "mn(prior=mes)", "mn(prior=mle)", "adaptive-mle")
 
 
 def _studied(**asked: Any) -> Estimates:

@@ -141,8 +141,8 @@ def test_one_item_estimates_are_plain_sums() -> None:
 
 def test_mn_with_a_uniform_prior_is_bv_of_candidates_by_users() -> None:
     sample = SampledRanks.of([1, 2, 3] * 30, n_negatives=5, n_candidates=45)
-    pair = [fit(name, sample).corrected(["AP"]) for name in ("mn(prior=uniform)", "bv(gamma=0.5)")]
-    np.testing.assert_allclose(*pair, atol=1e-12)
+    mn, bv = (fit(n, sample).corrected(["AP"]) for n in ("mn(prior=uniform)", "bv(gamma=0.5)"))
+    np.testing.assert_allclose(mn, bv, atol=1e-12)
 
 
 def test_several_relevant_items_are_estimated_without_bias_where_nothing_is_left_out() -> None:
