@@ -609,8 +609,9 @@ class Estimates(Result):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Metrics that have curves."""
-        return tuple(name for name in self.metrics if name != "AUC")
+        """Metrics that have curves, each once."""
+        names = {name.partition("@")[0]: name for name in reversed(self.metrics)}
+        return tuple(name for name in self.metrics if name in names.values() and name != "AUC")
 
     @figure(
         "aaai2023-figure1b", "Error of the estimates by cut-off", panels="part", comparable=False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from analyses.sampled.metrics import rank_metric
 from analyses.shared.result import table
 from analyses.shared.table import Cell, Table
 
-if TYPE_CHECKING:
-    from analyses.sampled.estimates import Estimates
-
-    Rows = Iterator[dict[str, Cell]]
+Rows: TypeAlias = "Iterator[dict[str, Cell]]"
+Estimates: TypeAlias = Any
+"""`analyses.sampled.estimates.Estimates`, a module that imports this one."""
 
 Kind = TypeVar("Kind")
 
@@ -95,13 +94,11 @@ def _aaai_ways(
     found: Estimates, *, adaptive: bool, size: int
 ) -> Iterator[tuple[int, dict[str, Cell]]]:
     every = [aaai_estimator(find_estimator(one)) for one in found.estimators]
-    # BV alone is an estimator of the other paper, too.
-    if set(every) - {"", "BV"}:
-        for way, name in enumerate(every):
-            of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
-            if of_table and (name == ADAPTIVE or found.negatives[way] == found.sizes[size]):
-                items: Cell = "adaptive" if name == ADAPTIVE else found.negatives[way] + 1
-                yield way, {"estimator": name, "sample_set_size": items}
+    for way, name in enumerate(every):
+        of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
+        if of_table and (name == ADAPTIVE or found.negatives[way] == found.sizes[size]):
+            items: Cell = "adaptive" if name == ADAPTIVE else found.negatives[way] + 1
+            yield way, {"estimator": name, "sample_set_size": items}
 
 
 def _aaai_errors(
@@ -145,7 +142,8 @@ def _aaai_winners(found: Estimates) -> Rows:
 def _paper_table(name: str, title: str, rows: Callable[[Estimates], Rows]) -> Any:
     def make(self: Any) -> Table:
         every = [*rows(self)]
-        if all(row.get("estimator") == "exact" for row in every):
+        # Exact values and BV alone are no table: BV is an estimator of both papers.
+        if {row["estimator"] for row in every} <= {"exact", "BV"}:
             every = []
         headings = [*(every[0] if every else ())]
         cells = [[row[heading] for heading in headings] for row in every]
