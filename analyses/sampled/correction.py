@@ -80,11 +80,6 @@ def correct(
     settings
         ``metrics``, ``estimator``, ``drawn``, ``replicates``.
 
-    Raises
-    ------
-    InputError
-        If the ranks or settings break a rule, or the estimator is wrong for such samples.
-
     Examples
     --------
     >>> ranks = {"a": SampledRanks.of([1, 2, 4] * 9, n_negatives=9, n_candidates=90)}

@@ -138,13 +138,7 @@ def expected_by_size(
 
 
 def ordering_of(systems: Sequence[str], values: Floats) -> Ordering:
-    """Order systems by their values, highest first.
-
-    Examples
-    --------
-    >>> ordering_of(("A", "B", "C"), np.array([0.2, 0.5, 0.2]))
-    (('B',), ('A', 'C'))
-    """
+    """Order systems by their values, highest first."""
     return tuple(
         tuple(name for name, own in zip(systems, values, strict=True) if own == value)
         for value in np.unique(values)[::-1]

@@ -159,13 +159,7 @@ def _ideal_dcg(n_found: Floats) -> Floats:
 
 
 def rank_metric(text: str | RankMetric) -> RankMetric:
-    """Read a metric's name: ``AUC``, ``Recall@10``, ``AP(divisor=reachable)@10``.
-
-    Examples
-    --------
-    >>> rank_metric("Precision@5")
-    RankMetric(name='P', cutoff=5, divisor='relevant')
-    """
+    """Read a metric's name: ``AUC``, ``Recall@10``, ``AP(divisor=reachable)@10``."""
     if isinstance(text, RankMetric):
         return text
     found = NAME.fullmatch(text.strip())

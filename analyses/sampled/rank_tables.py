@@ -42,13 +42,6 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     and a row for every user, whose ids may stand in the first column if its heading is empty, user,
     topic, query or qid. Users with several relevant items have several rows. Numbers of candidates
     stand in a column n_candidates, or are one for all.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or no such table, numbers of candidates are missing or given
-        twice, a rank is not from 1 to their number or is duplicated, or systems have different
-        users.
     """
     rows = _Rows.read(path, read_lines(path)).ranked({CANDIDATES: candidates})
     rows.refuse(
@@ -92,11 +85,6 @@ def sampled_of(
         items, and candidates with them.
     replace
         Whether negatives were drawn with replacement.
-
-    Raises
-    ------
-    InputError
-        If a file breaks a rule: a rank that cannot be, a user who is duplicated, ...
 
     Warns
     -----

@@ -260,13 +260,7 @@ def negatives_above(
 
 @numba.njit(nogil=True, cache=True)
 def distinct_places(uniforms: Floats, size: int) -> Integers:
-    """Draw distinct places below a size in each row, from uniform numbers: Fisher & Yates (1938).
-
-    Examples
-    --------
-    >>> distinct_places(np.array([[0.5, 0.5]]), 3)
-    array([[1, 2]])
-    """
+    """Draw distinct places below a size in each row from uniform numbers (Fisher & Yates, 1938)."""
     order, drawn = np.arange(size), np.empty(uniforms.shape, dtype=np.int64)
     for row in range(len(uniforms)):
         for n in range(uniforms.shape[1]):

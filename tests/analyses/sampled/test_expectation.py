@@ -15,9 +15,8 @@ from analyses.sampled.expectation import (
 )
 from analyses.sampled.metrics import rank_metric, read_metrics
 from analyses.sampled.rank_distribution import sampled_rank_pmf
-from analyses.sampled.ranks import Settings as RankSettings
-from analyses.sampled.ranks import ranks as rank_distributions
-from analyses.sampled.sizes import Settings, sizes
+from analyses.sampled.sizes import DistributionSettings, Settings, sizes
+from analyses.sampled.sizes import ranks as rank_distributions
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 from runs import InputError
@@ -198,7 +197,7 @@ def test_sizes_end_at_the_exact_values_and_orders() -> None:
 
 def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
     systems = {"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}
-    found = rank_distributions(RanksAlone(systems), RankSettings())
+    found = rank_distributions(RanksAlone(systems), DistributionSettings())
     assert found.cumulative[:, :4].tolist() == [[0.25, 0.5, 0.5, 1.0]]
     assert found.medians.tolist() == [3.0]
 
