@@ -72,7 +72,7 @@ def example(*, replace: bool = True) -> Example:
     The exact order of the three lists is C, B, A in AP, and the sampled one A, B, C:
 
     >>> found = example()
-    >>> found.exact[2].round(4), found.expected[2].round(4)
+    >>> found.exact[1].round(4), found.expected[1].round(4)
     (array([0.01  , 0.0101, 0.1014]), array([0.6366, 0.3407, 0.3262]))
     """
     read, ranks = [rank_metric(metric) for metric in METRICS], np.arange(1, SAMPLED + 2)
