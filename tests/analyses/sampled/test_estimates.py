@@ -10,7 +10,8 @@ from scipy.stats import norm
 
 from analyses.sampled.estimates import Estimates, Settings, estimates, nearest, shares_in_order
 from analyses.sampled.metrics import rank_metric
-from analyses.sampled.trials import mean_of_known, relative_error
+from analyses.sampled.samples import SampleDesign
+from analyses.sampled.trials import ItemWeights, mean_of_known, relative_error
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import TableFace, tables_of
@@ -320,3 +321,15 @@ def test_items_are_shared_where_all_candidates_are_ranked() -> None:
     shared = estimates(_judged_work(), Settings(negatives=20, repeats=3, draws="shared"))
     assert (found.exact == shared.exact).all()
     assert (found.estimated != shared.estimated).any()
+
+
+def test_half_of_the_draws_are_of_hard_items() -> None:
+    weights = ItemWeights(np.ones(10), hard=np.array([[0, 1, 2]]))
+    weigh = weights.negatives(SampleDesign((3,), drawing="half hard"))["weigh"]
+    assert weigh(0, np.arange(10)).sum() == pytest.approx(2)
+
+
+def test_systems_are_compared_by_what_is_most_in_order_in_samples() -> None:
+    found = _studied(estimators=("bv(gamma=0.001)", "uncorrected"), metrics=("AP",))
+    assert found.advice_numbers[2].ravel().tolist() == [1, 1]
+    assert found.chosen[0].item() == 1

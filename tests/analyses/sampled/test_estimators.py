@@ -274,3 +274,16 @@ def test_cutoffs_below_the_grid_are_refused_there() -> None:
     samples = _samples(2000)
     with pytest.raises(InputError, match="must be at most 128, got 200"):
         fit("mle", samples, "grid").estimate("Recall@200")
+
+
+def test_ranks_like_those_of_samples_are_of_items_at_their_own_places() -> None:
+    """Second items of users are further down than first ones."""
+    sampled = fit("mle", _samples(300, several=True)[0]).cells
+    like, _ = sampled.refilled(sampled.most_likely(100), [rank_metric("AP")])
+    for order in (1, 2, 3):
+        seen, expected = (
+            np.average(of.cells[own, 3], weights=of.counts[own, 0])
+            for of in (sampled, like)
+            for own in [of.cells[:, 1] == order]
+        )
+        assert expected == pytest.approx(seen, rel=0.15)
