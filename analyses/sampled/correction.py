@@ -10,22 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError
 
-from analyses.intervals.resampling import CONFIDENCE, interval
-from analyses.sampled.estimators import Estimator, Fits, find_estimator, ht_plugin, mle, uncorrected
-from analyses.sampled.expectation.metrics import RankMetric, rank_metric
-from analyses.sampled.samples.sampled_ranks import SampledRanks
-from analyses.sampled.shared.facts import (
-    HALF_WIDTH,
-    Drawn,
-    Ranked,
-    between,
-    coverage,
-    text_rows,
-    tidy,
-)
-from analyses.sampled.shared.sample_tables import Sampled, sampled_of
-from analyses.sampled.shared.settings import METRICS, MetricNames, read_metrics
-from analyses.sampled.shared.trials import path_for
+from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
+from analyses.sampled.estimators import Estimator, Fits, find_estimator, path_for, weighted_auc
+from analyses.sampled.labels import HALF_WIDTH, Ranked, between, coverage, how_drawn, tidy
+from analyses.sampled.metrics import METRICS, MetricNames, RankMetric, rank_metric, read_metrics
+from analyses.sampled.rank_distribution import Cells
+from analyses.sampled.rank_tables import Sampled, sampled_of
+from analyses.sampled.samples import SampledRanks
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
@@ -57,16 +48,16 @@ class Settings(AnalysisSettings):
     estimator: Annotated[str, AfterValidator(lambda text: str(find_estimator(text)))] | None = (
         Field(
             None,
-            description="What the exact metrics are estimated by, with options: mle(iters=100), or "
-            "ht-plugin where negatives were drawn with probabilities.",
+            description="Estimator of the exact metrics, with options; default: mle(iters=100), or "
+            "ht-plugin (of AUC) where negatives were drawn with probabilities.",
         )
     )
     drawn: Literal["uniform", "weighted"] = Field(
         "uniform",
-        description="How negatives were drawn: each alike, or with probabilities, which the table "
-        "must have.",
+        description="How negatives were drawn: uniformly, or with probabilities (weighted), which "
+        "the table must have.",
     )
-    replicates: Whole = Field(1000, ge=100, description="Resampled sets of users.")
+    replicates: Whole = Field(1000, ge=100, description="Number of resampled sets of users.")
 
 
 def correct(
@@ -83,20 +74,11 @@ def correct(
     Parameters
     ----------
     sampled, negatives, candidates, replace
-        The ranks; see `analyses.sampled.shared.sample_tables.sampled_of`.
+        The ranks; see `analyses.sampled.rank_tables.sampled_of`.
     seed
-        Of the resampled users, which all systems share.
+        Random seed of the resampled users, which all systems share.
     settings
         ``metrics``, ``estimator``, ``drawn``, ``replicates``.
-
-    Returns
-    -------
-    Estimates of each system and differences of all pairs, with intervals.
-
-    Raises
-    ------
-    InputError
-        If the ranks or settings break a rule, or the estimator is wrong for such samples.
 
     Examples
     --------
@@ -122,7 +104,8 @@ def corrected_systems(
     progress: Progress | None = None,
 ) -> Corrected:
     """Do as `correct` with ranks that were read."""
-    estimator, metrics = _estimator(settings, systems), read_metrics(settings.metrics)
+    estimator, names = _estimator_and_metrics(settings, systems)
+    metrics = read_metrics(names)
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
@@ -133,14 +116,14 @@ def corrected_systems(
             bar.advance()
     plain, values, bias, replicates = (np.stack(each, axis=-1) for each in zip(*found, strict=True))
     first = next(iter(systems.values()))
-    m = int(first.n_negatives.min()), int(first.n_negatives.max())
     return Corrected(
         systems=tuple(systems),
         ranked=Ranked.of(first),
         measures=Measures(Measure(str(metric)) for metric in metrics),
-        drawn=Drawn(first.replace, seed),
+        replacement=first.replace,
+        seed=seed,
         estimator=str(estimator),
-        negatives=m,
+        negatives=(int(first.n_negatives.min()), int(first.n_negatives.max())),
         uncorrected=plain,
         values=values,
         bias=bias[0],
@@ -149,8 +132,9 @@ def corrected_systems(
     )
 
 
-def _estimator(settings: Settings, systems: Mapping[str, SampledRanks]) -> Estimator:
-    """Choose the estimator, and refuse weighted samples without their weights."""
+def _estimator_and_metrics(
+    settings: Settings, systems: Mapping[str, SampledRanks]
+) -> tuple[Estimator, tuple[str, ...]]:
     weighted = {ranks.inverse_mass_above is not None for ranks in systems.values()}
     if len(weighted) > 1 or (settings.drawn == "weighted" and weighted == {False}):
         raise InputError(
@@ -160,9 +144,17 @@ def _estimator(settings: Settings, systems: Mapping[str, SampledRanks]) -> Estim
         )
     if weighted == {True} and not all(ranks.replace for ranks in systems.values()):
         raise InputError("negatives that were drawn with probabilities need replacement.")
-    if settings.estimator is None:
-        return ht_plugin() if weighted == {True} else mle()
-    return find_estimator(settings.estimator)
+    estimator = find_estimator(settings.estimator or ("ht-plugin" if True in weighted else "mle"))
+    metrics = settings.metrics
+    if estimator.name == "ht-plugin":
+        metrics = ("AUC",) if metrics == METRICS else metrics
+        others = [name for name in metrics if name != "AUC"]
+        if others:
+            raise InputError(
+                f"of negatives drawn with probabilities AUC alone is estimated, not {others[0]}: "
+                "give AUC as the only metric, or draw negatives uniformly."
+            )
+    return estimator, metrics
 
 
 def _of_system(
@@ -174,24 +166,27 @@ def _of_system(
     seed: int,
 ) -> tuple[Floats, ...]:
     """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
+    plain = find_estimator("uncorrected").fit_cells(Cells.of([sample])).estimates(metrics)[0]
+    if estimator.name == "ht-plugin":
+        of_users = weighted_auc(sample)
+        draws = draw_weights(len(of_users), replicates=settings.replicates, seed=seed)
+        means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
+        unknown = np.full((2, 1), np.nan)
+        return plain, of_users.mean(keepdims=True), unknown, means[np.newaxis]
     fits = estimator.fit(sample, path=path_for(metrics))
     replicates = fits.bootstrap(settings.replicates, seed=seed).estimates(metrics).T
-    plain = uncorrected().fit_cells(fits.cells).estimates(metrics)[0]
-    bias = np.full((2, len(metrics)), np.nan)
-    if sample.inverse_mass_above is None:
-        bias = bias_left(fits, metrics)
-    return plain, fits.estimates(metrics)[0], bias, replicates
+    return plain, fits.estimates(metrics)[0], bias_left(fits, metrics), replicates
 
 
 def bias_left(fits: Fits, metrics: tuple[RankMetric, ...]) -> Floats:
     """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
 
-    The estimate from samples as they are expected of such ranks, less the exact metric of these:
-    (2, n_metrics), of ranks that EM finds from a uniform start, as MLE does, and from a steep one.
+    (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
+    ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
     guesses = []
     for steep in (False, True):
-        masses = fits.cells.most_likely(mle().iters, steep=steep)
+        masses = fits.cells.most_likely(100, steep=steep)
         expected, exact = fits.cells.refilled(masses, metrics)
         guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
@@ -205,8 +200,8 @@ class Corrected(Result):
     ----------
     measures, systems
         Labels of axes: metrics, and systems.
-    ranked, drawn
-        Of whom the ranks are, and how samples were drawn.
+    ranked, replacement, seed
+        Of whom the ranks are, whether negatives were drawn with replacement, and the random seed.
     estimator
         What they are estimated by.
     negatives
@@ -225,7 +220,8 @@ class Corrected(Result):
     measures: Measures
     systems: tuple[str, ...]
     ranked: Ranked
-    drawn: Drawn
+    replacement: bool
+    seed: int
     estimator: str
     negatives: tuple[int, int]
     uncorrected: Floats
@@ -273,15 +269,7 @@ class Corrected(Result):
         return {"corrected": self.to_frame(), "corrected_differences": self.differences_frame()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and system.
-
-        Returns
-        -------
-        Columns metric, system, estimator, uncorrected, estimate, standard_error, lower, upper;
-        bias, the guess of what is left of it, steep_bias, that if many items are at the very first
-        ranks, and covered, how many of 100 intervals hold the exact metric if the bias is the
-        first.
-        """
+        """Give one row for each metric and system: estimates, limits, and bias that may be left."""
         lower, upper = self.limits
         return tidy(
             {"metric": self.metrics, "system": self.systems},
@@ -297,13 +285,7 @@ class Corrected(Result):
         )
 
     def differences_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and pair of systems.
-
-        Returns
-        -------
-        Columns metric, system_a, system_b, difference, standard_error, lower, upper, p and
-        told_apart; limits and p-values are corrected for the number of pairs.
-        """
+        """Give one row for each metric and pair; limits and p-values hold for all pairs."""
         (a, b), found = np.array(self.systems, dtype=object)[[*self._places]], self.differences()
         axes = {"metric": self.metrics, "pair": range(len(a))}
         numbers = {**found._asdict(), "told_apart": found.p < 1 - CONFIDENCE}
@@ -322,7 +304,7 @@ class Corrected(Result):
             ],
             rows=[
                 [f"{of}, {system}", plain, *_told(*estimate), bias, steep]
-                for of, system, _, plain, *estimate, bias, steep, _ in text_rows(self.to_frame())
+                for of, system, _, plain, *estimate, bias, steep, _ in self.to_frame().to_numpy()
             ],
         )
 
@@ -336,7 +318,7 @@ class Corrected(Result):
             headings=["metric, pair", "difference", "95 % interval", "p"],
             rows=[
                 [f"{of}, {a} - {b}", *_told(*difference), p]
-                for of, a, b, *difference, p, _ in text_rows(self.differences_frame())
+                for of, a, b, *difference, p, _ in self.differences_frame().to_numpy()
             ],
         )
 
@@ -368,9 +350,10 @@ class Corrected(Result):
         return (
             f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
             f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
-            f"negatives, sampled {self.drawn.how}; corrections use the mean number of candidates. "
+            f"negatives, sampled {how_drawn(self.replacement)}; corrections use the mean number of "
+            "candidates. "
             f"Standard errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, "
-            f"seed {self.drawn.seed}, through the whole correction; noise of users and of samples. "
+            f"seed {self.seed}, through the whole correction; noise of users and of samples. "
             f"{pairs}Bias left is a guess: what the estimator makes of ranks like those "
             "that MLE(iters=100) finds, less their exact metric; if steep, of ranks that fit the "
             "samples as well, with more items at the very first ranks."
@@ -430,7 +413,6 @@ class Corrected(Result):
             )
 
     def _some(self, concerned: NDArray[np.bool_]) -> list[str]:
-        """Name the metrics by which some system is concerned."""
         return [name for name, of in zip(self.metrics, concerned, strict=True) if of.any()]
 
     def _of_depth(self) -> Iterator[str]:
@@ -485,12 +467,10 @@ class Differences(NamedTuple):
 
 
 def _told(*numbers: Cell) -> tuple[str, str]:
-    """Write a number with its standard error, and its interval."""
     value, error, lower, upper = map(shown, numbers)
     return f"{value} ± {error}", f"[{lower}, {upper}]"
 
 
 def _named(names: Sequence[str]) -> str:
-    """Name some, and count the rest."""
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], *([f"{rest:,} more"] if rest > 0 else [])])

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators import bv, cls
-from analyses.sampled.expectation.crossings import (
-    Consistency,
-    consistency_crossings,
-    print_ordering,
-)
-from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.expectation.rank_pmf import moments, sampled_rank_pmf
-from analyses.sampled.samples.sampled_ranks import SampledRanks
+from analyses.sampled.estimators import find_estimator
+from analyses.sampled.expectation import expected_by_size, moments, orderings, print_ordering
+from analyses.sampled.metrics import rank_metric
+from analyses.sampled.paper_tables import paper_metric
+from analyses.sampled.rank_distribution import sampled_rank_pmf
+from analyses.sampled.samples import SampledRanks
 from analyses.shared.drawing import axes_or_new, categories, gradations, label_curves
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 
 if TYPE_CHECKING:
@@ -32,59 +29,53 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 N_CANDIDATES = 10_000
+RANKS = {
+    "A": (100, 100, 100, 100, 100),
+    "B": (40, 40, 8437, 9266, 4482),
+    "C": (212, 2, 743, 5342, 1548),
+}
 LISTS: Mapping[str, FullRanks] = MappingProxyType(
-    {
-        "A": FullRanks.of([100] * 5, n_candidates=N_CANDIDATES),
-        "B": FullRanks.of([40, 40, 8437, 9266, 4482], n_candidates=N_CANDIDATES),
-        "C": FullRanks.of([212, 2, 743, 5342, 1548], n_candidates=N_CANDIDATES),
-    }
+    {name: FullRanks.of(ranks, n_candidates=N_CANDIDATES) for name, ranks in RANKS.items()}
 )
 """Ranks of the relevant items of five users, by system; tables 1 and 2 of the paper."""
 
 METRICS = ("AUC", "AP", "nDCG", "Recall@10")
-RANKS = np.arange(1, N_CANDIDATES + 1)
-
+EVERY = np.arange(1, N_CANDIDATES + 1)
 SAMPLED = 99
 """Negatives of tables 1 and 2."""
 
-TOP = 100
-SHOWN = 20
-"""Ranks in the sample that figure 4 shows; below them, next to nothing is corrected."""
+TOP, CLOSE, SHOWN = 100, 1000, 20
+"""Last ranks of figure 1 (right), figures 3 and 4, and ranks in the sample of figure 4."""
 
-SAMPLE_SIZES = (10, 50, 100, 500, 1000)
-CLOSE = 1000
-"""The last rank of figures 3 and 4."""
+SIZES = (10, 50, 100, 500, 1000)
+"""Negatives of figure 3."""
 
-CORRECTED, GAMMAS, NEGATIVES = "AP", (1.0, 0.1, 0.01, 0.001), 100
-"""What figure 4 corrects, with which trade-offs, from how many negatives."""
+CORRECTED, NEGATIVES = "AP", 100
+"""What figure 4 corrects, from how many negatives."""
 
-CAPTIONS = {
-    "metrics_by_rank": f"Metrics against the rank of the relevant item among {N_CANDIDATES:,} "
-    f"candidates: all ranks, and the first {TOP}.",
-    "expected_by_rank": "Expected metric among m negatives, sampled with replacement, against the "
-    f"true rank among {N_CANDIDATES:,}: the more negatives, the closer to the exact metric.",
-    "corrections": f"{CORRECTED} among {N_CANDIDATES:,}, corrected from {NEGATIVES} negatives: "
-    "what each rank in the sample counts, and what is expected of it by true rank.",
-}
+CORRECTIONS = (
+    *(f"bv(gamma={gamma:g})" for gamma in (1, 0.1, 0.01, 0.001)),
+    "cls(nonnegative=true)",
+)
 
 Curves = Mapping[str, Floats]
-"""Functions of a rank from 1 by name, (n_ranks,) each."""
+"""Functions of a rank from 1 by name."""
 
 
-def example(metrics: Sequence[str] = METRICS, *, replace: bool = True) -> Example:
-    """Make tables 1 and 2 and figures 1 to 4 of the paper, and the orders by size of the sample.
+def example(*, replace: bool = True) -> Example:
+    """Make tables 1 and 2 and figures 1 to 4 of the paper, and of its first form, Rendle (2019).
 
-    Nothing is simulated, as the printed table 2 was: its means and deviations are the exact ones.
+    The printed table 2 was simulated; means and deviations here are the exact ones.
 
     Examples
     --------
     The exact order of the three lists is C, B, A in AP, and the sampled one A, B, C:
 
-    >>> found = example(["AP"])
-    >>> found.exact.round(4), found.expected.round(4)
-    (array([[0.01  , 0.0101, 0.1014]]), array([[0.6366, 0.3407, 0.3262]]))
+    >>> found = example()
+    >>> found.exact[1].round(4), found.expected[1].round(4)
+    (array([0.01  , 0.0101, 0.1014]), array([0.6366, 0.3407, 0.3262]))
     """
-    read, ranks = [rank_metric(metric) for metric in metrics], np.arange(1, SAMPLED + 2)
+    read, ranks = [rank_metric(metric) for metric in METRICS], np.arange(1, SAMPLED + 2)
     values = np.array([metric(ranks, n=len(ranks)) for metric in read])
     known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
     return Example(
@@ -97,17 +88,9 @@ def example(metrics: Sequence[str] = METRICS, *, replace: bool = True) -> Exampl
 
 
 def expectation(values: Floats) -> Floats:
-    """Expect values, of each rank among m negatives and the item, by true rank: (CLOSE,).
-
-    Examples
-    --------
-    One negative makes the expectation a line:
-
-    >>> np.diff(expectation(np.array([1.0, 0.0])), 2).round(12).any()
-    np.False_
-    """
-    m = len(values) - 1
-    return sampled_rank_pmf(RANKS[:CLOSE], n=N_CANDIDATES, m=m, replace=True) @ values
+    """Expect values, of each rank among m negatives and the item, by true rank: (CLOSE,)."""
+    pmf = sampled_rank_pmf(EVERY[:CLOSE], n=N_CANDIDATES, m=len(values) - 1, replace=True)
+    return np.asarray(pmf @ values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +106,7 @@ class Example(Result):
     expected, sd
         Mean and standard deviation, over samples, of the mean over the users: table 2.
     replace
-        How negatives were drawn.
+        How negatives are drawn.
     """
 
     metrics: tuple[str, ...]
@@ -133,42 +116,6 @@ class Example(Result):
     replace: bool
 
     @property
-    def metrics_by_rank(self) -> Mapping[str, Curves]:
-        """Figure 1, by panel."""
-        every = {name: rank_metric(name)(RANKS, n=N_CANDIDATES) for name in self.metrics}
-        top = {name: curve[:TOP] for name, curve in every.items()}
-        return {"all ranks": every, f"the first {TOP}": top}
-
-    @cached_property
-    def orders_by_size(self) -> Mapping[str, Consistency]:
-        """Figure 2: expected metrics over the size of the sample, up to all, and their orders."""
-        every = self.metrics
-        return {name: consistency_crossings(LISTS, name, replace=self.replace) for name in every}
-
-    @property
-    def expected_by_rank(self) -> Mapping[str, Curves]:
-        """Figure 3, by metric."""
-        panels = {}
-        for metric in map(rank_metric, self.metrics):
-            of_sizes = {m: metric(np.arange(1, m + 2), n=m + 1) for m in SAMPLE_SIZES}
-            curves = {f"m = {m:,}": expectation(values) for m, values in of_sizes.items()}
-            panels[str(metric)] = {**curves, "exact": metric(RANKS[:CLOSE], n=N_CANDIDATES)}
-        return panels
-
-    @property
-    def corrections(self) -> Mapping[str, Curves]:
-        """Figure 4: corrected values against the rank in the sample, and what is expected."""
-        sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
-        estimators = [*(bv(gamma) for gamma in GAMMAS), cls(nonnegative=True)]
-        values = {str(each): each.fit(sample).corrected(CORRECTED) for each in estimators}
-        expected = {name: expectation(own) for name, own in values.items()}
-        exact = rank_metric(CORRECTED)(RANKS[:CLOSE], n=N_CANDIDATES)
-        return {
-            f"the first {SHOWN} ranks in the sample": {n: v[:SHOWN] for n, v in values.items()},
-            "true ranks": expected | {"exact": exact},
-        }
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Panels of figures 2 and 3: the metrics."""
         return self.metrics
@@ -176,137 +123,154 @@ class Example(Result):
     @property
     def views(self) -> tuple[str, ...]:
         """Panels of figure 1."""
-        return tuple(self.metrics_by_rank)
+        return "all ranks", f"the first {TOP}"
 
     @property
     def sides(self) -> tuple[str, ...]:
         """Panels of figure 4."""
-        return tuple(self.corrections)
+        return f"the first {SHOWN} ranks in the sample", "true ranks"
+
+    @cached_property
+    def by_size(self) -> Mapping[str, Floats]:
+        """Expected metrics, of 1, 2, ... all negatives: (n_lists, n_sizes), by metric."""
+        return {
+            name: np.array(
+                [
+                    expected_by_size(rank_metric(name), each, replace=self.replace)
+                    for each in LISTS.values()
+                ]
+            )
+            for name in self.metrics
+        }
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give both tables."""
+        """Give the tables of both papers, and the orders by number of negatives."""
         import pandas as pd
 
-        made = self.means(), self.orders()
-        return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in made}
+        made = (self.kdd_table1(), self.kdd_table2(), self.rendle_table1(), self.rendle_table2())
+        every = (*made, self.orders())
+        return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in every}
 
-    @table("example", "exact metrics of the lists, and what sampling makes of them")
-    def means(self) -> Table:
-        """Tabulate exact metrics, and means and deviations over samples."""
-        return Table(
-            name="example",
-            title="Exact metrics, and what sampling makes of them",
-            note=self.caption(),
-            headings=["metric, system", "exact", "expected"],
-            rows=[
-                [
-                    f"{metric}, {system}",
-                    float(self.exact[m, s]),
-                    f"{shown(float(self.expected[m, s]))} ± {shown(float(self.sd[m, s]))}",
-                ]
-                for m, metric in enumerate(self.metrics)
-                for s, system in enumerate(LISTS)
-            ],
-        )
+    def _table(self, name: str, *, sampled: bool) -> Table:
+        rows: list[dict[str, Cell]] = []
+        more: dict[str, Cell] = {}
+        for s, (system, ranks) in enumerate(RANKS.items()):
+            place: dict[str, Cell] = {"dataset": f"toy (n={N_CANDIDATES})", "system": system}
+            if sampled:
+                more = {"estimator": "", "m_negatives": "", "repeats": ""}
+            names: dict[str, Cell] = {"metric": "predicted rank"}
+            names |= {"paper_metric": "Predicted Ranks", "cutoff": ""}
+            end: dict[str, Cell] = {"sd": ""} if sampled else {}
+            for instance, rank in enumerate(ranks, start=1):
+                rows.append({**place, **names, "instance": instance, **more, "value": rank, **end})
+            for m, metric in enumerate(self.metrics):
+                value = float((self.expected if sampled else self.exact)[m, s])
+                if sampled:
+                    more = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
+                    end = {"sd": float(self.sd[m, s])}
+                names = paper_metric(metric)
+                rows.append({**place, **names, "instance": "", **more, "value": value, **end})
+        title = "What sampling makes of them" if sampled else "Exact metrics of the lists"
+        headings = [*rows[0]]
+        cells = [[row[heading] for heading in headings] for row in rows]
+        return Table(name, title, self.caption(), headings, cells)
+
+    @table("kdd2020-table1", "exact metrics of the lists")
+    def kdd_table1(self) -> Table:
+        """Tabulate ranks and exact metrics."""
+        return self._table("kdd2020-table1", sampled=False)
+
+    @table("kdd2020-table2", "means and deviations of sampled metrics of the lists")
+    def kdd_table2(self) -> Table:
+        """Tabulate ranks and sampled metrics."""
+        return self._table("kdd2020-table2", sampled=True)
+
+    @table("rendle2019-table1", "exact metrics of the lists")
+    def rendle_table1(self) -> Table:
+        """Tabulate ranks and exact metrics, as the first form of the paper."""
+        return self._table("rendle2019-table1", sampled=False)
+
+    @table("rendle2019-table2", "means and deviations of sampled metrics of the lists")
+    def rendle_table2(self) -> Table:
+        """Tabulate ranks and sampled metrics, as the first form of the paper."""
+        return self._table("rendle2019-table2", sampled=True)
 
     @table("example_orders", "orders of the lists by the number of negatives")
     def orders(self) -> Table:
         """Tabulate from how many negatives on each metric is expected to order the lists how."""
         return Table(
             name="example_orders",
-            title="From how many negatives on the sampled metric is expected to order the lists "
-            "how",
+            title="From how many negatives on the metric is expected to order the lists how",
             note="The last order of each metric is the exact one.",
             headings=["metric", "order", "from m ="],
             rows=[
-                [metric, print_ordering(ordering), start]
-                for metric, found in self.orders_by_size.items()
-                for start, ordering in found.orderings
+                [metric, print_ordering(ordering), start + 1]
+                for metric, values in self.by_size.items()
+                for start, ordering in orderings([*LISTS], values)
             ],
         )
 
-    @figure(
-        "example_metrics",
-        "Metrics by rank",
-        panels="view",
-        comparable=False,
-        roomy=True,
-        of="metrics_by_rank",
-    )
+    @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
     def plot_metrics(self, ax: Axes | None = None, *, view: str) -> Axes:
         """Draw the metrics against all ranks, or the first."""
-        return _draw(ax, view, self.metrics_by_rank[view], "metric")
+        ranks = EVERY if view == self.views[0] else EVERY[:TOP]
+        curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.metrics}
+        return _draw(ax, view, curves, "metric")
 
-    @figure(
-        "example_sizes",
-        "Metrics by negatives",
-        panels="name",
-        comparable=False,
-        roomy=True,
-        of="orders_by_size",
-    )
+    @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True)
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
-        """Draw an expected metric of the lists against the number of negatives."""
-        found = self.orders_by_size[name]
-        curves = dict(zip(found.systems, found.values, strict=True))
+        """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
+        curves = dict(zip(LISTS, self.by_size[name], strict=True))
         ax = _draw(ax, name, curves, f"expected {name}")
-        for start, _ in found.orderings[1:]:
-            ax.axvline(start, color="0.6", linewidth=0.6, zorder=0)
+        for start, _ in orderings([*LISTS], self.by_size[name])[1:]:
+            ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
         ax.set(xscale="log", xlabel="sampled negatives")
         return ax
 
     @figure(
-        "example_expectations",
-        "Expected metrics by rank",
-        panels="name",
-        comparable=False,
-        roomy=True,
-        of="expected_by_rank",
+        "kdd2020-figure3", "Expected metrics by rank", panels="name", comparable=False, roomy=True
     )
     def plot_expectations(self, ax: Axes | None = None, *, name: str) -> Axes:
-        """Draw an expected metric against the rank, by number of negatives."""
-        return _draw(ax, name, self.expected_by_rank[name], f"expected {name}", ordered=True)
+        """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
+        read = rank_metric(name)
+        curves = {f"m = {m:,}": expectation(read(np.arange(1, m + 2), n=m + 1)) for m in SIZES}
+        curves["exact"] = read(EVERY[:CLOSE], n=N_CANDIDATES)
+        return _draw(ax, name, curves, f"expected {name}", ordered=True)
 
-    @figure(
-        "example_corrections",
-        "Corrected AP by rank",
-        panels="side",
-        comparable=False,
-        roomy=True,
-        of="corrections",
-    )
+    @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, roomy=True)
     def plot_corrections(self, ax: Axes | None = None, *, side: str) -> Axes:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
-        true = side == self.sides[-1]
-        said = f"expected corrected {CORRECTED}" if true else f"corrected {CORRECTED}"
-        ax = _draw(ax, side, self.corrections[side], said)
-        if true:
-            ax.set_xscale("log")
-        else:
+        sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
+        every = map(find_estimator, CORRECTIONS)
+        values = {str(one): one.fit(sample).corrected([CORRECTED])[:, 0] for one in every}
+        if side == self.sides[0]:
+            first = {name: own[:SHOWN] for name, own in values.items()}
+            ax = _draw(ax, side, first, f"corrected {CORRECTED}")
             ax.set_xlabel("rank in the sample")
+            return ax
+        curves = {name: expectation(own) for name, own in values.items()}
+        curves["exact"] = rank_metric(CORRECTED)(EVERY[:CLOSE], n=N_CANDIDATES)
+        ax = _draw(ax, side, curves, f"expected corrected {CORRECTED}")
+        ax.set_xscale("log")
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
         how = "with" if self.replace else "without"
         return (
-            f"Ranks of {len(LISTS['A'])} users among {N_CANDIDATES:,} candidates: exact metrics, "
-            f"and the mean and standard deviation, expected and not simulated, of those among "
-            f"{SAMPLED} negatives sampled {how} replacement."
+            f"Ranks of five users among {N_CANDIDATES:,} candidates, exact metrics, and those "
+            f"among negatives drawn {how} replacement ({SAMPLED} in the tables, {NEGATIVES} for "
+            "corrections): means and standard deviations are exact, not simulated."
         )
 
-    def caption_of(self, part: str) -> str:
-        """Say what a figure shows."""
-        if part == "orders_by_size":
-            return " ".join(each.caption() for each in self.orders_by_size.values())
-        return CAPTIONS[part]
 
-
-def _draw(ax: Axes | None, title: str, curves: Curves, said: str, *, ordered: bool = False) -> Axes:
-    """Draw functions of a rank; names may be ordered, as sample sizes are."""
+def _draw(
+    ax: Axes | None, title: str, curves: Curves, ylabel: str, *, ordered: bool = False
+) -> Axes:
     ax, styles = axes_or_new(ax), (gradations if ordered else categories)([*curves])
     for (label, style), curve in zip(styles, curves.values(), strict=True):
-        ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **style | {"marker": ""})
-    ax.set(xlabel="rank", ylabel=said, title=title)
+        own: dict[str, Any] = style | {"marker": ""}
+        ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **own)
+    ax.set(xlabel="rank", ylabel=ylabel, title=title)
     label_curves(ax, ordered=ordered)
     return ax

@@ -1,4 +1,4 @@
-"""What metrics of samples are expected to be, by the number of negatives."""
+"""What full ranks say without simulation: their distribution, and expected sampled metrics."""
 
 from __future__ import annotations
 
@@ -8,31 +8,38 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimators import bv, uncorrected
-from analyses.sampled.expectation.crossings import (
-    DECIMALS,
+from analyses.sampled.estimates import RankSettings
+from analyses.sampled.estimators import find_estimator, path_for
+from analyses.sampled.expectation import (
+    empty_cells,
+    expected_estimates,
     first_of,
-    met,
     ordering_of,
+    orderings,
     print_ordering,
 )
-from analyses.sampled.samples.designs import (
-    SampleDesign,
-    require_negatives,
-    require_rising,
-    round_numbers,
-)
-from analyses.sampled.shared.facts import best_in_colour
-from analyses.sampled.shared.sampling_experiment import Experiment, experiment
-from analyses.sampled.shared.settings import DrawnSettings, SampleSizes
-from analyses.sampled.shared.trials import Way
+from analyses.sampled.labels import Ranked, how_drawn, round_numbers, tidy, with_cutoffs
+from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
+from analyses.sampled.samples import require_negatives
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import COLOURS, DASHES, draw_band, label_curves, scale_by_factors
-from analyses.shared.result import figure, table
+from analyses.shared.drawing import (
+    DASHES,
+    axes_or_new,
+    categories,
+    chosen_panel,
+    label_curves,
+    scale_by_factors,
+)
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
+from runs import InputError
+from runs.shared.members import Sizes as Numbers
+from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,163 +49,268 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ESTIMATORS = (uncorrected(), bv(0.1))
-"""Linear ones that learn nothing from the sample: their expectation is known."""
-
-WIDE = 2
-"""Metrics further apart than by this factor are drawn on a logarithmic scale."""
-
-MOST_COLOURS = len(COLOURS)
-"""Systems that are told apart in a figure; the others are grey."""
+ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
 
 
-class Settings(DrawnSettings):
+class Settings(RankSettings):
     """Expected metrics by the number of negatives."""
 
-    sizes: SampleSizes = None
+    metrics: MetricNames = METRICS
+    replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
+    sizes: Numbers | None = Field(
+        None,
+        description="Numbers of negatives of the study sizes; default: 1, 2, 5, 10, ... up to all.",
+    )
 
-    def designs(self, ranks: FullRanks) -> tuple[int, ...]:
-        """Give the numbers of negatives; by default 1, 2, 5, 10, ... as far as all users go."""
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse samples that these users lack."""
+        self.numbers(ranks)
+
+    def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
+        """Give the numbers of negatives."""
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
-        require_rising(self.sizes)
-        for m in (self.sizes[0], self.sizes[-1]):
-            require_negatives(m, ranks.n_irrelevant)
-        return tuple(self.sizes)
+        if not self.sizes or sorted(self.sizes) != list(self.sizes):
+            raise InputError(f"`sizes` must rise, got {list(self.sizes)}.")
+        require_negatives(self.sizes[-1], ranks.n_irrelevant, name="sizes")
+        return self.sizes
 
 
 @analysis("sizes", source="Krichene & Rendle (2020), figure 6", needs=("full_ranks",))
 def sizes(work: Work, settings: Settings) -> Sizes:
-    """Expect metrics of systems from samples of several sizes, without simulation.
-
-    Standard deviations are left out where users have several relevant items, which hang together.
-
-    Examples
-    --------
-    All four negatives of five candidates give the exact metric:
-
-    >>> from analyses.shared.work import RanksAlone
-    >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)})
-    >>> found = sizes(work, Settings(metrics=("AP",), sizes=(1, 4), replace=False))
-    >>> found.to_frame()[["expected", "expected_sd", "exact"]].head(2).round(4).values.tolist()
-    [[0.8125, 0.1083, 0.625], [0.625, 0.0, 0.625]]
-    """
-    numbers = settings.designs(first_of(work.full_ranks))
-    ways = [Way(one, SampleDesign((m,), settings.replace)) for m in numbers for one in ESTIMATORS]
-    return experiment(Sizes, work, settings, ways)
+    """Expect metrics of systems, uncorrected and by BV(0.1), from samples of several sizes."""
+    systems, metrics = work.full_ranks, read_metrics(settings.metrics)
+    first = first_of(systems)
+    numbers, estimators = settings.numbers(first), [find_estimator(name) for name in ESTIMATORS]
+    found = np.empty((2, len(numbers), len(estimators), len(metrics), len(systems)))
+    with work.progress("Expecting sampled metrics", len(numbers)) as bar, single_threaded("blas"):
+        for n, m in enumerate(numbers):
+            for s, ranks in enumerate(systems.values()):
+                empty = empty_cells(ranks, m, replace=settings.replace, path=path_for(metrics))
+                for e, one in enumerate(estimators):
+                    found[:, n, e, :, s] = expected_estimates(
+                        one,
+                        ranks,
+                        metrics,
+                        empty=empty,
+                        filled=lambda empty=empty, ranks=ranks: empty.expected(ranks),  # type: ignore[misc]
+                    )
+            bar.advance()
+    return Sizes(
+        measures=Measures(Measure(str(metric)) for metric in metrics),
+        systems=tuple(systems),
+        estimators=tuple(map(str, estimators)),
+        negatives=numbers,
+        exact=np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics]),
+        expected=found[0],
+        variance=found[1],
+        ranked=Ranked.of(first),
+        replace=settings.replace,
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(Experiment):
-    """Expected estimates of metrics, and their spread, for some numbers of negatives."""
+class Sizes(Result):
+    """Expected estimates of metrics, and their spread over samples, by number of negatives.
 
-    label, curves = "Expecting sampled metrics", False
+    Parameters
+    ----------
+    measures, systems, estimators, negatives
+        Labels of axes.
+    exact
+        Metrics among all candidates: (n_metrics, n_systems).
+    expected, variance
+        Of shape (n_sizes, n_estimators, n_metrics, n_systems); the variance is NaN where users have
+        several relevant items.
+    ranked, replace
+        Of whom the ranks are, and how samples are drawn.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    estimators: tuple[str, ...]
+    negatives: tuple[int, ...]
+    exact: Floats
+    expected: Floats
+    variance: Floats
+    ranked: Ranked
+    replace: bool
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give what is expected, and where the order of systems changes."""
-        return {"sampled_sizes": self.to_frame(), "sampled_crossings": self.crossings()}
-
-    def crossings(self) -> pd.DataFrame:
-        """Say from which number of negatives on, of those looked at, systems are ordered how.
-
-        Returns
-        -------
-        Columns estimator, metric, m, ordering, and whether it is the exact one.
-        """
+        """Give expectations, and from which number of negatives on systems are ordered how."""
         import pandas as pd
 
-        exact = np.round(self.exact, DECIMALS)
-        expected = np.moveaxis(self.by_size(np.round(self.expected, DECIMALS)), 0, -1)
+        axes = {"m": self.negatives, "estimator": self.estimators, "metric": self.metrics}
+        numbers = {"expected": self.expected, "expected_sd": np.sqrt(self.variance)}
+        frame = tidy({**axes, "system": self.systems}, **numbers, exact=self.exact)
         rows = [
-            (estimator, metric, self.sizes[place], print_ordering(ordering), ordering == truth)
-            for e, estimator in enumerate(self.distinct)
+            (estimator, metric, self.negatives[place], print_ordering(ordering), ordering == exact)
+            for e, estimator in enumerate(self.estimators)
             for n, metric in enumerate(self.metrics)
-            for truth in [ordering_of(self.systems, exact[n])]
-            for place, ordering in met(self.systems, expected[e, n])
+            for exact in [ordering_of(self.systems, self.exact[n].round(12))]
+            for place, ordering in orderings(self.systems, self.expected[:, e, n].T)
         ]
-        return pd.DataFrame(rows, columns=["estimator", "metric", "m", "ordering", "exact"])
+        headings = ["estimator", "metric", "m", "ordering", "exact"]
+        return {
+            "sampled_sizes": with_cutoffs(frame),
+            "sampled_crossings": pd.DataFrame(rows, columns=headings),
+        }
 
     @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
-        # (n_ways, n_metrics, n_systems) against (n_metrics, n_systems)
-        taus = self.by_size(tau_b(self.expected, self.exact))
+        taus = tau_b(self.expected, self.exact)
         return Table(
             name="sampled_sizes",
-            title="Agreement (tau-b) of the expected with the exact order of the systems, "
-            "by negatives",
+            title="Agreement (tau-b) of the expected with the exact order, by negatives",
             note=self.caption(),
-            headings=["metric, estimator", *(f"{m:,}" for m in self.sizes)],
+            headings=["metric, estimator", *(f"{m:,}" for m in self.negatives)],
             rows=[
-                [f"{metric}, {estimator}", *taus[:, e, n].tolist()]
+                [f"{metric}, {name}", *taus[:, e, n].tolist()]
                 for n, metric in enumerate(self.metrics)
-                for e, estimator in enumerate(dict.fromkeys(self.names))
+                for e, name in enumerate(self.estimators)
             ],
         )
 
     @figure(
-        "sampled_sizes",
+        "kdd2020-figure6",
         "Sampled negatives: expected metrics by their number",
-        number=13,
         panels="metric",
         comparable=False,
     )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
-        """Draw one metric against the negatives, and the exact values at the right edge.
-
-        The first metric by default, on new axes by default. Of many systems the best by the first
-        metric have colours, and the others are grey.
-        """
-        ax, frame = self.panel(ax, metric)
-        number = self.metrics.index(frame["measure"].iloc[0])
-        # Both are (n_sizes, n_estimators, n_systems).
-        expected, spreads = (
-            self.by_size(of)[:, :, number]
-            for of in (self.expected, np.sqrt(self.expected_variance))
-        )
-        order = self.exact[0].argsort(kind="stable")[::-1].tolist()
-        for system, label, style in best_in_colour(self.systems, order, most=MOST_COLOURS):
-            style |= {} if label is None else {"linewidth": 1, "markersize": 2.5}
+        """Draw one metric, by default the first, by number of negatives, and exact values."""
+        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
+        expected = self.expected[:, :, number]
+        for system, (label, style) in enumerate(categories(self.systems)):
             ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
             ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
-            curves = expected[:, :, system].T, spreads[:, :, system].T
-            for dash, curve, sd in zip(DASHES, *curves, strict=False):
-                own = {**style, "linestyle": dash}
-                ax.plot(self.sizes, curve, label=label if dash == DASHES[0] else None, **own)
-                if len(self.systems) <= MOST_COLOURS:
-                    limits = curve - sd, curve + sd
-                    draw_band(ax, np.array(self.sizes), limits, own, label=None)
-        for dash, estimator in zip(DASHES, dict.fromkeys(self.names), strict=False):
-            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=estimator)
+            for e, dash in zip(range(len(self.estimators)), DASHES, strict=False):
+                own = style | {"linestyle": dash, "linewidth": 1, "markersize": 2.5}
+                curve = expected[:, e, system]
+                ax.plot(self.negatives, curve, label=None if e else label, **own)
+        for dash, name in zip(DASHES, self.estimators, strict=False):
+            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=name)
         ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
-        self._scale_axes(ax, np.append(expected, self.exact[number]))
+        if min(expected.min(), self.exact[number].min()) > 0:
+            scale_by_factors(ax, along="y")
+        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
+        ax.set_title(self.metrics[number])
+        ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
         return ax
 
-    def _scale_axes(self, ax: Axes, drawn: Floats) -> None:
-        """Scale so that all curves are seen, whatever their bands."""
-        from matplotlib.ticker import LogLocator
+    def caption(self) -> str:
+        """Say what is shown."""
+        return (
+            f"Expected estimates of metrics of {len(self.systems):,} systems from m sampled "
+            "negatives, not simulated, and the exact values (arrows). "
+            f"{self.ranked} among n = {self.ranked.n} "
+            f"candidates; negatives are drawn {how_drawn(self.replace)}."
+        )
 
-        lowest, highest = drawn.min(), drawn.max()
-        if lowest > 0 and highest > WIDE * lowest:
-            scale_by_factors(ax, along="y")
-            ax.set_ylim(lowest / 1.1, highest * 1.1)
-        else:
-            margin = 0.05 * (highest - lowest) or 0.05
-            ax.set_ylim(lowest - margin, highest + margin)
-        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
-        ax.xaxis.set_major_locator(LogLocator(numticks=9))
-        ax.xaxis.set_major_formatter("{x:,.0f}")
+
+N_BINS = 50
+"""Equal bins of the histogram."""
+
+
+class DistributionSettings(RankSettings):
+    """Distribution of the full ranks."""
+
+
+@analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
+def ranks(work: Work, settings: DistributionSettings) -> RankDistributions:
+    """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
+    systems, first = work.full_ranks, first_of(work.full_ranks)
+    last = int(first.n_candidates.max())
+    ends = np.union1d(equal_bins(last), round_numbers(last))
+    below = [np.searchsorted(np.sort(one.rank), ends, side="right") for one in systems.values()]
+    return RankDistributions(
+        systems=tuple(systems),
+        ends=ends,
+        cumulative=np.array(below) / len(first),
+        medians=np.array([np.median(each.rank) for each in systems.values()]),
+        ranked=Ranked.of(first),
+    )
+
+
+def equal_bins(last: int) -> NDArray[np.int64]:
+    """Give the last ranks of bins of equal width, to a rank: (n_bins,)."""
+    n_bins = min(N_BINS, last)
+    return np.arange(1, n_bins + 1) * last // n_bins
+
+
+@dataclass(frozen=True, eq=False)
+class RankDistributions(Result):
+    """Shares of the relevant items up to some ranks.
+
+    Parameters
+    ----------
+    systems
+        Label of an axis.
+    ends
+        Last ranks of bins of equal width, and 1, 2, 5, 10, 20, 50, ...: (n_ends,).
+    cumulative
+        Shares of the items up to them, of shape (n_systems, n_ends).
+    medians
+        Median rank of each system, of shape (n_systems,).
+    ranked
+        Of whom the ranks are.
+    """
+
+    systems: tuple[str, ...]
+    ends: NDArray[np.int64]
+    cumulative: Floats
+    medians: Floats
+    ranked: Ranked
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
+        axes = {"system": self.systems, "last": self.ends}
+        return {"sampled_ranks": tidy(axes, cumulative=self.cumulative)}
+
+    def _up_to(self, ranks: NDArray[np.int64]) -> Floats:
+        return self.cumulative[:, np.searchsorted(self.ends, ranks)]
+
+    @table("sampled_ranks", "distribution of the ranks of relevant items")
+    def at_the_top(self) -> Table:
+        """Tabulate median ranks, and shares of the items in the first ranks, by system."""
+        tops = [k for k in (1, 10, 100) if k <= self.ends[-1]]
+        shares = self._up_to(np.array(tops)).T.tolist()
+        medians = (f"{median:,g}" for median in self.medians)
+        return Table(
+            name="sampled_ranks",
+            title="Ranks of the relevant items: median, and shares of them",
+            note=self.caption(),
+            headings=["system", "median rank", *(f"in the first {k:,}" for k in tops)],
+            rows=[*zip(self.systems, medians, *shares, strict=True)],
+            best=dict.fromkeys(range(2, 2 + len(tops)), max),
+        )
+
+    @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the share of the items in each bin, by system."""
+        ax, bins = axes_or_new(ax), equal_bins(int(self.ends[-1]))
+        edges, shares = np.append(0.5, bins + 0.5), np.diff(self._up_to(bins), axis=1, prepend=0)
+        for (label, style), own in zip(categories(self.systems), shares, strict=True):
+            # Outlines cover each other less than bars do.
+            line = {name: style[name] for name in ("color", "linestyle")}
+            ax.stairs(own, edges, baseline=None, label=label, linewidth=1.1, **line)
+        ax.set(yscale="log", xlabel="rank of the relevant item", ylabel="share of the items")
+        ax.yaxis.set_major_formatter("{x:g}")
+        label_curves(ax)
+        return ax
 
     def caption(self) -> str:
         """Say what is shown."""
-        curves = ""
-        if len(self.systems) > MOST_COLOURS:
-            curves = f"The {MOST_COLOURS} best systems by exact {self.metrics[0]} are in colour. "
-        elif not np.isnan(self.expected_variance).all():
-            curves = "Bands are one standard deviation over samples, not of the users. "
+        medians = zip(self.systems, self.medians, strict=True)
         return (
-            f"Expected estimates of metrics of {self.counted} from m sampled "
-            f"negatives, against m, not simulated, and the exact values (arrows). {curves}"
-            f"{self.of_samples}"
+            f"Full ranks of {self.ranked} among n = {self.ranked.n} candidates: shares in "
+            f"{min(N_BINS, int(self.ends[-1]))} bins of equal width. Median "
+            f"ranks: {'; '.join(f'{system} {median:,.10g}' for system, median in medians)}."
         )

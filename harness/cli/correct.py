@@ -70,7 +70,7 @@ def correct(
     compared, and sentences say which of them can be told apart.
     """
     from analyses.sampled.correction import corrected_systems
-    from analyses.sampled.shared.sample_tables import sampled_of
+    from analyses.sampled.rank_tables import sampled_of
 
     settings = given(SETTINGS(), asked)
     systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +22,21 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from analyses.shared.analysis import Analysis, AnalysisSettings
-    from analyses.shared.result import Result
+    from analyses.shared.analysis import Analysis
     from runs.shared.members import Section
     from runs.shared.progress import Progress
 
+STUDIES = ("estimates", "ranks", "sizes")
+WITHOUT = ("drawing", "power", "hard_by")
+"""Settings for studies that train systems: a table of ranks does not have their items."""
+
+OF_EXAMPLE = {"example", "format_", "output", "progress"}
+
 
 def _studies() -> dict[str, Analysis[Any, Any]]:
-    """Give the studies that a table of ranks is enough for by name, in the order of figures."""
     from analyses.shared.analysis import members_of
-    from analyses.shared.result import figures_of
 
-    every = sorted(members_of("sampled"), key=lambda one: figures_of(one.result)[0].number or 0)
-    return {study.name: study for study in every if "candidate_ranks" not in study.needs}
+    return {study.name: study for study in members_of("sampled")}
 
 
 def _settings() -> type[Section]:
@@ -43,12 +45,25 @@ def _settings() -> type[Section]:
 
     from runs.shared.members import Section
 
+    known = _studies()
     fields: dict[str, Any] = {
         name: (field.annotation, field)
-        for study in _studies().values()
+        for study in map(known.__getitem__, STUDIES)
         for name, field in study.settings.model_fields.items()
+        if name not in WITHOUT
     }
     return create_model("Settings", __base__=Section, **fields)
+
+
+def _known_study(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    from analyses.sampled import GONE
+
+    for name in names:
+        if name in GONE:
+            raise click.BadParameter(GONE[name])
+        if name not in (*STUDIES, "all"):
+            raise click.BadParameter(f"{name!r} is not one of {', '.join(STUDIES)}, all.")
+    return tuple(dict.fromkeys(STUDIES if "all" in names else names or STUDIES[:1]))
 
 
 @click.command(
@@ -61,14 +76,11 @@ def _settings() -> type[Section]:
 @click.option(
     "--study",
     "studies",
-    type=click.Choice(
-        ["estimates", "ranks", "sizes", "cost", "adaptive", "iterations", "priors", "all"]
-    ),
+    metavar="[estimates|ranks|sizes|all]",
     multiple=True,
-    help="May be repeated. Estimates (the default): from repeated samples; ranks: where relevant "
-    "items stand; sizes: expected metrics by number of negatives; cost: error and orders by items "
-    "scored, beside fewer users in full; adaptive: sizes of adaptive samples, not among all; "
-    "iterations: error by iterations of EM; priors: error by the prior of BV and MN.",
+    callback=_known_study,
+    help="May be repeated. Estimates (the default): from repeated samples; ranks: distribution of "
+    "the full ranks; sizes: expected metrics by number of negatives.",
 )
 @click.option(
     "--example",
@@ -80,8 +92,10 @@ def _settings() -> type[Section]:
     type=click.IntRange(min=2),
     help="Candidates of each user, relevant items included, where the table has none.",
 )
-@settings_options(_settings, names={"replace": "--replace/--without-replacement"})
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the samples.")
+@settings_options(
+    _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
+)
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 @workers
 @clustered
 @printable
@@ -100,80 +114,70 @@ def sampled(
     seed: int,
     **asked: Any,
 ) -> None:
-    """Say what sampling negatives does to metrics, and which correction undoes it best.
+    """Study what sampling negatives does to metrics, and which correction undoes it best.
 
     RANKS.csv has the full ranks of relevant items by some systems. Of each user's candidates,
     negatives are sampled again and again, and metrics are estimated from the ranks among them.
     """
+    from analyses.sampled.rank_tables import read_rank_table
+    from analyses.shared.work import RanksAlone
     from runs import InputError
     from runs.shared.parallel import processes_on_cluster
 
+    context = click.get_current_context()
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")
     if ranks is None:
-        click.echo(_show_example(format_, output=output), nl=False)
+        _refuse_ignored(context, OF_EXAMPLE, "--example")
+        _show_example(format_, output)
         return
+    chosen = {name: study for name, study in _studies().items() if name in studies}
+    used = {name for study in chosen.values() for name in study.settings.model_fields}
+    others = {name for name in asked if name not in used}
+    _refuse_ignored(context, {*context.params, *asked} - others, f"--study {', '.join(studies)}")
+    options = {name: value for name, value in asked.items() if _is_given(context, name)}
+    settings = {name: given(study.settings, options) for name, study in chosen.items()}
+    work = RanksAlone(
+        read_rank_table(ranks, candidates=candidates), seed=seed, n_jobs=n_jobs, progress=progress
+    )
     with processes_on_cluster(dask):
-        results = make_studies(
-            ranks,
-            studies,
-            given(_settings(), asked),
-            candidates=candidates,
-            seed=seed,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-    publish(results, format_, output)
+        results = {study.key: study(work, settings[name]) for name, study in chosen.items()}
+    publish(results, format_, output, ["sampled", *(f"sampled_{each}" for each in TABLES)])
     for result in results.values():
         click.echo(result.caption(), err=True)
 
 
-def make_studies(
-    path: Path,
-    names: Sequence[str],
-    asked: Section,
-    *,
-    candidates: int | None,
-    seed: int,
-    n_jobs: int,
-    progress: Progress,
-) -> dict[str, Result]:
-    """Make studies, by key, from a table of ranks.
-
-    Raises
-    ------
-    InputError
-        If the table breaks a rule, or what is asked does not fit it.
-    """
-    from analyses.sampled.shared.sample_tables import read_rank_table
-    from analyses.shared.work import RanksAlone
-
-    known = _studies()
-    usual = [name for name, study in known.items() if not study.on_request]
-    wanted = dict.fromkeys([*(usual if "all" in names else ()), *names] or ["estimates"])
-    chosen = [known[name] for name in wanted if name != "all"]
-    systems = read_rank_table(path, candidates=candidates)
-    work = RanksAlone(systems, seed=seed, n_jobs=n_jobs, progress=progress)
-    return {study.key: study(work, _own(study, asked)) for study in chosen}
+TABLES = ("orders", "choose", "ranks", "sizes")
+"""What is printed; the tables of the papers are written into the folder."""
 
 
-def _own(study: Analysis[Any, Any], asked: Section) -> AnalysisSettings:
-    """Take the settings of a study out of those of all."""
-    kind: type[AnalysisSettings] = study.settings
-    return kind(**asked.model_dump(include={*kind.model_fields}))
+def _is_given(context: click.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
-def _show_example(format_: str, *, output: Path | None) -> str:
+def _refuse_ignored(context: click.Context, used: set[str], chosen: str) -> None:
+    """Refuse options that would be ignored."""
+    from runs import InputError
+
+    flags: Mapping[str, str] = {one.name or "": one.opts[0] for one in context.command.params}
+    for name in flags:
+        if name not in used and _is_given(context, name):
+            raise InputError(f"{flags[name]} does not apply to {chosen}: leave it out.")
+
+
+def _show_example(format_: str, output: Path | None) -> None:
     """Print the tables of the example in a format, and write all into a folder, if asked."""
     from analyses.sampled.example import example
     from analyses.shared.publish import as_latex, every_table, write_results
     from runs import InputError
 
     if format_ in ("csv", "json"):
-        raise InputError(f"the example is two tables: print it as table or latex, not {format_}.")
+        raise InputError(f"the example is several tables: print table or latex, not {format_}.")
     results = {"example": example()}
     if output is not None:
         write_results(results, output)
     if format_ == "latex":
-        return as_latex(results)
-    return "\n".join(table.to_text() for table in every_table(results))
+        click.echo(as_latex(results), nl=False)
+    else:
+        click.echo("\n".join(table.to_text() for table in every_table(results)), nl=False)

@@ -63,6 +63,14 @@ def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
     for key, face in every:
         if name in (face.name, face.alias):
             return key, face
+    # Tables of papers are called PAPER-table3: the last part is enough where it is unique.
+    ended = [(key, face) for key, face in every if face.name.endswith(f"-{name}")]
+    ended = [(key, face) for key, face in ended if face.make(study.result(key)).rows] or ended
+    if len(ended) == 1:
+        return ended[0]
+    if ended:
+        known = ", ".join(face.name for _, face in ended)
+        raise InputError(f"{study.folder}: several tables are called {name!r}: {known}.")
     names = [*_names(face for _, face in every), *([AREAS.name] if areas_of(study) else [])]
     elsewhere = _names(f for a in built_in_analyses().values() for f in tables_of(a.result))
     # What other studies have is no slip of the pen.

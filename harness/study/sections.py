@@ -19,7 +19,13 @@ from pydantic import (
     model_validator,
 )
 
-from analyses.shared.analysis import Analysis, AnalysisSettings, built_in_analyses, register_with
+from analyses.shared.analysis import (
+    Analysis,
+    AnalysisSettings,
+    built_in_analyses,
+    gone_from,
+    register_with,
+)
 from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
 from harness.study.store import SEEDS
@@ -224,8 +230,11 @@ def _read_group(
     """Read the settings of the members that are wanted, each from the keys that it knows."""
     table = ("analyses", group)
     usual = [name for name, member in members.items() if not member.on_request]
-    wanted = values.get(STUDIES, usual)
+    wanted, gone = values.get(STUDIES, usual), gone_from(group)
     with origin.named(*table, STUDIES):
+        for name in wanted if isinstance(wanted, list | tuple) else ():
+            if name in gone:
+                raise InputError(gone[name])
         if not wanted:
             raise InputError(f"`{STUDIES}` in [analyses.{group}] must name one, got {wanted!r}.")
         _check_names(wanted, members, f"`{STUDIES}` in [analyses.{group}]", "study")
@@ -234,6 +243,8 @@ def _read_group(
     for key in values:
         if key not in every:
             place = origin.place(*table, key)
+            if key in gone:
+                raise InputError(f"{place}: {gone[key]}")
             raise InputError(
                 f"{place}: there is no `{key}` in [analyses.{group}]; {nearest(key, every)}"
             )

@@ -5,17 +5,17 @@ Data have the shape of MovieLens 1M: the simulated world ``ml-1m``, one rating o
 out. Times are CPU time of one thread.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import recommenders
+from analyses.sampled.samples import SampleDesign
+from qrels import FullRanks
 from qrels.ranks.ties import Ties
 from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.world import make_world, world_settings
-from tests.analyses.sampled.sampling import sample_ranks, sample_ranks_adaptive
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 TARGET = 2.0
@@ -39,16 +39,10 @@ def test_full_ranks_take_seconds(benchmark: Any, ties: Ties) -> None:
     benchmark.pedantic(rank)
 
 
-SAMPLERS: dict[str, Callable[[np.ndarray, int], object]] = {
-    "with replacement": lambda ranks, repeat: sample_ranks(
-        ranks, n_candidates=N_CANDIDATES, m=99, seed=1, repeat=repeat
-    ),
-    "without replacement": lambda ranks, repeat: sample_ranks(
-        ranks, n_candidates=N_CANDIDATES, m=99, seed=1, repeat=repeat, replace=False
-    ),
-    "adaptive": lambda ranks, repeat: sample_ranks_adaptive(
-        ranks, n_candidates=N_CANDIDATES, seed=1, repeat=repeat
-    ),
+SAMPLERS = {
+    "with replacement": SampleDesign((99,)),
+    "without replacement": SampleDesign((99,), replace=False),
+    "adaptive": SampleDesign.growing(100, 3200),
 }
 
 
@@ -57,10 +51,11 @@ def test_a_hundred_repeats_take_seconds(benchmark: Any, name: str) -> None:
     shares = np.cumsum((np.arange(1, N_CANDIDATES + 1) + 20.0) ** -0.9685)
     uniforms = np.random.default_rng(1).random(N_USERS)
     ranks = 1 + np.searchsorted(shares / shares[-1], uniforms)
-    SAMPLERS[name](ranks[:9], 0)
+    full = FullRanks.of(ranks, n_candidates=N_CANDIDATES)
+    SAMPLERS[name].draw(full, seed=1)
 
     def sample() -> object:
-        return [SAMPLERS[name](ranks, repeat) for repeat in range(100)]
+        return [SAMPLERS[name].draw(full, seed=1, repeat=repeat) for repeat in range(100)]
 
     seconds = cpu_seconds(sample)
     print(f"\n100 repeats, {name}: {seconds:.2f} CPU-s")

@@ -4,8 +4,6 @@ Run with ``pytest tests/benchmarks/test_sampled_speed.py -s --benchmark-only``. 
 (r + 20)^-s, which is like those of recommenders.
 """
 
-import resource
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,21 +14,10 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.stats import binom
 from threadpoolctl import threadpool_limits
 
-from analyses.sampled.estimators import (
-    Cells,
-    Estimator,
-    adaptive_mle,
-    bv,
-    cls,
-    mes,
-    mle,
-    mn,
-    rank_estimate,
-    uncorrected,
-)
+from analyses.sampled.estimators import find_estimator
+from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import SampleDesign
 from qrels import FullRanks
-from tests.analyses.sampled.sampling import sample_ranks, sample_ranks_adaptive
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 Floats = NDArray[np.float64]
@@ -78,10 +65,14 @@ def plain_estimates(shares: Floats) -> tuple[Floats, Floats]:
     return shares.T @ values, mass[: CUTOFFS[-1]].cumsum(axis=0).T
 
 
+BV, MLE = find_estimator("bv(gamma=0.1)"), find_estimator("mle")
+RECALLS = [f"Recall@{cutoff}" for cutoff in CUTOFFS]
+
+
 def own_estimates(ranks: FullRanks) -> tuple[Floats, Floats]:
     samples = [SampleDesign((M,)).draw(ranks, seed=0, repeat=repeat) for repeat in range(REPEATS)]
     cells = Cells.of(samples)
-    first, second = (one.fit_cells(cells).curve("Recall", CUTOFFS) for one in (bv(0.1), mle()))
+    first, second = (one.fit_cells(cells).estimates(RECALLS) for one in (BV, MLE))
     return first, second
 
 
@@ -90,82 +81,44 @@ def test_a_hundred_repeats_against_plain_numpy(benchmark: Any) -> None:
     full = FullRanks.of(ranks, n_candidates=N)
     sample = SampleDesign((M,)).draw(full, seed=0)
     shares = np.bincount(sample.above, minlength=M + 1)[:, np.newaxis] / N_USERS
-    for one, expected in zip((bv(0.1), mle()), plain_estimates(shares), strict=True):
-        found = one.fit(sample).curve("Recall", CUTOFFS)
-        np.testing.assert_allclose(found[0], expected[0], rtol=1e-4)
-    user = np.random.default_rng(1).integers(0, N_USERS // 4, N_USERS)
-    _, kept = np.unique(user * (N + 1) + ranks, return_index=True)
-    several = FullRanks.of(ranks[kept], n_candidates=N, user=user[kept])
+    for one, expected in zip((BV, MLE), plain_estimates(shares), strict=True):
+        np.testing.assert_allclose(one.fit(sample).estimates(RECALLS)[0], expected[0], rtol=1e-4)
     plain = least(lambda: plain_estimates(plain_counts(ranks)))
-    own, of_several = least(lambda: own_estimates(full)), least(lambda: own_estimates(several))
+    own = least(lambda: own_estimates(full))
     benchmark.pedantic(own_estimates, (full,), rounds=1)
     print(
         f"\n{REPEATS} repeats of BV(.1) and MLE@100, {N_USERS:,} users, {N:,} items: {own:.2f} "
-        f"CPU-s, plain numpy {plain:.2f} (ratio {own / plain:.2f}); as many items of a quarter of "
-        f"the users, up to {several.order.max()} each: {of_several:.2f} ({of_several / own:.2f})"
+        f"CPU-s, plain numpy {plain:.2f} (ratio {own / plain:.2f})"
     )
-
-
-def test_the_grid_against_all_ranks(benchmark: Any) -> None:
-    full = FullRanks.of(ranks_of(N_USERS, n=N, exponent=0.9685), n_candidates=N)
-    samples = [SampleDesign((M,)).draw(full, seed=0, repeat=repeat) for repeat in range(REPEATS)]
-
-    def fit(path: str = "grid") -> Floats:
-        return mle().fit_repeats(samples, path=path).curve("Recall", CUTOFFS)
-
-    grid, every = least(fit), least(lambda: fit("full"))
-    benchmark.pedantic(fit, rounds=1)
-    print(f"\n{REPEATS} repeats of MLE@100: grid {grid:.3f} CPU-s, all ranks {every:.3f}")
-
-
-@pytest.mark.parametrize("estimator", [bv(0.01), bv(0.01, prior="mle"), mn()], ids=str)
-@pytest.mark.parametrize("path", ["grid", "full"])
-def test_all_metrics_at_all_cutoffs(benchmark: Any, estimator: Estimator, path: str) -> None:
-    n = 25_815
-    ranks = ranks_of(25_677, n=n, exponent=0.8782)
-    sample = sample_ranks(ranks, n_candidates=n, m=499, seed=0)
-
-    def fit() -> Floats:
-        return estimator.fit(sample, path=path).estimates(METRICS)
-
-    spent = least(fit)
-    benchmark.pedantic(fit, rounds=1)
-    print(f"\n{estimator}, {path}: {len(METRICS)} metrics {spent:.3f} CPU-s")
 
 
 def test_a_hundred_repeats_of_all_estimators(benchmark: Any) -> None:
     n = 10_000
     ranks = FullRanks.of(ranks_of(6040, n=n, exponent=0.9), n_candidates=n)
     samples = [SampleDesign((99,)).draw(ranks, seed=0, repeat=one) for one in range(100)]
-    estimators: list[Estimator] = [
-        uncorrected(),
-        *(rank_estimate(mode=mode) for mode in ("floor", "round", "linear")),
-        *(cls(nonnegative=nonnegative) for nonnegative in (False, True)),
-        *(bv(gamma) for gamma in (1.0, 0.1, 0.01, 0.001)),
-        *(bv(0.01, prior=prior) for prior in ("mle", "mes", "pooled:mle")),
-        *(mn(prior=prior) for prior in ("uniform", "mle", "mes", "pooled:mle")),
-        mle(),
-        mes(),
-    ]
+    names = ["uncorrected", "mle", "mes", "cls", "cls(nonnegative=true)"]
+    names += [f"rank-estimate(mode={mode})" for mode in ("floor", "round", "linear")]
+    names += [f"bv(gamma={gamma})" for gamma in (1.0, 0.1, 0.01, 0.001)]
+    names += [f"bv(gamma=0.01,prior={prior})" for prior in ("mle", "mes", "pooled:mle")]
+    names += [f"mn(prior={prior})" for prior in ("uniform", "mle", "mes", "pooled:mle")]
 
     def fit() -> list[Floats]:
-        return [one.fit_repeats(samples).estimates(METRICS) for one in estimators]
+        return [find_estimator(one).fit(samples).estimates(METRICS) for one in names]
 
     spent = cpu_seconds(fit)
     benchmark.pedantic(fit, rounds=1)
-    print(f"\n100 repeats, {len(estimators)} estimators, {len(METRICS)} metrics: {spent:.2f} CPU-s")
+    print(f"\n100 repeats, {len(names)} estimators, {len(METRICS)} metrics: {spent:.2f} CPU-s")
 
 
 def test_adaptive_samples(benchmark: Any) -> None:
     n = 20_720
-    ranks = ranks_of(136_677, n=n, exponent=0.9)
-    sample = sample_ranks_adaptive(ranks, n_candidates=n, seed=0)
+    ranks = FullRanks.of(ranks_of(136_677, n=n, exponent=0.9), n_candidates=n)
+    sample = SampleDesign.growing(100, 3200).draw(ranks, seed=0)
+    estimator = find_estimator("adaptive-mle")
 
     def fit() -> Floats:
-        return adaptive_mle().fit(sample).curve("Recall", CUTOFFS)
+        return estimator.fit(sample).estimates(RECALLS)
 
     spent = least(fit)
     benchmark.pedantic(fit, rounds=1)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    megabytes = memory / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-    print(f"\nadaptive MLE@50 {spent:.3f} CPU-s; at most {megabytes:,.0f} MB were held all along")
+    print(f"\nadaptive MLE@50 {spent:.3f} CPU-s")

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 import harness
 from analyses.sampled.correction import Corrected, Differences, bias_left, correct
-from analyses.sampled.estimators import bv, mle
-from analyses.sampled.expectation.metrics import rank_metric
-from analyses.sampled.samples import SampledRanks
+from analyses.sampled.estimators import find_estimator
+from analyses.sampled.metrics import rank_metric
+from analyses.sampled.samples import SampleDesign, SampledRanks
 from harness.cli.main import main
 from qrels import FullRanks
 from runs import InputError
-from tests.analyses.sampled.sampling import sample_ranks
 
 N, M, MISUSED = 900, 60, 2
 Integers = NDArray[np.int64]
@@ -64,7 +63,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_standard_errors_are_those_of_the_whole_fit_on_resampled_users(
     corrected: Corrected,
 ) -> None:
-    fitted = bv(0.1).fit(_sampled(_full())["poor"])
+    fitted = find_estimator("bv(gamma=0.1)").fit(_sampled(_full())["poor"])
     again = fitted.bootstrap(200, seed=0).estimate("Recall@10").std(ddof=1)
     assert corrected.errors[0, 1] == pytest.approx(again, rel=1e-12)
 
@@ -105,8 +104,11 @@ def test_a_system_does_not_differ_from_itself() -> None:
 
 def test_the_guess_of_the_bias_is_near_that_among_the_exact_ranks(corrected: Corrected) -> None:
     full = FullRanks.of(_full()["poor"], n_candidates=N)
-    fitted, metric = bv(0.1).fit(_sampled(_full())["poor"]), rank_metric("Recall@10")
-    expected = bv(0.1).fit_cells(fitted.cells.expected(full))
+    fitted, metric = (
+        find_estimator("bv(gamma=0.1)").fit(_sampled(_full())["poor"]),
+        rank_metric("Recall@10"),
+    )
+    expected = find_estimator("bv(gamma=0.1)").fit_cells(fitted.cells.expected(full))
     exact = expected.estimate(metric).item() - metric.exact(full)
     assert corrected.bias[0, 1] == pytest.approx(exact, abs=0.4 * abs(exact))
 
@@ -114,7 +116,7 @@ def test_the_guess_of_the_bias_is_near_that_among_the_exact_ranks(corrected: Cor
 def test_the_steep_guess_is_the_better_one_where_many_items_are_first() -> None:
     full = FullRanks.of(1 + ((N - 1) * np.linspace(0, 1, 3000) ** 4).astype(int), n_candidates=N)
     (sample,) = _sampled({"a": full.rank}).values()
-    fits = mle().fit_cells(mle().fit(sample).cells.expected(full))
+    fits = find_estimator("mle").fit_cells(find_estimator("mle").fit(sample).cells.expected(full))
     metric = rank_metric("AP")
     off = fits.estimate(metric).item() - metric.exact(full)
     smooth, steep = bias_left(fits, (metric,))[:, 0]
@@ -146,11 +148,11 @@ def test_a_cut_off_below_the_sample_is_said() -> None:
     assert (found.uncorrected[1] == 1).all()
 
 
-def test_negatives_of_known_probabilities_are_weighted() -> None:
+def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:
     sample = _sampled(_full(40))["good"]
     above = np.asarray(sample.above * (N - 1), dtype=np.float64)
     weighted = replace(sample, inverse_mass_above=above)
-    found = correct({"a": weighted}, metrics=["AUC"], replicates=100)
+    found = correct({"a": weighted}, replicates=100)
     assert found.estimator == "HT"
     assert found.values.item() == pytest.approx(found.uncorrected.item(), abs=1e-9)
 
@@ -161,7 +163,8 @@ def test_negatives_of_known_probabilities_are_weighted() -> None:
         ({"drawn": "weighted"}, "need these: a column probability"),
         ({"estimator": "adaptive"}, "`estimator`: no estimator is called 'adaptive'"),
         ({"metrics": ["APP"]}, "`metrics`: .* did you mean 'AP'"),
-        ({"estimator": "ht-plugin"}, "system 'good': HT needs the probabilities"),
+        ({"estimator": "ht-plugin", "metrics": ["AUC"]}, "system 'good': HT needs the prob"),
+        ({"estimator": "ht-plugin", "metrics": ["AP"]}, "AUC alone is estimated, not AP"),
         ({"what": 1}, "`what`: Extra inputs"),
     ],
 )
@@ -215,8 +218,8 @@ def test_files_of_a_hundred_negatives_have_intervals_that_hold_what_is_exact(
     asked: dict[str, Any] = {"negatives": 100, "candidates": N, "metrics": metrics}
     for seed in range(100):
         columns = {
-            name: sample_ranks(ranks, n_candidates=N, m=100, seed=seed).rank
-            for name, ranks in full.items()
+            name: SampleDesign((100,)).draw(ranks, seed=seed).rank
+            for name, ranks in zip(full, ranked, strict=True)
         }
         pd.DataFrame(columns).to_csv(path, index_label="user")
         found = harness.correct(path, **asked, replicates=100, seed=seed)

@@ -1,31 +1,38 @@
-"""The study of sampled metrics and their corrections."""
+"""The experiment: estimates from repeated samples."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.stats import norm
 
-from analyses.sampled.estimates import Estimates, estimates
-from analyses.sampled.expectation.metrics import rank_metric
+from analyses.sampled.estimates import Estimates, Settings, estimates, nearest, shares_in_order
+from analyses.sampled.metrics import rank_metric
+from analyses.sampled.samples import SampleDesign
+from analyses.sampled.trials import ItemWeights, mean_of_known, relative_error
 from analyses.shared.evidence import read_evidence, to_evidence
-from qrels import FullRanks
-from runs import InputError
-from tests.analyses.sampled.references import expected_of_users, mean_adaptive_size
-from tests.analyses.sampled.studied import study
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import TableFace, tables_of
+from qrels import FullRanks, qrels_from_columns
+from qrels.ranks.candidate_ranks import CandidateRanks
+from tests.analyses.made import JudgedWork
+from tests.analyses.sampled.rankings import studied
 
 N = 60
 BEST, WORST = FullRanks.of([1] * 30, n_candidates=N), FullRanks.of([N] * 30, n_candidates=N)
 SPREAD = FullRanks.of(range(1, 31), n_candidates=N)
 SHIFTED = FullRanks.of(range(3, 33), n_candidates=N)
 SEVERAL = FullRanks.of([1, 9, 4, 20], n_candidates=[50, 50, 70, 70], user=[0, 0, 5, 5])
+FIXED = ("mes", "mle", "bv(gamma=0.01)", "bv(gamma=0.01,prior=mes)", "bv(gamma=0.01,prior=mle)")
+AAAI = (*FIXED, "mn(prior=mes)", "mn(prior=mle)", "adaptive-mle")
 
 
-def _studied(n_jobs: int = 1, **asked: Any) -> Estimates:
-    settings: dict[str, Any] = {"negatives": 10, "repeats": 5, "seed": 3} | asked
-    systems = {"spread": SPREAD, "shifted": SHIFTED}
-    return study(estimates, systems, **settings, n_jobs=n_jobs)
+def _studied(**asked: Any) -> Estimates:
+    return studied(
+        {"spread": SPREAD, "shifted": SHIFTED}, **{"negatives": 10, "repeats": 5} | asked
+    )
 
 
 @pytest.fixture(scope="module")
@@ -33,28 +40,8 @@ def result() -> Estimates:
     return _studied()
 
 
-@pytest.mark.slow
-def test_results_do_not_depend_on_the_number_of_threads(result: Estimates) -> None:
+def test_results_do_not_depend_on_the_number_of_workers(result: Estimates) -> None:
     assert to_evidence(result) == to_evidence(_studied(n_jobs=3))
-
-
-def test_a_system_is_estimated_alone_as_among_others(result: Estimates) -> None:
-    alone = study(estimates, {"shifted": SHIFTED}, negatives=10, repeats=5, seed=3)
-    assert (alone.estimated[:, :, 0] == result.estimated[:, :, 1]).all()
-
-
-def test_systems_that_are_sampled_independently_share_nothing(result: Estimates) -> None:
-    twins = {"one": SPREAD, "two": SPREAD}
-    asked: dict[str, Any] = {"negatives": 10, "repeats": 5, "seed": 3}
-    shared, apart = (
-        study(estimates, twins, **asked, draws=draws) for draws in ("shared", "independent")
-    )
-    assert (shared.estimated[:, :, 0] == shared.estimated[:, :, 1]).all()
-    assert (apart.estimated[:, :, 0] == shared.estimated[:, :, 0]).all()
-    assert (apart.estimated[:, 1, 0] != apart.estimated[:, 1, 1]).any()
-    assert (apart.estimated[:, 1, 0, 1:] != apart.estimated[:, 1, 1, :-1]).any()
-    assert "independently for each system" in apart.caption()
-    assert "that the systems share" in result.caption()
 
 
 def test_the_result_survives_being_kept(result: Estimates, tmp_path: Path) -> None:
@@ -63,165 +50,112 @@ def test_the_result_survives_being_kept(result: Estimates, tmp_path: Path) -> No
     assert back.to_frame().equals(result.to_frame())
 
 
-def test_all_negatives_without_replacement_give_the_exact_metrics() -> None:
-    found = _studied(negatives=N - 1, replace=False, estimators=["uncorrected"])
-    np.testing.assert_allclose(found.mean[0], found.exact, atol=1e-12)
+def test_a_system_is_estimated_alone_as_among_others(result: Estimates) -> None:
+    alone = studied({"shifted": SHIFTED}, negatives=10, repeats=5)
+    assert (alone.estimated[:, :, 0] == result.estimated[:, :, 1]).all()
 
 
-def test_exact_curves_have_no_relative_error() -> None:
-    found = _studied(
-        negatives=N - 1, replace=False, estimators=["uncorrected"], metrics=["Recall@3"]
+def test_systems_that_are_sampled_independently_share_nothing() -> None:
+    twins = {"one": SPREAD, "two": SPREAD}
+    shared, apart = (
+        studied(twins, negatives=10, repeats=5, draws=draws) for draws in ("shared", "independent")
     )
-    np.testing.assert_allclose(found.errors, 0, atol=1e-9)
+    assert (shared.estimated[:, :, 0] == shared.estimated[:, :, 1]).all()
+    assert (apart.estimated[:, :, 0] == shared.estimated[:, :, 0]).all()
+    assert (apart.estimated[:, 1, 0] != apart.estimated[:, 1, 1]).any()
+    assert (apart.estimated[:, 1, 0, 1:] != apart.estimated[:, 1, 1, :-1]).any()
 
 
-def test_cutoffs_before_the_first_relevant_item_are_counted_as_left_out(result: Estimates) -> None:
+def test_all_negatives_without_replacement_give_the_exact_metrics() -> None:
+    found = _studied(negatives=N - 1, replace=False, estimators=("uncorrected",))
+    np.testing.assert_allclose(found.estimated.mean(axis=3)[0], found.exact, atol=1e-12)
+    np.testing.assert_allclose(mean_of_known(found.errors[:, :3]), 0, atol=1e-9)
+
+
+def test_relative_errors_leave_out_what_is_truly_nothing(result: Estimates) -> None:
+    errors = relative_error(np.array([[0.3, 0.75, 0.5]]), np.array([0.0, 0.5, 1.0]))
+    assert mean_of_known(errors).tolist() == [50.0]
     assert result.zero_cutoffs[0].tolist() == [0, 2]
-
-
-def test_metrics_of_whole_lists_have_no_curve(result: Estimates) -> None:
     assert np.isnan(result.errors[:, result.metrics.index("AUC")]).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("replace", [True, False])
-def test_the_uncorrected_metric_is_near_its_expectation(replace: bool) -> None:
-    asked: dict[str, Any] = {"metrics": ["AP@10"], "estimators": ["uncorrected"]}
-    systems = {"several": SEVERAL}
-    found = study(estimates, systems, **asked, negatives=20, replace=replace, repeats=300, seed=1)
-    expected = expected_of_users("AP@10", SEVERAL, m=20, replace=replace).mean()
-    error = found.to_frame()["standard_error"].item()
-    assert abs(found.mean.item() - expected) < 4 * error
-
-
-def test_the_frame_has_a_row_for_each_estimator_metric_and_system(result: Estimates) -> None:
+def test_frames_carry_the_numbers_of_their_labels(result: Estimates) -> None:
     frame = result.to_frame()
     assert len(frame) == 5 * 4 * 2
-    assert not frame.duplicated(["estimator", "metric", "cutoff", "system"]).any()
+    rows = frame.query("estimator == 'MLE(iters=100)' and metric == 'nDCG' and system == 'shifted'")
+    assert rows["mean"].item() == result.estimated[4, 1, 1].mean()
+    assert rows["iterations"].item() == 100
+    every = result.repeats_frame().query("prior == 'uniform' and metric == 'AP' and repeat == 3")
+    assert every["value"].tolist() == result.estimated[3, 2, :, 2].tolist()
 
 
-def test_rows_of_the_frame_carry_their_own_numbers(result: Estimates) -> None:
-    rows = result.to_frame().query("estimator == 'MLE(iters=100)' and metric == 'nDCG'")
-    row = rows[rows["system"] == "shifted"]
-    assert row["mean"].item() == result.estimated[4, 1, 1].mean()
-
-
-@pytest.mark.slow
-def test_systems_far_apart_are_always_in_order() -> None:
-    found = study(estimates, {"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
+def test_orders_count_the_repeats_that_are_right() -> None:
+    asked: dict[str, Any] = {"repeats": 3, "negatives": 20}
+    found = studied({"worst": WORST, "best": BEST}, **asked)
     assert (found.orders()["correct"] == 3).all()
-
-
-@pytest.mark.slow
-def test_the_best_system_wins() -> None:
-    found = study(estimates, {"worst": WORST, "best": BEST}, repeats=3, negatives=20, seed=1)
-    assert (found.numbers[5] == 1).all()
+    assert (found.advice_numbers[5] == 1).all()
+    tied = studied({"a": SPREAD, "b": SPREAD}, **asked)
+    assert (tied.orders()["repeats"] == 0).all()
+    assert np.isnan(tied.advice_numbers[5]).all()
+    assert studied({"a": SPREAD}, **asked).orders().empty
 
 
 def test_of_systems_that_tie_in_a_sample_none_wins() -> None:
-    found = _studied(negatives=5, metrics=["Recall@10"], estimators=["uncorrected"])
+    found = _studied(negatives=5, metrics=("Recall@10",), estimators=("uncorrected",))
     assert (found.estimated == 1).all()
-    assert found.numbers[5].item() == 0
-
-
-@pytest.mark.slow
-def test_true_ties_have_no_order() -> None:
-    found = study(estimates, {"a": SPREAD, "b": SPREAD}, repeats=3, negatives=20, seed=1)
-    assert (found.orders()["repeats"] == 0).all()
-    assert np.isnan(found.numbers[5]).all()
-
-
-@pytest.mark.slow
-def test_one_system_has_no_pairs() -> None:
-    assert study(estimates, {"a": SPREAD}, repeats=2, negatives=20, seed=1).orders().empty
-
-
-def test_cutoffs_deeper_than_the_grid_are_estimated() -> None:
-    deep = FullRanks.of([150, 300], n_candidates=2000)
-    found = study(
-        estimates,
-        {"deep": deep},
-        metrics=["Recall@200"],
-        estimators=["bv(gamma=1)"],
-        negatives=50,
-        repeats=2,
-        seed=1,
-    )
-    assert np.isfinite(found.estimated).all()
-
-
-@pytest.mark.parametrize(
-    ("asked", "sentence"),
-    [
-        ({"repeats": 1}, "`repeats` must be at least 2, got 1"),
-        ({"negatives": 0}, "at least 1 negative, got 0"),
-        ({"negatives": N}, "must not be above the irrelevant candidates, 59 for some user"),
-        ({"metrics": []}, "at least one metric"),
-        ({"metrics": ["P"]}, "P of a whole list is the same for all systems"),
-        ({"metrics": ["AP", "MAP"]}, "the metric AP is duplicated"),
-        ({"estimators": ["bv(gamma=0)"]}, "`gamma` must be above 0"),
-        ({"estimators": ["adaptive-mle"], "n_max": 30}, "`n0`, 11, times a power of 2, got 30"),
-        ({"estimators": ["ht-plugin"]}, "for samples of a proposal"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        _studied(**asked)
-
-
-def test_systems_of_different_users_are_refused() -> None:
-    with pytest.raises(InputError, match="different users"):
-        study(estimates, {"a": SPREAD, "b": SEVERAL}, seed=1)
-    among_more = FullRanks.of(SPREAD.rank, n_candidates=N + 1)
-    with pytest.raises(InputError, match="'a' and 'b' have different numbers of candidates"):
-        study(estimates, {"a": SPREAD, "b": among_more}, seed=1)
-
-
-def test_the_figure_has_a_curve_for_each_estimator_and_the_exact_one(result: Estimates) -> None:
-    labels = result.plot(metric="AP").get_legend_handles_labels()[1]
-    assert labels == ["exact", *result.names]
-
-
-def test_a_metric_that_was_not_studied_is_not_drawn(result: Estimates) -> None:
-    with pytest.raises(InputError, match=r"there are Recall@10, .* got P"):
-        result.plot(metric="P")
-
-
-def test_the_caption_says_what_was_sampled(result: Estimates) -> None:
-    caption = result.caption()
-    for fact in ("m = 10.", "with replacement", "n = 60", "5 samples", "seed 3", "MLE(iters=100)"):
-        assert fact in caption
+    assert found.advice_numbers[5].item() == 0
 
 
 def test_what_is_expected_is_what_samples_come_to() -> None:
-    found = _studied(estimators=["bv(gamma=0.1)", "uncorrected"], metrics=["AP"], repeats=400)
-    error = found.sd / np.sqrt(400)
-    assert (np.abs(found.mean - found.expected) < 4 * error).all()
+    estimators = ("bv(gamma=0.1)", "uncorrected")
+    for system in (SPREAD, SEVERAL):
+        found = studied(
+            {"a": system}, negatives=10, repeats=400, estimators=estimators, metrics=("AP",)
+        )
+        error = found.sd / np.sqrt(400)
+        assert (np.abs(found.estimated.mean(axis=3) - found.expected) < 4 * error).all()
+    known = found.expected_variance if system is SPREAD else None
+    assert known is None or known.all()
 
 
 def test_adaptive_samples_are_expected_to_be_what_they_are_on_average() -> None:
-    found = _studied(estimators=["adaptive-mle"], n_max=44)
-    assert (found.expected == found.mean).all()
+    found = _studied(estimators=("mle", "adaptive-mle"), n_max=44, repeats=200)
+    assert (found.expected[1] == found.estimated[1].mean(axis=2)).all()
+    assert (found.scored[0] == 11).all()
+    below = 1 - (SPREAD.rank - 1) / (N - 1)
+    expected = (11 + 11 * below**10 + 22 * below**21).mean()
+    assert found.scored[1, 0] == pytest.approx(expected, rel=0.02)
+    costs = found.costs
+    assert costs is not None
+    ended = 1 - (below**10).mean()
+    assert costs[0, 0] == pytest.approx(11 / ended)
+    assert (found.estimated[0] == _studied(estimators=("mle",), repeats=200).estimated[0]).all()
 
 
 def test_a_pooled_prior_is_expected_to_be_learned() -> None:
     priors = ("pooled:mle", "mle", "uniform")
-    estimators = [f"bv(gamma=0.1,prior={prior})" for prior in priors]
-    pooled, own, uniform = _studied(estimators=estimators, metrics=["AP"]).expected
+    estimators = tuple(f"bv(gamma=0.1,prior={prior})" for prior in priors)
+    pooled, own, uniform = _studied(estimators=estimators, metrics=("AP",)).expected
     assert (pooled == own).all()
     assert (pooled != uniform).all()
 
 
+def test_the_true_prior_is_the_best() -> None:
+    ranks = FullRanks.of([1, 2, 4, 8, 16, 32, 64] * 30, n_candidates=200)
+    estimators = ("bv(gamma=0.01)", "bv(gamma=0.01,prior=true)")
+    asked: dict[str, Any] = {"metrics": ("Recall@10",), "negatives": 20, "repeats": 20}
+    uniform, true = studied({"one": ranks}, estimators=estimators, **asked).errors.mean(axis=-1)
+    assert true.item() < uniform.item()
+
+
 def test_more_users_lessen_noise_and_leave_bias(result: Estimates) -> None:
     many = _studied(users=3000)
-    assert (many.numbers[0] == result.numbers[0]).all()
-    np.testing.assert_allclose(many.numbers[1], result.numbers[1] / 10)
-
-
-def test_without_bias_intervals_cover_and_with_much_they_do_not(result: Estimates) -> None:
-    plain, auc, ap = 0, result.metrics.index("AUC"), result.metrics.index("AP")
-    assert result.numbers[4, plain, auc] == pytest.approx(95, abs=0.01)
-    assert _studied(users=3000).numbers[4, plain, ap] < 1
+    assert (many.advice_numbers[0] == result.advice_numbers[0]).all()
+    np.testing.assert_allclose(many.advice_numbers[1], result.advice_numbers[1] / 10)
+    plain, ap = 0, result.metrics.index("AP")
+    assert many.advice_numbers[4, plain, ap] < 1
+    expected, at_last = _studied(users=10**9).advice_numbers[2:4]
+    np.testing.assert_allclose(at_last, expected, atol=1e-9)
 
 
 def test_intervals_are_as_wide_as_users_and_samples_are_noisy(result: Estimates) -> None:
@@ -231,7 +165,7 @@ def test_intervals_are_as_wide_as_users_and_samples_are_noisy(result: Estimates)
     noise = np.hypot(result.sd[plain, place], scores.std(axis=1) / np.sqrt(scores.shape[1]))
     off = (result.expected - result.exact)[plain, place] / noise
     held = norm.cdf(1.96 - off) - norm.cdf(-1.96 - off)
-    assert result.numbers[4, plain, place] == pytest.approx(100 * held.mean())
+    assert result.advice_numbers[4, plain, place] == pytest.approx(100 * held.mean())
 
 
 def test_pairs_are_in_order_in_samples_as_often_as_normal_differences_are(
@@ -242,40 +176,160 @@ def test_pairs_are_in_order_in_samples_as_often_as_normal_differences_are(
     noisy = samples.std(axis=2) > 0
     shares = norm.cdf(off / np.where(noisy, samples.std(axis=2, ddof=1), 1.0))
     assert noisy.any()
-    np.testing.assert_allclose(result.numbers[3][noisy], shares[noisy], rtol=1e-9)
+    np.testing.assert_allclose(result.advice_numbers[3][noisy], shares[noisy], rtol=1e-9)
 
 
-def test_orders_of_so_many_users_come_to_those_that_are_expected() -> None:
-    expected, at_last = _studied(users=10**9).numbers[2:4]
-    np.testing.assert_allclose(at_last, expected, atol=1e-9)
+def test_users_are_needed_until_pairs_are_in_order() -> None:
+    found = _studied(metrics=("AP",), estimators=("bv(gamma=0.1)",), in_order=0.95)
+    needed = found.advice_numbers[6].item()
+    tried = [100, 200, 500, 1000, 2000, 5000, 10_000]
+    assert found.in_samples(int(needed)).item() >= 0.95
+    fewer = [users for users in tried if users < needed]
+    assert all(found.in_samples(users).item() < 0.95 for users in fewer)
 
 
-def test_advice_tells_comparing_from_reporting(result: Estimates) -> None:
-    said = result.findings()[result.metrics.index("AUC")]
-    assert said.startswith("AUC from 10 negatives of 30 users. To compare systems: Uncorrected,")
-    assert "To report a level: " in said
+def test_levels_are_reported_by_the_nearest_whose_intervals_cover() -> None:
+    numbers = np.zeros((6, 3, 1))
+    numbers[0, :, 0], numbers[4, :, 0] = [0.1, 0.2, 0.3], [50, 95, 95]
+    assert nearest(numbers).tolist() == [1]
+    numbers[4] = 10
+    assert nearest(numbers).tolist() == [0]
 
 
-def test_estimators_whose_intervals_do_not_cover_are_said_not_to() -> None:
-    (said,) = _studied(estimators=["uncorrected"], metrics=["AP"], users=3000).findings()
-    assert "those of no estimator do as they should" in said
+def test_pairs_that_truly_tie_are_not_counted() -> None:
+    right, true = np.array([[True, True, False]]), np.array([0.0, 1.0, -1.0])
+    assert shares_in_order(right, true).tolist() == [0.5]
+
+
+def face_of(name: str) -> TableFace:
+    return next(face for face in tables_of(Estimates) if face.name == name)
+
+
+def test_tables_of_the_papers_have_their_rows_where_they_are_asked_for(result: Estimates) -> None:
+    metrics = tuple(f"{name}@{k}" for name in ("Recall", "nDCG", "AP") for k in (10, 20))
+    asked: dict[str, Any] = {"metrics": metrics, "negatives": (10, 19), "repeats": 3}
+    found = _studied(estimators=AAAI, n_max=44, **asked)
+    rows = {face.name: face.make(found).rows for face in tables_of(Estimates)}
+    counts = {name: len(own) for name, own in rows.items() if name.startswith("aaai")}
+    per_table = {1: 14, 6: 14, 9: 14, 10: 14, 2: 12, 7: 12, 11: 12, 3: 30, 8: 30}
+    assert counts == {f"aaai2023-table{number}": n for number, n in per_table.items()}
+    table = found.frames()["sampled"].query("metric == 'Recall' and system == 'spread' and m == 10")
+    first = face_of("aaai2023-table1").make(found)
+    row = dict(zip(first.headings, first.rows[1], strict=True))
+    assert (row["estimator"], row["sample_set_size"], row["cutoff"]) == (
+        "MLE",
+        11,
+        "1-50 (mean over K)",
+    )
+    assert row["value"] == table.query("estimator == 'MLE(iters=100)'")["error"].iloc[0]
+    kdd = {face.name: face.make(result) for face in tables_of(Estimates)}
+    values, orders = kdd["kdd2020-table3"], kdd["kdd2020-table4"]
+    assert {"paper_estimator", "gamma", "m_negatives", "value", "sd"} <= {*values.headings}
+    assert len(values.rows) == 2 * 4 * 5
+    assert len(orders.rows) == 4 * 4
+    assert values.rows[0][list(values.headings).index("value")] == 100 * result.exact[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"repeats": 1}, "greater than or equal to 2"),
+        ({"negatives": 0}, "greater than or equal to 1"),
+        ({"negatives": N}, "must not be above the irrelevant candidates, 59 for some user"),
+        ({"negatives": (20, 10)}, "`negatives` must rise"),
+        ({"metrics": ()}, "at least one metric"),
+        ({"metrics": ("P",)}, "P of a whole list is the same for all systems"),
+        ({"metrics": ("AP", "MAP")}, "the metric AP is duplicated"),
+        ({"estimators": ("adaptive-mle",), "n_max": 30}, "`n0`, 11, times a power of 2, got 30"),
+        ({"estimators": ("ht-plugin",)}, "HT is for samples of known probabilities"),
+        ({"n_max": 44}, "`n_max` would be ignored"),
+        ({"power": 1.0}, "`power` would be ignored"),
+        ({"drawing": ("odd",)}, "`drawing` must be uniform, popular, half hard, hard, got 'odd'"),
+        ({"draws": "items"}, "it must be known how systems rank all candidates"),
+        ({"estimators": ("bv(gamma=1)",), "metrics": ("Recall@10",), "drawing": ("hard",),
+          "draws": "shared"}, "`draws` must be items"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        _studied(**asked)
 
 
 def test_adaptive_samples_are_of_users_with_one_relevant_item_each() -> None:
-    with pytest.raises(InputError, match="one relevant item each"):
-        study(estimates, {"several": SEVERAL}, estimators=["adaptive-mle"], negatives=5, seed=1)
+    with pytest.raises(ValueError, match="one relevant item each"):
+        studied({"several": SEVERAL}, estimators=("adaptive-mle",), negatives=5)
 
 
-@pytest.mark.slow
-def test_adaptive_samples_score_as_many_items_as_expected() -> None:
-    found = _studied(estimators=["mle", "adaptive-mle"], n_max=44, repeats=200)
-    expected = mean_adaptive_size(SPREAD.rank, n_candidates=N, n0=11, n_max=44).mean()
-    assert found.scored[0].tolist() == [11, 11]
-    assert found.scored[1, 0] == pytest.approx(expected, rel=0.02)
+N_USERS, N_ITEMS = 120, 60
 
 
-def test_only_estimators_that_ask_get_adaptive_samples() -> None:
-    together, alone = (_studied(estimators=e) for e in (["adaptive-mle", "mle"], ["mle"]))
-    assert (together.estimated[1] == alone.estimated[0]).all()
-    assert ": 11 to 11 items; m = 10; adaptive ones" in together.caption()
-    assert "adaptive" not in alone.caption()
+def _judged_work(systems: tuple[str, ...] = ("good", "fair", "poor")) -> JudgedWork:
+    """Judge one item a user, which systems rank by its worth and more or less noise."""
+    rng = np.random.default_rng(5)
+    worth = rng.normal(size=(N_USERS, N_ITEMS))
+    item = np.array([rng.choice(N_ITEMS, p=np.exp(w) / np.exp(w).sum()) for w in worth])
+    noise = rng.normal(size=(len(systems), N_USERS, N_ITEMS))
+    ranks = {
+        name: CandidateRanks(
+            np.arange(N_USERS),
+            (-(worth + by * own)).argsort(axis=1).argsort(axis=1).astype(np.uint16) + np.uint16(1),
+        )
+        for name, by, own in zip(systems, (0.3, 1.0, 6.0), noise, strict=True)
+    }
+    ones = np.ones(N_USERS, np.int32)
+    judged = qrels_from_columns(np.arange(N_USERS), item, ones, n_users=N_USERS, relevance_level=1)
+    counts: NDArray[np.intp] = np.arange(N_ITEMS, 0, -1)
+    return JudgedWork(
+        lambda *_, **__: np.zeros(0),
+        judged,
+        Measures([Measure("nDCG", 10)]),
+        len(systems),
+        popularity_counts={"train": counts},
+        candidate_ranks=ranks,
+        full_ranks={name: one.of_relevant(judged) for name, one in ranks.items()},
+    )
+
+
+def test_ways_to_draw_negatives_stand_beside_each_other() -> None:
+    drawing = ("uniform", "popular", "half hard", "hard")
+    asked: dict[str, Any] = {"estimators": ("uncorrected", "mle"), "metrics": ("AUC", "Recall@5")}
+    found = estimates(_judged_work(), Settings(**asked, drawing=drawing, negatives=20, repeats=40))
+    assert found.draws == "items"
+    ways = [*zip(found.drawings, found.estimators, strict=True)]
+    assert ways == [
+        ("uniform", "Uncorrected"),
+        ("uniform", "MLE(iters=100)"),
+        ("popular", "Uncorrected"),
+        ("popular", "HT"),
+        ("half hard", "Uncorrected"),
+        ("half hard", "HT"),
+        ("hard", "Uncorrected"),
+    ]
+    weighted = found.estimated[[3, 5], 0]
+    error = weighted.std(axis=2) / np.sqrt(40)
+    assert (np.abs(weighted.mean(axis=2) - found.exact[0]) < 4 * error).all()
+    # The top items of the first system are above what is relevant, most of all for itself.
+    assert (found.estimated[6, 0].mean(axis=1) < found.exact[0] - 0.05).all()
+    assert np.isnan(found.estimated[[3, 5], 1]).all()
+    assert np.isnan(found.advice_numbers[:, [3, 5], 1]).all()
+    assert (found.chosen[1] != 3).any()
+
+
+def test_items_are_shared_where_all_candidates_are_ranked() -> None:
+    found = estimates(_judged_work(), Settings(negatives=20, repeats=3))
+    assert found.draws == "items"
+    shared = estimates(_judged_work(), Settings(negatives=20, repeats=3, draws="shared"))
+    assert (found.exact == shared.exact).all()
+    assert (found.estimated != shared.estimated).any()
+
+
+def test_half_of_the_draws_are_of_hard_items() -> None:
+    weights = ItemWeights(np.ones(10), hard=np.array([[0, 1, 2]]))
+    weigh = weights.negatives(SampleDesign((3,), drawing="half hard"))["weigh"]
+    assert weigh(0, np.arange(10)).sum() == pytest.approx(2)
+
+
+def test_systems_are_compared_by_what_is_most_in_order_in_samples() -> None:
+    found = _studied(estimators=("bv(gamma=0.001)", "uncorrected"), metrics=("AP",))
+    assert found.advice_numbers[2].ravel().tolist() == [1, 1]
+    assert found.chosen[0].item() == 1

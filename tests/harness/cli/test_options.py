@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 from analyses.correlation import correlation
 from analyses.discrimination import discrimination
 from analyses.online.clicks import Question
-from analyses.sampled.iterations import ITERATIONS
 from analyses.shared.analysis import members_of
 from harness.cli.main import Commands
 from harness.cli.options import SettingsCommand, given, settings_options
@@ -175,7 +174,6 @@ def test_the_studies_of_samples_have_the_options_that_they_had() -> None:
         for option in options_of(member.settings).values()
     }
     assert {"--metric", "--estimator", "--size", "--n-max", "--draws"} <= flags.keys()
-    assert flags["--iteration"].default == ITERATIONS
 
 
 def test_a_field_without_a_default_is_required() -> None:

@@ -163,6 +163,12 @@ def test_sampled_metrics_have_tables_without_cutoffs(ranked: Path, name: str) ->
         tabulate(FinishedStudy.at(ranked), name, cutoff=5)
 
 
+@pytest.mark.slow
+def test_the_end_of_a_name_finds_the_table_of_a_paper(ranked: Path) -> None:
+    study = FinishedStudy.at(ranked)
+    assert tabulate(study, "table4").rows == tabulate(study, "kdd2020-table4").rows
+
+
 def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
     with pytest.raises(InputError, match="the study has no table called 'sampled'; there are"):
         tabulate(FinishedStudy.at(scored), "sampled")

@@ -6,7 +6,7 @@ from shutil import copytree
 import numpy as np
 import pytest
 
-from analyses.sampled.expectation.metrics import rank_metric
+from analyses.sampled.metrics import rank_metric
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
 from harness.readers.scores import scores_from_parquet

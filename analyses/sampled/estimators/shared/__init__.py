@@ -1,1 +1,0 @@
-"""What estimators have in common: interface, tallies of samples, fits of distributions."""

@@ -1,1 +1,0 @@
-"""Sampled metrics without simulation: exact means, variances and curves."""

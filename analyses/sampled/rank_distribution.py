@@ -1,0 +1,425 @@
+"""Distributions of sampled ranks given full ranks, and of full ranks learned from samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from scipy.special import gammaln, log_softmax, logsumexp, xlog1py, xlogy
+
+from analyses.intervals.resampling import draw_weights
+from analyses.sampled.metrics import RankMetric
+from analyses.sampled.samples import SampledRanks, require_negatives
+from qrels import FullRanks
+from runs import InputError
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FLOOR = 1e-300
+"""Least probability that is divided by."""
+
+AT_ONCE = 1 << 20
+"""Probabilities held at a time: 8 MB, and a few times as much while they are computed."""
+
+HEAD = 128
+"""Ranks from the top that a grid holds one by one; no cut-off may lie below them."""
+
+PANEL = 2.0
+"""Width of a panel of the grid in standard deviations of the angle of a sampled share,
+1 / (2 sqrt m). Panels twice as wide err by up to 3e-4, these by less than 1e-5."""
+
+POINTS = 8
+"""Gauss-Legendre points of a panel."""
+
+CONVERGED = 1e-10
+"""Largest gradient of the dual of the entropy problem."""
+
+
+def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
+    r"""Give the distribution of the rank among m sampled negatives: (n_ranks, m + 1).
+
+    .. math:: t - 1 \sim \mathrm{Bin}\left(m, \frac{r-1}{n-1}\right) \quad \text{or} \quad
+              t - 1 \sim \mathrm{Hyp}(n - 1, r - 1, m)
+
+    with and without replacement, for ranks r from 1 to n, which may lie between whole numbers, and
+    one number of candidates n, or one for each rank. Column t - 1 is rank t in the sample.
+    Absolute errors are about 1e-11.
+
+    References
+    ----------
+    Krichene & Rendle (2020), sections 4.3 and 4.4.
+
+    Examples
+    --------
+    >>> sampled_rank_pmf([3], n=5, m=2, replace=True).round(4)
+    array([[0.25, 0.5 , 0.25]])
+    """
+    above = np.atleast_1d(np.asarray(ranks, dtype=np.float64))[:, np.newaxis] - 1
+    others = np.broadcast_to(np.asarray(n, dtype=np.float64), above.shape[:1])[:, np.newaxis] - 1
+    x = np.arange(m + 1.0)
+    if replace:
+        chance = above / others
+        probabilities: Floats = np.exp(
+            _log_choices(m, x) + xlogy(x, chance) + xlog1py(m - x, -chance)
+        )
+        return probabilities
+    below = others - above
+    possible = (x <= above) & (m - x <= below)
+    # Outside the support the gamma function may be huge, so put a harmless place there.
+    inside, outside = np.where(possible, x, 0.0), np.where(possible, m - x, 0.0)
+    logarithm = _log_choices(above, inside) + _log_choices(below, outside)
+    logarithm = logarithm - _log_choices(others, m)
+    return np.exp(logarithm, out=np.zeros(possible.shape), where=possible)
+
+
+def _log_choices(n: Floats | int, k: Floats | int) -> Floats:
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
+
+
+def distinct_ranks(
+    ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
+) -> Iterator[tuple[Integers, Floats]]:
+    """Give rows of kind, above, others and count, with their probabilities; some at a time."""
+    require_negatives(m, ranks.n_irrelevant)
+    columns = np.column_stack([kinds, ranks.above, ranks.n_irrelevant])
+    distinct, counts = np.unique(columns, axis=0, return_counts=True)
+    rows, step = np.column_stack([distinct, counts]), max(1, AT_ONCE // (m + 1))
+    for some in np.split(rows, range(step, len(rows), step)):
+        pmf = sampled_rank_pmf(some[:, 1] + 1, n=some[:, 2] + 1, m=m, replace=replace)
+        yield some, pmf / pmf.sum(axis=1)[:, np.newaxis]
+
+
+def expected_counts(
+    ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
+) -> Floats:
+    """Expect how many items have 0, 1, .. m sampled negatives above them: (n_kinds, m + 1).
+
+    The kind of each item, a number from 0, says with which others it is counted.
+    """
+    filled = np.zeros((int(kinds.max()) + 1, m + 1))
+    for rows, pmf in distinct_ranks(ranks, kinds, m=m, replace=replace):
+        np.add.at(filled, rows[:, 0], pmf * rows[:, 3:])
+    return filled
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Where sums over ranks are taken: numbers of irrelevant candidates above, and weights.
+
+    They are all numbers ("full"), or those of a quadrature grid, of which the first ``head`` stand
+    for themselves. With 9,916 candidates the grid makes MLE of 100 samples 9 times as fast.
+    """
+
+    above: Floats
+    weights: Floats
+    head: int
+
+    def __len__(self) -> int:
+        return len(self.above)
+
+    @property
+    def n_irrelevant(self) -> int:
+        """Irrelevant candidates."""
+        return int(self.above[-1])
+
+    @classmethod
+    def of(cls, size: int, n_negatives: int, *, replace: bool, path: str) -> Nodes:
+        """Give the nodes for so many irrelevant candidates, on the path "grid" or "full"."""
+        if path == "grid" and size + 1 > HEAD:
+            grid = cls._grid(size, n_negatives, replace=replace)
+            if len(grid) < size + 1:
+                return grid
+        return cls(np.arange(size + 1.0), np.ones(size + 1), size + 1)
+
+    @classmethod
+    def _grid(cls, size: int, n_negatives: int, *, replace: bool) -> Nodes:
+        width = PANEL * 0.5 / np.sqrt(n_negatives)
+        if not replace:
+            width *= np.sqrt(max(1.0 - n_negatives / size, 1.0 / size))
+        low, high = np.arcsin(np.sqrt(np.array([HEAD - 0.5, size - 0.5]) / size))
+        edges = np.linspace(low, high, int(np.ceil((high - low) / width)) + 1)
+        places, shares = np.polynomial.legendre.leggauss(POINTS)
+        halves = np.diff(edges)[:, np.newaxis] / 2
+        angles = (edges[:-1, np.newaxis] + halves * (1 + places)).ravel()
+        per_angle = 2 * size * np.sin(angles) * np.cos(angles)
+        above = [np.arange(float(HEAD)), size * np.sin(angles) ** 2, np.array([float(size)])]
+        weights = [np.ones(HEAD), (halves * shares).ravel() * per_angle, np.ones(1)]
+        return cls(np.concatenate(above), np.concatenate(weights), HEAD)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What samples of m negatives make of a rank; nodes are for at most ``most`` negatives."""
+
+    n_irrelevant: int
+    most: int
+    n_negatives: int
+    replace: bool
+    path: str
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """Where sums over ranks are taken."""
+        return Nodes.of(self.n_irrelevant, self.most, replace=self.replace, path=self.path)
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """Chances of each number above, P, of shape (n_nodes, m + 1)."""
+        ranks, n = self.nodes.above + 1, self.nodes.n_irrelevant + 1
+        matrix = sampled_rank_pmf(ranks, n=n, m=self.n_negatives, replace=self.replace)
+        return np.asarray(matrix * (1 / matrix.sum(axis=1))[:, np.newaxis])
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Samples as counts: how many relevant items are in each cell, for samples of the same users.
+
+    Parameters
+    ----------
+    kernels
+        One for each size of samples, among the mean number of irrelevant candidates.
+    cells
+        Kernel, place j and number q of relevant items, and sampled items above, x: int64 of shape
+        (n_cells, 4).
+    counts
+        Relevant items in each cell, one sample a column: (n_cells, n_samples).
+    n_users
+        Users of each sample.
+    incidence
+        Relevant items of each user in each cell, for the first sample: (n_cells, n_users).
+    """
+
+    kernels: tuple[Kernel, ...]
+    cells: Integers
+    counts: Floats
+    n_users: int
+    incidence: csr_array
+    _learned: dict[bool, dict[int, Floats]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, samples: Sequence[SampledRanks], *, path: str = "grid") -> Cells:
+        """Count repeated samples; sums over ranks are taken on the path "grid" or "full"."""
+        first = samples[0]
+        for name in ("order", "n_relevant", "n_candidates", "replace"):
+            if not all(np.array_equal(getattr(first, name), getattr(s, name)) for s in samples):
+                raise InputError("repeated samples must be of the same users, and drawn alike.")
+        kinds, kind_of = _distinct(first.order, first.n_relevant)
+        sizes = np.unique([m for one in samples for m in np.unique(one.n_negatives)])
+        # A block of cells for each kind of relevant item and number of negatives.
+        starts = np.cumsum([0, *np.tile(sizes + 1, len(kinds))])
+        blocks = (kind_of * len(sizes) + np.searchsorted(sizes, s.n_negatives) for s in samples)
+        codes = np.array([starts[own] + s.above for own, s in zip(blocks, samples, strict=True)])
+        counts = np.array([np.bincount(own, minlength=starts[-1]) for own in codes]).T
+        filled = np.flatnonzero(counts.any(axis=1))
+        block = np.searchsorted(starts, filled, side="right") - 1
+        # The mean may be below what was sampled of some.
+        most = int(sizes[-1])
+        size = max(int(np.rint(first.n_irrelevant.mean())), most)
+        of_kind, negatives = kinds[block // len(sizes)], sizes[block % len(sizes)]
+        met, kernel = np.unique(negatives, return_inverse=True)
+        users, columns = np.unique(first.user, return_inverse=True)
+        places = np.searchsorted(filled, codes[0]), columns
+        return cls(
+            kernels=tuple(Kernel(size, most, m, first.replace, path) for m in met.tolist()),
+            cells=np.column_stack([kernel, of_kind, filled - starts[block]]),
+            counts=counts[filled].astype(np.float64),
+            n_users=len(users),
+            incidence=csr_array((np.ones(len(first)), places), shape=(len(filled), len(users))),
+        )
+
+    @property
+    def nodes(self) -> Nodes:
+        """Where all kernels take their sums over ranks."""
+        return self.kernels[0].nodes
+
+    @property
+    def has_single_items(self) -> bool:
+        """Whether users have one relevant item each."""
+        return bool((self.cells[:, 2] == 1).all())
+
+    @cached_property
+    def first(self) -> Cells:
+        """The first relevant items of all users alone."""
+        own = self.cells[:, 1] == 1
+        kept = {name: getattr(self, name)[own] for name in ("cells", "counts", "incidence")}
+        return replace(self, **kept, _learned={})
+
+    @cached_property
+    def shares(self) -> list[Floats]:
+        """Shares of the items in the cells of each kernel: (n_negatives + 1, n_samples)."""
+        counted = self.counts / self.counts.sum(axis=0)
+        every = [np.zeros((kernel.n_negatives + 1, counted.shape[1])) for kernel in self.kernels]
+        for number, shares in enumerate(every):
+            of_kernel = self.cells[:, 0] == number
+            np.add.at(shares, self.cells[of_kernel, 3], counted[of_kernel])
+        return every
+
+    @cached_property
+    def _met(self) -> list[tuple[Floats, Floats]]:
+        met = [share.any(axis=1) for share in self.shares]
+        every = zip(self.kernels, self.shares, met, strict=True)
+        return [(kernel.matrix[:, own], share[own]) for kernel, share, own in every]
+
+    def most_likely(self, iterations: int, *, steep: bool = False) -> Floats:
+        r"""Learn the rank distribution of each sample by EM: (n_nodes, n_samples).
+
+        .. math:: p(r) \leftarrow p(r) \sum_c w_c \frac{L[c, r]}{\sum_s L[c, s]\, p(s)}
+
+        with w the shares of the items in the cells. Stopping early smooths the estimate: errors
+        grow with many iterations. A steep start has rank r as likely as 1 / r, not uniform: it fits
+        as well, but has many items at the very first ranks. What was iterated before is kept.
+
+        References
+        ----------
+        Li et al. (2023), eq. 12, 21 and 22.
+        """
+        weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
+        start = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
+        known = self._learned.setdefault(steep, {0: start})
+        done = max(number for number in known if number <= iterations)
+        mass = known[done]
+        for _ in range(iterations - done):
+            terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self._met)
+            mass = np.asarray(mass * sum(terms))
+        known[iterations] = mass
+        return mass
+
+    def most_entropic(self, *, eta: float, scale: str | float, weights: str) -> Floats:
+        """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
+        kernel = self.kernels[0]
+        columns = [
+            most_entropy(
+                kernel.matrix,
+                share,
+                weights=kernel.nodes.weights,
+                eta=eta,
+                scale=kernel.n_negatives + 1 if isinstance(scale, str) else scale,
+                fit_weights=share if weights == "empirical" else np.ones_like(share),
+            )
+            for share in self.shares[0].T
+        ]
+        return np.stack(columns, axis=1)
+
+    def true_masses(self, ranks: FullRanks) -> Floats:
+        """Give the distribution of these full ranks at the nodes of the full path: (n_nodes, 1).
+
+        Items with more irrelevant candidates above than there are nodes count as last.
+        """
+        n_nodes = len(self.nodes)
+        above = ranks.above[np.isin(ranks.order, self.cells[:, 1])]
+        counts = np.bincount(np.minimum(above, n_nodes - 1), minlength=n_nodes)
+        return counts[:, np.newaxis] / len(above)
+
+    def resampled(self, replicates: int, *, seed: int) -> Cells:
+        """Resample the users of the first sample: a column for each replicate.
+
+        The users are those of every other bootstrap with this seed and number of users.
+        """
+        draws = draw_weights(self.n_users, replicates=replicates, seed=seed)
+        counts = np.concatenate([self.incidence @ times.T for _, times in draws], axis=1)
+        return replace(self, counts=counts, _learned={})
+
+    def expected(self, ranks: FullRanks) -> Cells:
+        """Fill the cells as samples of these full ranks, of one size, are expected to.
+
+        An estimate from them is the expectation of a linear estimate with a fixed prior, and for
+        all others what it converges to with more and more users of such ranks.
+        """
+        kernel = self.kernels[0]
+        kinds, kind_of = _distinct(np.zeros_like(ranks.order), ranks.order, ranks.n_relevant)
+        counts = expected_counts(ranks, kind_of, m=kernel.n_negatives, replace=kernel.replace)
+        return self._filled(kinds, list(counts), len(np.unique(ranks.user)))
+
+    def refilled(self, masses: Floats, metrics: Sequence[RankMetric]) -> tuple[Cells, Floats]:
+        """Fill the cells as expected if ranks had this distribution, (n_nodes, 1).
+
+        Items of each place and number of relevant items have the distribution given their sampled
+        ranks, as after one more iteration of EM. The exact metrics of these ranks are given, too:
+        (n_metrics,).
+        """
+        kinds, kind_of = _distinct(*self.cells[:, :3].T)
+        filled, exact = [], np.zeros(len(metrics))
+        for number, (of_kernel, order, n_relevant) in enumerate(kinds.tolist()):
+            kernel, own = self.kernels[of_kernel], kind_of == number
+            seen = np.zeros(kernel.n_negatives + 1)
+            np.add.at(seen, self.cells[own, 3], self.counts[own, 0])
+            mass = (masses / masses.sum(axis=0))[:, 0]
+            mass = mass * (kernel.matrix @ (seen / np.maximum(kernel.matrix.T @ mass, FLOOR)))
+            filled.append(kernel.matrix.T @ mass)
+            ranks, n = kernel.nodes.above + order, kernel.nodes.n_irrelevant + n_relevant
+            asked = {"n": n, "order": order, "n_relevant": n_relevant}
+            exact += [mass @ metric.summands(ranks, **asked) for metric in metrics]
+        return self._filled(kinds, filled, self.n_users), exact / self.n_users
+
+    def _filled(self, kinds: Integers, filled: list[Floats], n_users: int) -> Cells:
+        """Put counts, (n_negatives + 1,), of each kernel, place and number of items in."""
+        cells = [
+            np.column_stack([np.tile(kind, (len(own), 1)), np.arange(len(own))])
+            for kind, own in zip(kinds, filled, strict=True)
+        ]
+        counts = np.concatenate(filled)[:, np.newaxis]
+        empty = csr_array((len(counts), 0))
+        return Cells(self.kernels, np.concatenate(cells), counts, n_users, empty)
+
+
+def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
+    rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
+    return rows, place.ravel()
+
+
+def most_entropy(
+    matrix: Floats,
+    shares: Floats,
+    *,
+    weights: Floats,
+    eta: float,
+    scale: float,
+    fit_weights: Floats,
+) -> Floats:
+    r"""Give the rank distribution, (n_nodes,), that trades fit for entropy.
+
+    .. math:: \min_p\; s \sum_t W_t ((P'p)(t) - h(t))^2 - \eta H(p)
+
+    with P the matrix, (n_nodes, n_cells), whose nodes stand for so many ranks (weights), and h the
+    shares. It is solved by its concave dual, with one variable per cell of W > 0:
+
+    .. math:: \max_\lambda\; \lambda'h - \log\sum_r e^{(P\lambda)(r)}
+        - \sum_t \frac{\eta \lambda_t^2}{4 s W_t}
+
+    References
+    ----------
+    Li et al. (2023), section 5.
+    """
+    used = fit_weights > 0
+    columns, targets = np.ascontiguousarray(matrix[:, used]), shares[used]
+    ridge, logarithms = eta / (2 * scale * fit_weights[used]), np.log(weights)
+
+    def mass(at: Floats) -> Floats:
+        found: Floats = np.exp(log_softmax(columns @ at + logarithms))
+        return found
+
+    def dual(at: Floats) -> tuple[float, Floats]:
+        partition = logsumexp(columns @ at + logarithms)
+        gradient = mass(at) @ columns + ridge * at - targets
+        return float(partition + ridge @ at**2 / 2 - targets @ at), gradient
+
+    def curvature(at: Floats) -> Floats:
+        weighted = columns * mass(at)[:, np.newaxis]
+        means = weighted.sum(axis=0)
+        return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
+
+    found = minimize(
+        dual,
+        np.zeros(len(targets)),
+        jac=True,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": CONVERGED},
+    )
+    return mass(found.x)

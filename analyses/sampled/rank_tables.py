@@ -1,0 +1,312 @@
+"""Tables of full or sampled ranks, or of scores of relevant items and negatives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from warnings import warn
+
+import numpy as np
+
+from analyses.sampled.expectation import first_of
+from analyses.sampled.samples import SampledRanks
+from qrels import FullRanks
+from runs import InputError
+from runs.shared.errors import InputWarning
+from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Tables: TypeAlias = "str | PathLike[str] | Sequence[str | PathLike[str]] | pd.DataFrame"
+Sampled: TypeAlias = "Tables | Mapping[str, SampledRanks]"
+"""Sampled ranks of systems; see `sampled_of`."""
+Line = tuple[int, list[str]]
+Sizes = Mapping[str, int | None]
+"""Numbers that hold for all rows, by the column that else has them: None where one must."""
+
+CANDIDATES, NEGATIVES, MASS = "n_candidates", "n_negatives", "inverse_mass_above"
+LEAST = {CANDIDATES: 2, NEGATIVES: 1}
+OTHER_NAMES = {"user_id": "user", "item_id": "item", "prediction": "score", "relevant": "label"}
+PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
+"""How NCF's files of negatives name a user and the held-out item."""
+
+
+def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, FullRanks]:
+    """Read the full ranks of systems from a table of text with a heading.
+
+    A long table has the columns system, user and rank. Any other is wide: a column for every system
+    and a row for every user, whose ids may stand in the first column if its heading is empty, user,
+    topic, query or qid. Users with several relevant items have several rows. Numbers of candidates
+    stand in a column n_candidates, or are one for all.
+    """
+    rows = _Rows.read(path, read_lines(path)).ranked({CANDIDATES: candidates})
+    rows.refuse(
+        rows.frame["rank"] > rows.frame[CANDIDATES],
+        "a rank must not be above the candidates, {n_candidates}, got {rank}.",
+    )
+    rows.check_apart()
+    systems = {
+        str(system): FullRanks(*(own[c].to_numpy() for c in ("rank", CANDIDATES, "number")))
+        for system, own in rows.frame.groupby("system", sort=False)
+    }
+    try:
+        first_of(systems)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return systems
+
+
+def sampled_of(
+    given: Sampled,
+    *,
+    negatives: int | None = None,
+    candidates: int | None = None,
+    replace: bool = True,
+) -> dict[str, SampledRanks]:
+    """Read the sampled ranks of systems, of the same users.
+
+    Parameters
+    ----------
+    given
+        Ranks by system; or a table, as a file or a data frame, or files, of one system each (named
+        as the file) or of several. A table of ranks is long, with columns system, user and rank,
+        or wide, with a column for each system; n_negatives and n_candidates are columns of it,
+        or are the same for all. A table of scores has the columns user, score and label, 1 for
+        relevant items and 0 for the negatives of their user, and maybe system, item and
+        probability, that of each negative to be drawn; names may be RecBole's, ``user_id:token``.
+        In NCF's layout, a line without a heading is ``(user,item)``, the score of that item, and
+        the scores of its negatives, between tabs.
+    negatives, candidates
+        Of each user, where a table has no such column: sampled negatives without the relevant
+        items, and candidates with them.
+    replace
+        Whether negatives were drawn with replacement.
+
+    Warns
+    -----
+    InputWarning
+        If relevant items have the scores of negatives, below which they are placed.
+    """
+    systems = dict(given) if isinstance(given, Mapping) else {}
+    sizes = {NEGATIVES: negatives, CANDIDATES: candidates}
+    for path, lines in () if isinstance(given, Mapping) else _tables(given):
+        rows = _Rows.read(path, lines)
+        read = rows.scored if {"score", "label"} <= set(rows.frame) else rows.ranked
+        ranked = read(sizes)
+        ranked.check_apart()
+        ranked.check_lengths()
+        for system, own in ranked.frame.groupby("system", sort=False):
+            if system in systems:
+                raise InputError(f"{path}: system {system!r} is duplicated, in another file.")
+            systems[str(system)] = _of_rows(own, replace=replace)
+    first_of(systems)
+    return systems
+
+
+def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
+    if isinstance(given, str | PathLike):
+        given = [given]
+    if not isinstance(given, Sequence):
+        rows = given.astype(str).itertuples(index=False)
+        lines = [[*map(str, given.columns)], *([*row] for row in rows)]
+        yield Path("the data frame"), iter(enumerate(lines, start=1))
+        return
+    for path in map(Path, given):
+        yield path, read_lines(path)
+
+
+class _Rows:
+    def __init__(self, path: Path, frame: pd.DataFrame) -> None:
+        self.path, self.frame = path, frame
+
+    @classmethod
+    def read(cls, path: Path, lines: Iterator[Line]) -> _Rows:
+        import pandas as pd
+
+        heading = next(lines, None)
+        if heading is None:
+            raise InputError(f"{path}: the file is empty.")
+        if PAIR.fullmatch(heading[1][0]):
+            return cls(path, _pairs(path, [heading, *lines]))
+        names = [name.partition(":")[0] for name in heading[1]]
+        names = [OTHER_NAMES.get(name, name) for name in names]
+        distinct(path, [(heading[0], name) for name in [names[0] or "user", *names[1:]]], "column")
+        body = [(line, *check_width(path, line, row, heading[1])) for line, row in lines]
+        if not body:
+            raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
+        return cls(path, pd.DataFrame(body, columns=["line", *names]))
+
+    def refuse(self, wrong: Any, finding: str) -> None:
+        """Refuse the first row where something is wrong; the finding may name its columns."""
+        if np.any(wrong):
+            row = self.frame.iloc[int(np.argmax(wrong))]
+            raise InputError.at(self.path, int(row["line"]), finding.format(**row))
+
+    def whole(self, column: str, what: str, *, least: int) -> None:
+        texts = self.frame[column]
+        numbers = [int(text) if text.isdecimal() else least - 1 for text in texts]
+        rule = f"{what} must be a whole number from {least}, found {{{column}!r}}."
+        self.refuse(np.array(numbers) < least, rule)
+        self.frame[column] = np.array(numbers, dtype=np.int64)
+
+    def number(self, column: str, where: Any = True) -> None:
+        """Read finite numbers, where they are needed; NaN elsewhere."""
+        numbers = [float(t) if is_number(t) else np.nan for t in self.frame[column]]
+        rule = f"column '{column}': a number expected, found {{{column}!r}}."
+        self.refuse(~np.isfinite(numbers) & where, rule)
+        self.frame[column] = np.where(where, numbers, np.nan)
+
+    def size(self, column: str, given: int | None) -> None:
+        """Read numbers of negatives or candidates, from a column or as they hold for all."""
+        what = column.removeprefix("n_")
+        if (column in self.frame) == (given is not None):
+            missing = f"the number of {what} must be given, as there is no column {column}."
+            twice = f"the table has a column {column}, so their number may not be given besides."
+            raise InputError.at(self.path, 1, missing if given is None else twice)
+        if given is None:
+            self.whole(column, f"a number of {what}", least=LEAST[column])
+        else:
+            self.frame[column] = given
+
+    def ranked(self, sizes: Sizes) -> _Rows:
+        """Read a table of ranks, long or wide: a row for each rank, and users numbered."""
+        for column, given in sizes.items():
+            self.size(column, given)
+        frame, names = self.frame, [*self.frame.columns[1:]]
+        if MASS in frame:
+            self.number(MASS)
+        kept = ["line", *(name for name in (*LEAST, MASS) if name in frame)]
+        if not {"user", "rank"} <= set(names):
+            has_ids = names[0].lower() in ID_HEADERS
+            frame["user"] = frame[names[0]] if has_ids else frame["line"].astype(str)
+            systems = [name for name in names[has_ids:] if name not in kept]
+            frame = frame[[*kept, "user", *systems]]
+            frame = frame.melt([*kept, "user"], systems, var_name="system", value_name="rank")
+            frame = frame.sort_values("line", kind="stable", ignore_index=True)
+        elif "system" not in frame:
+            frame["system"] = self.path.stem
+        rows = _Rows(self.path, frame)
+        rows.whole("rank", "a rank", least=1)
+        return rows.numbered()
+
+    def scored(self, sizes: Sizes) -> _Rows:
+        """Rank the relevant items of a table of scores among the negatives of their user.
+
+        They are placed below those of the same score.
+        """
+        import pandas as pd
+
+        frame = self.frame
+        if "user" not in frame:
+            raise InputError.at(self.path, 1, "a table of scores has a column user, and none here.")
+        self.refuse(
+            ~frame["label"].isin(["0", "1", "0.0", "1.0"]),
+            "a label must be 1 (relevant) or 0 (a negative), found {label!r}.",
+        )
+        frame["relevant"] = frame["label"].astype(float) == 1
+        self.number("score")
+        self.size(CANDIDATES, sizes[CANDIDATES])
+        if "probability" in frame:
+            self.number("probability", where=~frame["relevant"])
+            wrong = (frame["probability"] <= 0) | (frame["probability"] > 1)
+            rule = "a probability must be above 0 and at most 1, got {probability:g}."
+            self.refuse(wrong, rule)
+        if "system" not in frame:
+            frame["system"] = self.path.stem
+        self._check_samples(sizes[NEGATIVES])
+        ranked = pd.concat(
+            [_among(own) for _, own in frame.groupby(["system", "user"], sort=False)],
+            ignore_index=True,
+        )
+        if n_tied := int(ranked["tied"].sum()):
+            said = f"{n_tied:,} relevant items have the score of a negative; they are placed below"
+            warn(f"{self.path}: {said} those.", InputWarning, stacklevel=3)
+        return _Rows(self.path, ranked).numbered()
+
+    def numbered(self) -> _Rows:
+        users = {user: number for number, user in enumerate(self.frame["user"].unique())}
+        self.frame["number"] = self.frame["user"].map(users).astype(np.int64)
+        return self
+
+    def _check_samples(self, negatives: int | None) -> None:
+        own = self.frame.groupby(["system", "user"], sort=False)["relevant"]
+        n, n_relevant = own.transform("size"), own.transform("sum")
+        self.frame["n"] = n - n_relevant
+        if negatives is not None:
+            rule = f"user {{user!r}} has {{n}} negatives, not {negatives}."
+            self.refuse(self.frame["n"] != negatives, rule)
+        self.refuse(n_relevant == 0, "user {user!r} has no relevant item.")
+        self.refuse(n_relevant == n, "user {user!r} has no negative.")
+
+    def check_apart(self) -> None:
+        """Refuse a rank that two relevant items of a user share."""
+        groups = self.frame.groupby(["system", "user", "rank"], sort=False)["line"]
+        self.frame["before"] = groups.transform("first")
+        self.refuse(
+            self.frame.duplicated(["system", "user", "rank"]),
+            "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}.",
+        )
+
+    def check_lengths(self) -> None:
+        """Refuse ranks below the sample, samples above the candidates, and sizes that differ."""
+        frame = self.frame
+        own = frame.groupby(["system", "user"], sort=False)
+        sizes = [NEGATIVES, CANDIDATES]
+        frame["before"], n_relevant = own["line"].transform("first"), own["rank"].transform("size")
+        self.refuse(
+            (own[sizes].transform("first") != frame[sizes]).any(axis=1),
+            "user {user!r} has other negatives or candidates in line {before}.",
+        )
+        frame["most"] = frame[CANDIDATES] - n_relevant
+        self.refuse(
+            frame[NEGATIVES] > frame["most"],
+            "the negatives must not be above the irrelevant candidates, {most}, got {n_negatives}.",
+        )
+        frame["most"] = frame[NEGATIVES] + n_relevant
+        self.refuse(
+            frame["rank"] > frame["most"],
+            "a rank must not be above {most}, the relevant items and negatives of the user, got "
+            "{rank}.",
+        )
+
+
+def _pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows, seen = [], set()
+    for line, (pair, *scores) in body:
+        found = PAIR.fullmatch(pair)
+        if found is None or len(scores) < 2:
+            finding = "(user,item), its score and those of its negatives expected, between tabs."
+            raise InputError.at(path, line, finding)
+        if found[1] in seen:
+            raise InputError.at(path, line, f"user {found[1]!r} is duplicated.")
+        seen.add(found[1])
+        rows += [(line, found[1], score, "10"[place > 0]) for place, score in enumerate(scores)]
+    return pd.DataFrame(rows, columns=["line", "user", "score", "label"])
+
+
+def _among(own: pd.DataFrame) -> pd.DataFrame:
+    negatives = own[~own["relevant"]]
+    ranked = own[own["relevant"]].sort_values("score", ascending=False, kind="stable")
+    off = negatives["score"].to_numpy() - ranked["score"].to_numpy()[:, np.newaxis]
+    ranked["rank"] = (off >= 0).sum(axis=1) + np.arange(1, len(ranked) + 1)
+    ranked["tied"] = (off == 0).any(axis=1)
+    ranked[NEGATIVES] = len(negatives)
+    if "probability" in own:
+        ranked[MASS] = (off >= 0) @ (1 / negatives["probability"].to_numpy())
+    return ranked
+
+
+def _of_rows(rows: pd.DataFrame, *, replace: bool) -> SampledRanks:
+    rows = rows.sort_values(["number", "rank"])
+    return SampledRanks(
+        *(rows[name].to_numpy(np.int64) for name in ("rank", CANDIDATES, "number")),
+        n_negatives=rows[NEGATIVES].to_numpy(np.int64),
+        replace=replace,
+        inverse_mass_above=rows[MASS].to_numpy() if MASS in rows else None,
+    )

@@ -1,0 +1,369 @@
+"""Ranks among sampled negatives, and how they are drawn.
+
+Random numbers are keyed by (seed, stage, repeat, size or place), and each user has one of them: a
+user's sample depends neither on the other users nor on workers. Systems that are sampled with one
+seed and repeat share the uniform number of each user, of which the inverse distribution function
+makes a binomial or hypergeometric number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qrels import FullRanks
+from qrels.ranks.candidate_ranks import CandidateRanks
+from runs import InputError
+from runs.shared.fields import Integers, spread, whole
+from runs.shared.streams import random_uniforms
+
+Floats = NDArray[np.float64]
+
+MOST_DOUBLINGS = 5
+"""Adaptive samples of 100 grow to 3,200 items, as those of Li et al. (2023)."""
+
+LARGEST_SHARE = 1 / 3
+"""Largest share of the candidates that is sampled by default."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SampledRanks(FullRanks):
+    r"""Ranks among sampled negatives, one row for each pair of a user and a relevant item.
+
+    The relevant items of a user are always in the list. With m negatives, relevant item number j
+    has ranks j to m + j.
+
+    Parameters
+    ----------
+    n_negatives
+        Sampled negatives m of the user, without relevant items, int64 of shape (n_rows,).
+    replace
+        Whether they were drawn with replacement; one drawn twice counts twice.
+    inverse_mass_above
+        Sum of :math:`1 / q_i` over the sampled negatives above, for negatives drawn with
+        probabilities :math:`q_i`: (n_rows,). None if they were drawn uniformly.
+
+    Examples
+    --------
+    >>> SampledRanks.of([1, 3, 3], n_negatives=9, n_candidates=50).above
+    array([0, 2, 2])
+    """
+
+    n_negatives: Integers
+    replace: bool = True
+    inverse_mass_above: Floats | None = None
+
+    @classmethod
+    def of(  # type: ignore[override]
+        cls,
+        rank: ArrayLike,
+        *,
+        n_negatives: ArrayLike,
+        n_candidates: ArrayLike,
+        replace: bool = True,
+    ) -> SampledRanks:
+        """Take ranks of users with one relevant item each; single numbers hold for all users."""
+        ranks = np.atleast_1d(whole(rank, what="rank"))
+        candidates = spread(n_candidates, len(ranks), what="number of candidates")
+        negatives = spread(n_negatives, len(ranks), what="number of negatives")
+        users = np.arange(len(ranks))
+        return cls(ranks, candidates, users, n_negatives=negatives, replace=replace)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        m, few = self.n_negatives, "`n_negatives` must not be above the irrelevant candidates"
+        for right, rule, values in (
+            (m >= 1, "`n_negatives` must be at least 1", m),
+            (m <= self.n_irrelevant, few, m),
+            (self.above <= m, "ranks must be from 1 to the length of the list", self.rank),
+        ):
+            if not right.all():
+                row = int(right.argmin())
+                raise InputError(f"{rule}, got {values[row]} in row {row} of the sampled ranks.")
+
+
+def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
+    """Refuse to sample no negatives, or more than a user has irrelevant candidates."""
+    if m < 1:
+        raise InputError(f"`{name}` must be at least 1 negative, got {m}.")
+    if m > n_irrelevant.min(initial=m):
+        raise InputError(
+            f"`{name}` must not be above the irrelevant candidates, {n_irrelevant.min()} for some "
+            f"user, got {m}."
+        )
+
+
+@dataclass(frozen=True)
+class SampleDesign:
+    r"""How many negatives are sampled: one number, or rising ones (adaptive samples).
+
+    With :math:`a_j` of N irrelevant candidates above a user's relevant item number j, the sampled
+    negatives above it are :math:`\mathrm{Bin}(m, a_j/N)` or :math:`\mathrm{Hyp}(N, a_j, m)`.
+    For several relevant items the numbers between them are drawn in turn, each given those
+    before: together they are multinomial, or multivariate hypergeometric.
+
+    Parameters
+    ----------
+    sizes
+        Negatives of a user; of adaptive samples all sizes, which grow while no negative is above.
+    replace
+        Whether an item may be drawn twice.
+    adaptive
+        Whether samples grow, for users with one relevant item each.
+    drawing
+        How negatives are drawn: uniform; popular, half hard or hard (see `Negatives`).
+
+    References
+    ----------
+    Krichene & Rendle (2020), On sampled metrics for item recommendation, sections 4.3 and 4.4; Li
+    et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1.
+
+    Examples
+    --------
+    A sample of all four negatives, without replacement, has the ranks themselves:
+
+    >>> design = SampleDesign((4,), False)
+    >>> print(design, design.draw(FullRanks.of([1, 3, 5], n_candidates=5), seed=42).rank)
+    m = 4 [1 3 5]
+    """
+
+    sizes: tuple[int, ...]
+    replace: bool = True
+    adaptive: bool = False
+    drawing: str = "uniform"
+
+    @classmethod
+    def growing(cls, n0: int, n_max: int) -> SampleDesign:
+        """Double from n0 to n_max items while a user's one relevant item is the first.
+
+        The printed algorithm stops only at n_max itself, so n_max is n0 times a power of 2; it has
+        n0 - 1 negatives, where the released script draws n0.
+        """
+        if n0 < 2:
+            raise InputError(
+                f"`n0` must be at least 2, the relevant item and a negative, got {n0}."
+            )
+        ratio = n_max // n0
+        if n_max != ratio * n0 or ratio < 1 or ratio & (ratio - 1):
+            raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
+        return cls(tuple(n0 * 2**n - 1 for n in range(ratio.bit_length())), adaptive=True)
+
+    @classmethod
+    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> SampleDesign:
+        """Grow to n_max; by default 32-fold, or to a third of the candidates."""
+        largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
+        usual = n0 * 2 ** min(int(np.log2(largest / n0)), MOST_DOUBLINGS)
+        return cls.growing(n0, usual if n_max is None else n_max)
+
+    def __str__(self) -> str:
+        if self.adaptive:
+            return f"{self.sizes[0] + 1:,} to {self.sizes[-1] + 1:,}"
+        return f"m = {self.sizes[0]:,}"
+
+    def check(self, ranks: FullRanks) -> None:
+        """Refuse more negatives than some user has, and adaptive samples for several items."""
+        if self.adaptive and (ranks.n_relevant > 1).any():
+            raise InputError("adaptive samples are of users with one relevant item each.")
+        name = "n_max - 1" if self.adaptive else "negatives"
+        require_negatives(self.sizes[-1], ranks.n_irrelevant, name=name)
+
+    def draw(self, ranks: FullRanks, *, seed: int, repeat: int = 0) -> SampledRanks:
+        """Sample once."""
+        self.check(ranks)
+        drawn, negatives = np.zeros((2, len(ranks)), dtype=np.int64)
+        by_user, order = ranks.by_user, ranks.order[ranks.by_user]
+        for size, before in zip(self.sizes, (0, *self.sizes), strict=False):
+            growing = drawn == 0
+            for place in range(1, order.max(initial=0) + 1):
+                here = np.flatnonzero((order == place) & growing[by_user])
+                rows, last = by_user[here], by_user[here - 1]
+                # The first place has nothing before it, whatever row that names.
+                passed, found = (ranks.above[last], drawn[last]) if place > 1 else (0, 0)
+                kind = ("adaptive ranks", size + 1) if self.adaptive else ("sampled ranks", place)
+                uniforms = random_uniforms(ranks.user[rows], seed, kind[0], repeat, kind[1])
+                above, others = ranks.above[rows] - passed, ranks.n_irrelevant[rows] - passed
+                left = np.broadcast_to(size - before - found, rows.shape)
+                drawn[rows] = found + negatives_above(uniforms, left, above, others, self.replace)
+            negatives[growing] = size
+        every = drawn + ranks.order
+        return SampledRanks(
+            every, ranks.n_candidates, ranks.user, n_negatives=negatives, replace=self.replace
+        )
+
+
+NEGLIGIBLE = 45.0
+"""Minus the logarithm of a chance that is left out: 3e-20, well below the step of a uniform."""
+
+
+@numba.njit(nogil=True, cache=True)
+def _log_choices(n: int, k: int) -> float:
+    return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+
+
+@numba.njit(nogil=True, cache=True)
+def negatives_above(
+    uniforms: Floats, negatives: Integers, above: Integers, others: Integers, replace: bool
+) -> Integers:
+    r"""Turn uniform numbers into numbers of sampled negatives above, all of shape (n,).
+
+    This is the smallest x with :math:`F(x) > u`, F the distribution function of
+    :math:`\mathrm{Bin}(m, a / N)` or :math:`\mathrm{Hyp}(N, a, m)`, to about 1e-11: what
+    ``ppf`` of scipy gives, in an eighth (binomial) and a thousandth (hypergeometric) of its time.
+
+    Examples
+    --------
+    Two draws, half of the candidates above: 0, 1 and 2 have chances 1/4, 1/2 and 1/4.
+
+    >>> two = np.full(4, 2)
+    >>> negatives_above(np.array([0.2, 0.3, 0.7, 0.8]), two, two, 2 * two, True)
+    array([0, 1, 1, 2])
+    """
+    drawn = np.zeros(len(uniforms), dtype=np.int64)
+    for row in range(len(uniforms)):
+        uniform, m, a, n = uniforms[row], negatives[row], above[row], others[row]
+        if m == 0 or a == 0:
+            continue
+        if a == n:
+            drawn[row] = m
+            continue
+        chance, below = a / n, n - a
+        # Start where nothing below has a chance that counts (Bernstein's inequality), so that the
+        # first chance does not underflow; without replacement it holds, too (Hoeffding, 1963).
+        spread_of = m if replace else min(m, n - m)
+        third = NEGLIGIBLE / 3.0
+        reach = third + math.sqrt(
+            third * third + 2.0 * NEGLIGIBLE * spread_of * chance * (1.0 - chance)
+        )
+        x = max(0 if replace else max(0, m - below), int(m * chance - reach))
+        if replace:
+            logarithm = x * math.log(chance) + (m - x) * math.log1p(-chance)
+            mass = math.exp(logarithm + (_log_choices(m, x) if x > 0 else 0.0))
+            odds = chance / (1.0 - chance)
+            while uniform >= mass and x < m:
+                uniform -= mass
+                mass *= odds * (m - x) / (x + 1.0)
+                x += 1
+        else:
+            mass = math.exp(_log_choices(a, x) + _log_choices(below, m - x) - _log_choices(n, m))
+            while uniform >= mass and x < min(m, a):
+                uniform -= mass
+                mass *= (a - x) * float(m - x) / ((x + 1.0) * (below - m + x + 1))
+                x += 1
+        drawn[row] = x
+    return drawn
+
+
+@numba.njit(nogil=True, cache=True)
+def distinct_places(uniforms: Floats, size: int) -> Integers:
+    """Draw distinct places below a size in each row from uniform numbers (Fisher & Yates, 1938)."""
+    order, drawn = np.arange(size), np.empty(uniforms.shape, dtype=np.int64)
+    for row in range(len(uniforms)):
+        for n in range(uniforms.shape[1]):
+            other = n + int(uniforms[row, n] * (size - n))
+            order[n], order[other] = order[other], order[n]
+            drawn[row, n] = order[n]
+    return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Negatives:
+    """Sampled items of every user, the same for all systems, where all candidates are ranked.
+
+    Parameters
+    ----------
+    ranks, relevant
+        Ranks of all candidates and relevant items by some system: who the candidates are.
+    repeats, seed
+        How often negatives are drawn, with random numbers keyed by seed and user.
+    replace
+        Whether an item may be drawn twice.
+    weigh
+        Weights of the items of a user, by place, in proportion to their chances; None: uniform.
+    fixed
+        Items that users have instead of drawn ones: (n_users, m).
+    """
+
+    ranks: CandidateRanks
+    relevant: FullRanks
+    repeats: int
+    seed: int
+    replace: bool = True
+    weigh: Callable[[int, Integers], Floats] | None = None
+    fixed: Integers | None = None
+
+    def of(self, user: int, rows: Integers, n: int, *key: int) -> tuple[Integers, Floats | None]:
+        """Give n items of a user in each repeat, and 1 / the chance of each if weighted.
+
+        Both are of shape (n_repeats, n); the rows are those of the user's relevant items.
+        """
+        if self.fixed is not None:
+            return np.broadcast_to(self.fixed[user, :n], (self.repeats, n)), None
+        is_candidate = self.ranks.rank[user] > 0
+        is_candidate[_items(self.relevant)[rows]] = False
+        own = np.flatnonzero(is_candidate)
+        places = np.arange(self.repeats * n)
+        uniforms = random_uniforms(places, self.seed, "shared negatives", user, *key)
+        uniforms = uniforms.reshape(self.repeats, n)
+        if self.weigh is None:
+            drawn = uniforms * len(own) if self.replace else distinct_places(uniforms, len(own))
+            return own[drawn.astype(np.intp)], None
+        chances = self.weigh(user, own)
+        chances = chances / chances.sum()
+        sums = np.cumsum(chances)
+        drawn = np.searchsorted(sums / sums[-1], uniforms, side="right")
+        return own[drawn], 1 / chances[drawn]
+
+    def rank(
+        self, ranks: CandidateRanks, relevant: FullRanks, sizes: Sequence[int]
+    ) -> list[SampledRanks]:
+        """Rank the relevant items of a system among the negatives, a sample for each repeat.
+
+        Sizes after the first are for users whose item has no negative above it so far.
+        """
+        require_negatives(sizes[-1], relevant.n_irrelevant, name="negatives")
+        above, negatives = np.zeros((2, len(relevant), self.repeats), dtype=np.int64)
+        masses = None if self.weigh is None else np.zeros(above.shape)
+        users, starts = np.unique(relevant.user[relevant.by_user], return_index=True)
+        of_users = np.split(relevant.by_user, starts[1:])
+        for user, rows in zip(users.tolist(), of_users, strict=True):
+            for size, before in zip(sizes, (0, *sizes), strict=False):
+                grows = above[rows] == 0
+                if not grows.any():
+                    break
+                items, inverse = self.of(user, rows, size - before, *[size][: before > 0])
+                passed = ranks.rank[user, items] < relevant.rank[rows, np.newaxis, np.newaxis]
+                above[rows] += np.where(grows, passed.sum(axis=2), 0)
+                negatives[rows] = np.where(grows, size, negatives[rows])
+                if masses is not None:
+                    masses[rows] = (passed * inverse).sum(axis=2)
+        return [
+            SampledRanks(
+                above[:, repeat] + relevant.order,
+                relevant.n_candidates,
+                relevant.user,
+                n_negatives=negatives[:, repeat],
+                replace=self.replace,
+                inverse_mass_above=None if masses is None else masses[:, repeat],
+            )
+            for repeat in range(self.repeats)
+        ]
+
+
+def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Integers:
+    """Give the first m irrelevant candidates of a system for every user: (n_users, m)."""
+    require_negatives(m, relevant.n_irrelevant)
+    last = np.iinfo(ranks.rank.dtype).max
+    places = np.where(ranks.rank > 0, ranks.rank, last)
+    places[relevant.user, _items(relevant)] = last
+    return np.argsort(places, axis=1, kind="stable")[:, :m]
+
+
+def _items(relevant: FullRanks) -> NDArray[np.int32]:
+    if relevant.item is None:
+        raise ValueError("ranks of relevant items whose names are not known")
+    return relevant.item

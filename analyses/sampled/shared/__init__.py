@@ -1,1 +1,0 @@
-"""What studies of sampled metrics share."""

@@ -1,0 +1,211 @@
+"""Metrics of ranks, and what is expected of sampled ones."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from analyses.sampled.example import LISTS, example
+from analyses.sampled.expectation import (
+    expected_by_size,
+    first_of,
+    moments,
+    orderings,
+    print_ordering,
+)
+from analyses.sampled.metrics import rank_metric, read_metrics
+from analyses.sampled.rank_distribution import sampled_rank_pmf
+from analyses.sampled.sizes import DistributionSettings, Settings, sizes
+from analyses.sampled.sizes import ranks as rank_distributions
+from analyses.shared.work import RanksAlone
+from qrels import FullRanks
+from runs import InputError
+from tests.analyses.sampled.rankings import Floats
+
+RANKS = (2, 40, 100, 212, 743, 1548, 4482)
+
+
+def _expected(name: str, ranks: tuple[int, ...], *, replace: bool = True) -> Floats:
+    values = rank_metric(name)(np.arange(1, 101), n=100)
+    return np.asarray(sampled_rank_pmf(ranks, n=10_000, m=99, replace=replace) @ values)
+
+
+@pytest.mark.parametrize(
+    ("name", "verified"),
+    [
+        (
+            "AP",
+            [
+                *(0.995065639, 0.8293674747, 0.6365916755, 0.4177280347),
+                *(0.1346970284, 0.06463477375, 0.02231421558),
+            ],
+        ),
+        (
+            "nDCG",
+            [
+                *(0.996357366, 0.8735343295, 0.7289894327, 0.5610036045),
+                *(0.3227290367, 0.2465047423, 0.1810870331),
+            ],
+        ),
+        ("Recall@10", [1, 1, 0.9999999367, 0.9999506843, 0.8009160683, 0.04624321841]),
+    ],
+)
+def test_expected_metrics_are_those_verified(name: str, verified: list[float]) -> None:
+    found = _expected(name, RANKS[: len(verified)])
+    np.testing.assert_allclose(found, verified, rtol=1e-8)
+
+
+def test_expected_metrics_without_replacement_are_those_verified() -> None:
+    found = _expected("Recall@10", (100, 212, 743), replace=False)
+    np.testing.assert_allclose(found, [0.9999999571, 0.999957087, 0.8018844022], rtol=1e-8)
+
+
+@pytest.mark.parametrize("m", [1, 2, 10, 99, 1000])
+def test_expected_ap_is_the_closed_form_of_krichene_and_rendle(m: int) -> None:
+    n = 1200
+    theta = np.arange(1, n) / (n - 1)
+    closed = -np.expm1((m + 1) * np.log1p(-theta[:-1])) / (theta[:-1] * (m + 1))
+    pmf = sampled_rank_pmf(np.arange(2, n), n=n, m=m, replace=True)
+    np.testing.assert_allclose(pmf @ (1 / np.arange(1, m + 2)), closed, atol=1e-10)
+
+
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("name", ["Recall@2", "AP", "nDCG@3", "AUC", "RR"])
+def test_all_sizes_are_expected_as_one_by_one(name: str, replace: bool) -> None:
+    """Against all samples of seven items, of which two are relevant."""
+    ranks = FullRanks.of([2, 5], n_candidates=7, user=[0, 0])
+    metric, found = rank_metric(name), expected_by_size(rank_metric(name), ranks, replace=replace)
+    others = [1, 3, 4, 6, 7]
+    for m in (1, 2, 3):
+        every = list(product(others, repeat=m))
+        every = every if replace else [one for one in every if len(set(one)) == m]
+        scores = [
+            metric.of_users(
+                FullRanks.of(
+                    [1 + sum(o < 2 for o in one), 2 + sum(o < 5 for o in one)],
+                    n_candidates=m + 2,
+                    user=[0, 0],
+                )
+            ).item()
+            for one in every
+        ]
+        assert found[m - 1] == pytest.approx(np.mean(scores), abs=1e-12)
+
+
+def test_moments_of_one_item_are_those_of_the_distribution() -> None:
+    ranks, values = FullRanks.of([3, 9, 9], n_candidates=30), np.linspace(1, 0, 6)[:, np.newaxis]
+    pmf = sampled_rank_pmf([3, 9, 9], n=30, m=5, replace=False)
+    mean, variance = moments(ranks, values, replace=False)
+    assert mean.item() == pytest.approx((pmf @ values).mean())
+    assert variance.item() == pytest.approx((pmf @ values**2 - (pmf @ values) ** 2).sum() / 9)
+
+
+def test_the_tables_of_the_papers_are_made() -> None:
+    """Krichene & Rendle, tables 1 and 2: A, B, C by AUC, AP, nDCG and Recall@10."""
+    found = example()
+    exact = [
+        [0.990099, 0.554755, 0.843144],
+        [0.010000, 0.010090, 0.101379],
+        [0.150190, 0.121660, 0.208033],
+        [0, 0, 0.2],
+    ]
+    expected = [
+        [0.9901, 0.5548, 0.8431],
+        [0.6366, 0.3407, 0.3262],
+        [0.7290, 0.4473, 0.4600],
+        [1.0000, 0.4000, 0.5694],
+    ]
+    deviations = [
+        [0.0045, 0.0136, 0.0138],
+        [0.1304, 0.0711, 0.0509],
+        [0.0978, 0.0528, 0.0395],
+        [0.0001, 0.0000, 0.0902],
+    ]
+    np.testing.assert_allclose(found.exact, exact, atol=1e-6)
+    np.testing.assert_allclose(found.expected, expected, atol=5e-5)
+    np.testing.assert_allclose(found.sd, deviations, atol=7e-5)
+    frames = found.frames()
+    assert [len(frames[name]) for name in ("kdd2020-table1", "kdd2020-table2")] == [27, 27]
+    assert {"dataset", "system", "metric", "cutoff", "instance", "value", "sd"} <= {
+        *frames["rendle2019-table2"]
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "replace", "expected"),
+    [
+        ("AP", True, "ACB 1, ABC 73, ACB 281, CAB 438, CBA 954"),
+        ("AP", False, "ACB 1, ABC 73, ACB 277, CAB 434, CBA 1108"),
+        ("nDCG", True, "ACB 1, CAB 692"),
+        ("Recall@10", True, "A=B=C 1, ACB 10, ABC 228, BAC 1061, BCA 1263, CBA 2479"),
+        ("nDCG@10", True, "ACB 1, ABC 122, ACB 712, CAB 899, CBA 941"),
+    ],
+)
+def test_orders_by_size_are_those_verified(name: str, replace: bool, expected: str) -> None:
+    by_size = [expected_by_size(rank_metric(name), of, replace=replace) for of in LISTS.values()]
+    found = orderings([*LISTS], np.array(by_size))
+    # Without a sampled item there is a tie that values of 12 decimals still have at first.
+    texts = [f"{print_ordering(o).replace(' > ', '').replace(' ', '')} {m + 1}" for m, o in found]
+    assert texts[-len(expected.split(", ")) :] == expected.split(", ")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("APP", "did you mean 'AP'"),
+        ("AUC@5", "AUC looks at all ranks"),
+        ("P@0", "the cut-off must be at least 1"),
+        ("nDCG(divisor=relevant)@5x", "is no metric of ranks"),
+        ("Recall(divisor=reachable)@5", "Recall takes no `divisor`"),
+    ],
+)
+def test_what_is_no_metric_of_ranks_is_said(text: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        read_metrics([text])
+
+
+def test_metrics_of_several_items_are_those_of_trec_eval() -> None:
+    ranks = FullRanks.of([1, 4, 6], n_candidates=10, user=[0, 0, 0])
+    ideal = 1 + 1 / np.log2(3) + 1 / np.log2(4)
+    values = {
+        "P@5": 2 / 5,
+        "Recall@5": 2 / 3,
+        "AP": (1 + 2 / 4 + 3 / 6) / 3,
+        "AP(divisor=reachable)@2": 1 / 2,
+        "RR": 1,
+        "nDCG": (1 + 1 / np.log2(5) + 1 / np.log2(7)) / ideal,
+        "AUC": 1 - (0 + 2 + 3) / 7 / 3,
+    }
+    for name, value in values.items():
+        assert rank_metric(name).exact(ranks) == pytest.approx(value), name
+
+
+def test_sizes_end_at_the_exact_values_and_orders() -> None:
+    systems = {
+        "a": FullRanks.of([1, 9, 4, 30], n_candidates=51),
+        "b": FullRanks.of([3, 3, 9, 9], n_candidates=51),
+    }
+    found = sizes(RanksAlone(systems), Settings(metrics=("AP", "AUC"), replace=False))
+    assert found.negatives == (1, 2, 5, 10, 20, 50)
+    np.testing.assert_allclose(found.expected[-1, 0], found.exact, atol=1e-9)
+    np.testing.assert_allclose(found.variance[-1, 0], 0, atol=1e-12)
+    crossings = found.frames()["sampled_crossings"]
+    assert crossings.groupby(["estimator", "metric"])["exact"].last().loc["Uncorrected"].all()
+    np.testing.assert_allclose(np.array([row[-1] for row in found.agreement().rows[::2]]), 1)
+
+
+def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
+    systems = {"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}
+    found = rank_distributions(RanksAlone(systems), DistributionSettings())
+    assert found.cumulative[:, :4].tolist() == [[0.25, 0.5, 0.5, 1.0]]
+    assert found.medians.tolist() == [3.0]
+
+
+def test_systems_of_different_users_are_refused() -> None:
+    one, two = FullRanks.of([1, 2], n_candidates=9), FullRanks.of([1], n_candidates=9)
+    with pytest.raises(InputError, match="have different users"):
+        first_of({"a": one, "b": two})
+    more = FullRanks.of([1, 2], n_candidates=10)
+    with pytest.raises(InputError, match="have different numbers of candidates"):
+        first_of({"a": one, "b": more})

@@ -1,0 +1,175 @@
+"""Tables of full and sampled ranks, and of scores of relevant items and their negatives."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analyses.sampled.rank_tables import read_rank_table, sampled_of
+from analyses.sampled.samples import SampledRanks
+from qrels import FullRanks
+from runs import InputError, InputWarning
+
+LONG = (
+    "system,user,rank,n_negatives,n_candidates\n"
+    "x,ann,2,3,9\ny,ann,4,3,9\nx,bob,1,3,9\nx,bob,4,3,9\ny,bob,2,3,9\ny,bob,3,3,9\n"
+)
+WIDE = "user,x,y\nann,2,4\nbob,1,2\nbob,4,3\n"
+RECBOLE = (
+    "user_id:token\titem_id:token\tscore:float\tlabel:float\n"
+    "ann\tr\t.8\t1.0\nann\ti\t.9\t0.0\nann\tj\t.1\t0.0\nann\tk\t.2\t0.0\n"
+    "bob\tr\t.9\t1.0\nbob\ts\t.3\t1.0\nbob\ti\t.8\t0.0\nbob\tj\t.7\t0.0\nbob\tk\t.1\t0.0\n"
+)
+NCF = "(ann,25)\t.8\t.9\t.1\t.2\n(bob,3)\t.9\t.8\t.7\t.1\n"
+
+
+def _read(tmp_path: Path, text: str, **asked: Any) -> dict[str, SampledRanks]:
+    (tmp_path / "x.csv").write_text(text)
+    return sampled_of(tmp_path / "x.csv", **asked)
+
+
+def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
+    long, wide = _read(tmp_path, LONG), _read(tmp_path, WIDE, negatives=3, candidates=9)
+    for system in ("x", "y"):
+        assert long[system].above.tolist() == wide[system].above.tolist()
+        assert long[system].n_relevant.tolist() == [1, 2, 2]
+
+
+def test_a_data_frame_is_read_as_its_file_would_be(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(LONG)
+    found = sampled_of(pd.read_csv(tmp_path / "x.csv"))
+    assert found["y"].rank.tolist() == _read(tmp_path, LONG)["y"].rank.tolist()
+
+
+def test_scores_in_recboles_layout_are_ranked(tmp_path: Path) -> None:
+    found = _read(tmp_path, RECBOLE, candidates=9)["x"]
+    assert found.rank.tolist() == [2, 1, 4]
+    assert found.n_negatives.tolist() == [3, 3, 3]
+
+
+def test_scores_in_ncfs_layout_are_ranked(tmp_path: Path) -> None:
+    assert _read(tmp_path, NCF, candidates=9)["x"].rank.tolist() == [2, 1]
+
+
+def test_negatives_of_the_same_score_are_placed_above(tmp_path: Path) -> None:
+    with pytest.warns(InputWarning, match="1 relevant items have the score of a negative"):
+        assert _read(tmp_path, NCF.replace(".8\t.9", ".9\t.9"), candidates=9)["x"].rank[0] == 2
+
+
+def test_probabilities_say_what_negatives_above_stand_for(tmp_path: Path) -> None:
+    text = "user,score,label,probability\nann,.5,1,\nann,.9,0,.25\nann,.8,0,.5\nann,.1,0,.1\n"
+    mass = _read(tmp_path, text, candidates=9)["x"].inverse_mass_above
+    assert mass is not None
+    assert mass.tolist() == [6.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "sentence"),
+    [
+        ("", {}, "x.csv: the file is empty"),
+        (LONG, {"negatives": 3}, "line 1: the table has a column n_negatives"),
+        (WIDE, {"candidates": 9}, "line 1: the number of negatives must be given"),
+        (WIDE, {"negatives": 3}, "line 1: the number of candidates must be given"),
+        (WIDE + "eve,0,1\n", {"negatives": 3, "candidates": 9}, "line 5: .* from 1, found '0'"),
+        (WIDE + "eve,5,1\n", {"negatives": 3, "candidates": 9}, "line 5: .* above 4, .* got 5"),
+        (LONG + "x,ann,2,3,9\n", {}, "line 8: .* rank 2 twice for user 'ann', first in line 2"),
+        (LONG + "x,ann,3,4,9\n", {}, "line 8: user 'ann' has other negatives or candidates"),
+        (LONG + "x,eve,1,3,9\n", {}, "systems 'x' and 'y' have different users"),
+        (LONG.replace("3,9", "8,9"), {}, "line 4: .* irrelevant candidates, 7, got 8"),
+        (RECBOLE + "eve\ti\t.1\t2\n", {"candidates": 9}, "line 11: a label must be 1 .* '2'"),
+        (RECBOLE + "eve\ti\t.1\t0\n", {"candidates": 9}, "line 11: .* 'eve' has no relevant item"),
+        (RECBOLE + "eve\ti\t.1\t1\n", {"candidates": 9}, "line 11: user 'eve' has no negative"),
+        (RECBOLE + "eve\ti\tnan\t1\n", {"candidates": 9}, "line 11: .* number expected"),
+        (RECBOLE, {"candidates": 9, "negatives": 4}, "'ann' has 3 negatives, not 4"),
+        (NCF + "(ann,4)\t.1\t.2\n", {"candidates": 9}, "line 3: user 'ann' is duplicated"),
+        (NCF + "ann\t.1\t.2\n", {"candidates": 9}, r"line 3: \(user,item\), its score"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(
+    tmp_path: Path, text: str, asked: dict[str, int], sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        _read(tmp_path, text, **asked)
+
+
+def test_a_system_may_not_be_in_two_files(tmp_path: Path) -> None:
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text(LONG)
+    with pytest.raises(InputError, match=r"two\.csv: system '.' is duplicated"):
+        sampled_of([tmp_path / "one.csv", tmp_path / "two.csv"])
+
+
+FULL_LONG = "system,user,rank,n_candidates\nx,ann,2,9\ny,ann,3,9\nx,bob,4,8\ny,bob,1,8\n"
+FULL_WIDE = "user,x,y,n_candidates\nann,2,3,9\nbob,4,1,8\n"
+
+
+def _read_full(tmp_path: Path, text: str, candidates: int | None = None) -> dict[str, FullRanks]:
+    (tmp_path / "ranks.csv").write_text(text)
+    return read_rank_table(tmp_path / "ranks.csv", candidates=candidates)
+
+
+@pytest.mark.parametrize("text", [FULL_LONG, FULL_WIDE, FULL_WIDE.replace(",", "\t")])
+def test_long_and_wide_tables_of_full_ranks_say_the_same(tmp_path: Path, text: str) -> None:
+    found = _read_full(tmp_path, text)
+    assert {name: ranks.rank.tolist() for name, ranks in found.items()} == {
+        "x": [2, 4],
+        "y": [3, 1],
+    }
+    assert found["y"].n_candidates.tolist() == [9, 8]
+
+
+def test_users_are_the_same_whatever_the_order_of_the_rows(tmp_path: Path) -> None:
+    heading, *rows = FULL_LONG.splitlines()
+    found = _read_full(tmp_path, "\n".join([heading, rows[0], rows[3], rows[2], rows[1]]))
+    assert dict(zip(found["y"].user.tolist(), found["y"].rank.tolist(), strict=True)) == {
+        0: 3,
+        1: 1,
+    }
+
+
+def test_the_last_rank_is_that_of_the_candidates(tmp_path: Path) -> None:
+    assert _read_full(tmp_path, "x\n9\n", candidates=9)["x"].rank.tolist() == [9]
+
+
+def test_rows_without_ids_are_users_of_their_own(tmp_path: Path) -> None:
+    found = _read_full(tmp_path, "x,y\n2,3\n4,1\n", candidates=9)
+    assert found["x"].user.tolist() == [0, 1]
+
+
+def test_a_user_may_have_several_relevant_items(tmp_path: Path) -> None:
+    found = _read_full(tmp_path, "user,x\nann,2\nann,5\nbob,1\n", candidates=9)
+    assert found["x"].n_relevant.tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "sentence"),
+    [
+        ("", 9, "ranks.csv: the file is empty"),
+        ("x,y\n", 9, "line 1: the table has a heading but no ranks"),
+        ("x,x\n1,2\n", 9, "line 1: column 'x' is duplicated"),
+        ("x,y\n1,2\n1\n", 9, "line 3: 2 fields expected"),
+        ("x,y\n1,2\n3,2.5\n", 9, "line 3: a rank must be a whole number from 1, found '2.5'"),
+        ("x,y\n1,2\n0,2\n", 9, "line 3: a rank must be a whole number from 1, found '0'"),
+        ("x,y\n1,2\n10,2\n", 9, "line 3: a rank must not be above the candidates, 9, got 10"),
+        ("x,y\n1,2\n", None, "line 1: the number of candidates must be given"),
+        (FULL_WIDE, 9, "line 1: the table has a column n_candidates"),
+        (FULL_WIDE + "eve,1,1,\n", None, "line 4: a number of candidates must be a whole number"),
+        (
+            FULL_LONG + "x,ann,2,9\n",
+            None,
+            "line 6: .* rank 2 twice for user 'ann', first in line 2",
+        ),
+        (FULL_LONG + "x,eve,2,9\n", None, "systems 'x' and 'y' have different users"),
+    ],
+)
+def test_what_is_wrong_with_full_ranks_is_named_with_its_line(
+    tmp_path: Path, text: str, candidates: int | None, sentence: str
+) -> None:
+    with pytest.raises(InputError, match=sentence):
+        _read_full(tmp_path, text, candidates)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
+        read_rank_table(tmp_path / "none.csv")
