@@ -36,7 +36,7 @@ from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.clicks.experiments import experiment, written
-from tests.analyses.test_validity_sweep import swept
+from tests.analyses.validity.test_sweep import swept
 from tests.harness.small import write_collection
 from tests.lists import known_items, random_case
 

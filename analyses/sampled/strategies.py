@@ -34,7 +34,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table
 from analyses.significance.corrections.adjustments import holm
 from analyses.significance.permutation.pairs import pair_indices
-from analyses.verdicts.rulers import oriented
+from analyses.validity.comparison import oriented
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.settings import Whole

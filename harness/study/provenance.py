@@ -20,7 +20,7 @@ SYSTEMS = (*RATINGS, "recommenders")
 SCORES = (*RATINGS, "analyses.shared", *FOLDERS, "harness.scoring")
 ANALYSES = (
     *SCORES,
-    *(f"analyses.{name}" for name in ("ordering", "significance", "intervals", "verdicts")),
+    *(f"analyses.{name}" for name in ("ordering", "significance", "intervals", "validity")),
 )
 """Packages of the harness that parts of a study depend on."""
 

@@ -40,11 +40,13 @@ class Member(Generic[SettingsT]):
 
     @classmethod
     def declared_in(cls, module: ModuleType) -> list[Self]:
-        """Give the members declared in a module, not those that it imports."""
+        """Give the members declared in a module, or in a package's modules; not other imports."""
+        places = (module.__name__, f"{module.__name__}.")
         return [
             value
             for value in vars(module).values()
-            if isinstance(value, cls) and value.make.__module__ == module.__name__
+            if isinstance(value, cls)
+            and (value.make.__module__ == places[0] or value.make.__module__.startswith(places[1]))
         ]
 
     @classmethod

@@ -25,8 +25,7 @@ from analyses.calibration.studies import (
 )
 from analyses.ordering import tau_b
 from analyses.shared.measure import Scores
-from analyses.verdicts.beside_truth import BesideTruth
-from analyses.verdicts.joint_users import JointUsers
+from analyses.validity.comparison import JointUsers
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

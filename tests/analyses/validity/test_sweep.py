@@ -1,26 +1,35 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.shared.analysis import Given, SettingError, built_in_analyses
-from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Measures
-from analyses.shared.publish import write_results
-from analyses.shared.result import figures_of, tables_of
+from analyses.shared.analysis import Given, SettingError
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.truth import Truth
 from analyses.shared.work import Alone, StudyWorld
 from analyses.shared.worlds import OtherWorld
-from analyses.validity_sweep import Settings, ValiditySweep, validity_sweep
-from analyses.verdicts.world_aspects import WorldAspects
+from analyses.significance.question import Question
+from analyses.validity.sweep import (
+    Settings,
+    ValiditySweep,
+    WorldAspects,
+    WorldQuestion,
+    validity_sweep,
+)
 from runs import InputError
+from tests.analyses.made import JudgedWork
+from tests.analyses.validity.test_loss_curves import one_judgement_each
 
 MEASURES = Measures([Measure("nDCG", 10), Measure("bpref", 10)])
 ASPECTS = ("itself", "nDCG@10", "ideal", "robustness", "power", "wrong")
 STRENGTHS = (0.0, 1.0, 2.0)
+NDCG, P = Measure("nDCG", 10), Measure("P", 10)
+N_USERS, N_SYSTEMS = 40, 9
+ASKED = WorldQuestion(Question(test="t"), (0.5, 0.25), 4)
 
 # By strength: tau with true nDCG@10 of nDCG, which falls, and of bpref, which does not.
 VALIDITY = {0.0: (0.9, 0.6), 1.0: (0.6, 0.6), 2.0: (0.3, 0.6)}
@@ -140,14 +149,6 @@ def test_differences_are_over_the_same_worlds(found: ValiditySweep) -> None:
     assert row.difference.item() == pytest.approx(0.3, abs=0.03)
 
 
-def test_the_card_of_a_measure_has_its_validity_at_both_ends(found: ValiditySweep) -> None:
-    assert found.about(MEASURES[0]).keys() == {
-        "tau with true nDCG@10, bias times 0",
-        "tau with true nDCG@10, bias times 2",
-    }
-    assert found.about(Measure("AP", 5)) == {}
-
-
 @pytest.mark.parametrize(("strength", "taus"), [(None, [0.6, 0.6]), (2.0, [0.3, 0.6])])
 def test_a_measure_is_a_point_of_its_robustness_and_its_validity_at_one_strength(
     found: ValiditySweep, strength: float | None, taus: list[float]
@@ -160,33 +161,67 @@ def test_a_measure_is_a_point_of_its_robustness_and_its_validity_at_one_strength
     assert np.array(points) == pytest.approx(np.array([[0.95, taus[0]], [0.9, taus[1]]]), abs=0.03)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("densities", [(1.0,), (0.5, 1.0)])
-def test_every_table_and_figure_can_be_made_from_what_is_kept(
-    densities: tuple[float, ...], tmp_path: Path
-) -> None:
-    path = tmp_path / "kept.npz"
-    path.write_bytes(to_evidence(swept(densities=densities)))
-    kept = read_evidence(path, ValiditySweep)
-    drawn = [face.name for face in figures_of(ValiditySweep) if face.is_of(kept)]
-    by_density = ["validity_sweep_density"] if len(densities) > 1 else []
-    assert drawn == ["validity_sweep", *by_density, "validity_sweep_robustness"]
-    write_results({"validity_sweep": kept}, tmp_path / "kept")
-    assert {f"{name}.png" for name in drawn} <= {
-        path.name for path in (tmp_path / "kept").iterdir()
-    }
-    for face in tables_of(ValiditySweep):
-        assert (
-            len(face.make(kept).rows) == {"validity_sweep": 2, "validity_sweep_best": 3}[face.name]
-        )
-
-
-def test_the_sweep_is_made_only_if_it_is_asked_for() -> None:
-    declared = built_in_analyses()["validity_sweep"]
-    assert not declared.is_usual_with(("truth", "worlds"))
-
-
 def test_a_study_without_a_world_is_refused() -> None:
     given = Given(systems=("a", "b"), measures=MEASURES, has_training=True, has_truth=True)
     with pytest.raises(SettingError, match="only where it begins with a simulated one"):
         Settings().check(given)
+
+
+def by_judgement(
+    kept: NDArray[np.bool_], *, blocks: NDArray[np.intp], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give every user, who has one judgement, the score it gives where it is kept."""
+    sums = np.zeros((len(values), blocks.max() + 1, values.shape[1], kept.shape[1]))
+    for user, block in enumerate(blocks):
+        sums[:, block] += values[:, :, user, np.newaxis] * kept[user]
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredWork(JudgedWork):
+    """Work on users who have a judgement each, and the scores that it gives."""
+
+    values: Any = None
+
+    @property
+    def scores(self) -> Scores:
+        return scores_of(self.values)
+
+
+def scores_of(values: NDArray[np.float64]) -> Scores:
+    systems = tuple(f"s{number}" for number in range(values.shape[1]))
+    users = np.array([f"u{number:02}" for number in range(values.shape[2])])
+    return Scores(values, Measures([NDCG, P]), systems, users)
+
+
+def world_of(measured: NDArray[np.float64], true: NDArray[np.float64]) -> ScoredWork:
+    return ScoredWork(
+        partial(by_judgement, values=measured),
+        one_judgement_each(N_USERS),
+        Measures([NDCG, P]),
+        N_SYSTEMS,
+        known_truth=Truth(scores_of(true), (NDCG,), "of a made world"),
+        values=measured,
+    )
+
+
+@pytest.fixture
+def true(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Systems that differ so much that half the judgements order them alike."""
+    return np.arange(N_SYSTEMS)[:, None] / 10 + 0.01 * rng.random((2, N_SYSTEMS, N_USERS))
+
+
+def test_a_measure_that_is_the_truth_is_valid_robust_powerful_and_never_wrong(
+    true: NDArray[np.float64],
+) -> None:
+    found = ASKED(world_of(true, true))
+    assert found.aspects == ASPECTS
+    assert found.values == pytest.approx(np.array([[1.0, 1.0]] * 5 + [[0.0, 0.0]]), abs=0.01)
+
+
+def test_a_measure_may_be_robust_and_powerful_and_wrong_everywhere(
+    true: NDArray[np.float64],
+) -> None:
+    found = ASKED(world_of(1 - true, true))
+    expected = np.array([[-1.0, -1.0]] * 2 + [[1.0, 1.0]] * 4)
+    assert found.values == pytest.approx(expected, abs=0.01)

@@ -1,9 +1,20 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from analyses.ordering import tau_b
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.verdicts.joint_users import JointUsers, block_sums, n_shared
+from analyses.validity.comparison import (
+    JointUsers,
+    block_sums,
+    put_first,
+    regret,
+    regret_share,
+    reliability,
+    tau_within_noise,
+)
 
 P = Measures([Measure("P", 5)])
 
@@ -66,6 +77,47 @@ def test_users_that_only_the_truth_knows_are_in_some_block(rng: np.random.Genera
     assert sums.sum(axis=1) == pytest.approx(there.values.sum(axis=2))
 
 
-def test_who_has_the_same_id_is_shared() -> None:
-    first, second = (scores(np.ones((1, 2)), list(ids)) for ids in ("ab", "bc"))
-    assert n_shared(first, second) == 1
+def test_reliability_is_the_mean_over_all_halvings_of_the_users(rng: np.random.Generator) -> None:
+    """Flanagan and Rulon: 4 cov(a, b) / var(a + b), of the sums a and b of the halves."""
+    values = rng.random((5, 1)) + rng.random((5, 6))
+    halves = []
+    for half in combinations(range(6), 3):
+        a = values[:, half].sum(axis=1)
+        b = values.sum(axis=1) - a
+        halves.append(4 * np.cov(a, b)[0, 1] / np.var(a + b, ddof=1))
+    assert reliability(values) == pytest.approx(np.mean(halves))
+
+
+@pytest.mark.parametrize("values", [np.ones((3, 4)), np.array([[0.1], [0.3]])])
+def test_of_equal_systems_and_of_one_user_nothing_is_known(values: np.ndarray) -> None:
+    assert np.isnan(reliability(values))
+
+
+def test_two_noisy_views_of_normal_systems_agree_as_expected(rng: np.random.Generator) -> None:
+    worth = rng.normal(size=(300, 25))
+    views = worth[:, None] + rng.normal(size=(300, 2, 25))
+    # Half of the variance is noise in each: tau of a correlation of 1/2.
+    expected = tau_within_noise(np.array(0.5), np.array(0.5))
+    assert expected == pytest.approx(1 / 3)
+    assert tau_b(views[:, 0], views[:, 1]).mean() == pytest.approx(expected, abs=0.03)
+
+
+def test_regret_is_what_the_best_system_has_more() -> None:
+    assert regret(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.9, 0.5])) == pytest.approx(0.8)
+
+
+def test_of_systems_that_tie_as_first_the_mean_counts() -> None:
+    assert regret(np.array([3.0, 3.0, 2.0]), np.array([0.1, 0.9, 0.5])) == pytest.approx(0.4)
+
+
+def test_a_difference_below_the_last_decimal_is_a_tie() -> None:
+    assert put_first(np.array([0.3, 0.1 + 0.2])).all()
+
+
+def test_regret_of_an_undefined_score_is_undefined() -> None:
+    assert np.isnan(regret(np.array([np.nan, 1.0]), np.array([0.5, 1.0])))
+    assert np.isnan(regret(np.array([2.0, 1.0]), np.array([np.nan, 1.0])))
+
+
+def test_of_systems_that_are_worth_the_same_no_share_is_lost() -> None:
+    assert np.isnan(regret_share(np.array(0.0), np.array([0.4, 0.4])))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analyses.intervals.systems import pairs_within
-from analyses.verdicts.pair_verdicts import PairVerdicts, ratio_of
+from analyses.validity.pairs import PairVerdicts, ratio_of
 
 DIFFERENCES = (-0.2, 0.0, 0.2)
 P = (0.01, 0.05, 0.5)
@@ -33,11 +33,6 @@ def test_one_pair_among_one_is_all_of_them_and_among_none_nothing() -> None:
     assert np.isnan(ratio_of(none, none))
 
 
-def test_shares_add_up_to_one() -> None:
-    found = PairVerdicts.of(*np.array(CASES).T, alpha=0.05)
-    assert found.shares().sum() == pytest.approx(1.0)
-
-
 def test_an_inversion_need_not_be_significant_but_truly_there() -> None:
     measured, true = np.array([-0.1, -0.1, 0.0]), np.array([0.2, 0.2, 0.2])
     found = PairVerdicts.of(measured, np.ones(3), true, np.array([0.01, 0.2, 0.01]), alpha=0.05)
@@ -58,7 +53,3 @@ def test_a_ratio_over_subsets_counts_the_pairs_of_each(rng: np.random.Generator)
     found = ratio_of(some, among, weights)
     for n, within in enumerate(weights.astype(bool)):
         assert found[n] == pytest.approx(ratio_of(some[..., within], among[..., within]))
-
-
-def test_a_share_of_no_pairs_is_undefined() -> None:
-    assert np.isnan(ratio_of(np.zeros(3, dtype=bool), np.zeros(3, dtype=bool)))

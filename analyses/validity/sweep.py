@@ -1,4 +1,4 @@
-"""Validity against the strength of the bias: the same study in many worlds."""
+"""Validity against the strength of the bias: the same study in many worlds, results joined."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from analyses.intervals.repeated_worlds import over_worlds
+from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import (
@@ -30,8 +31,10 @@ from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.shared.worlds import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
-from analyses.verdicts.drawn import draw_robustness
-from analyses.verdicts.world_aspects import IDEAL, ITSELF, POWER, ROBUSTNESS, WRONG, WorldQuestion
+from analyses.validity.agreement import ITSELF, draw_robustness
+from analyses.validity.comparison import Comparison
+from analyses.validity.loss_curves import LossOfJudgements
+from analyses.validity.pairs import PairVerdicts, ratio_of
 from runs import InputError
 from runs.shared.settings import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
@@ -43,21 +46,28 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
+Multiple = Annotated[float, Field(ge=0, le=10)]
 
 USUAL = 1.0
 """The strength of the bias, and the density, of the study's own world."""
 
-SEED_BITS = 31
-
-IN_WORDS = {
+IDEAL, ROBUSTNESS, POWER, WRONG = "ideal", "robustness", "power", "wrong"
+TITLES = {
+    IDEAL: "Ideal",
+    ROBUSTNESS: "Robustness",
+    POWER: "Significant pairs",
+    WRONG: "Wrong",
+    ITSELF: "Validity by itself",
+}
+AXES = {
     IDEAL: "expected tau-b with the truth",
     ROBUSTNESS: "tau-b with itself",
     POWER: "share of pairs",
     WRONG: "share of significant pairs",
 }
-"""What the aspects are, for axes; the others are validity."""
+"""Labels of axes; other aspects are validity."""
 
-NOT_AT_ALL = {
+AT_ZERO = {
     "both": "is random",
     "exposure": "does not follow popularity, and follows liking as ever",
     "liking": "does not follow liking, and follows popularity as ever",
@@ -71,17 +81,63 @@ LABELS = {
 }
 """What the strengths are, for axes."""
 
-SHARES = (POWER, WRONG)
-"""Aspects that are shares of pairs; the others are coefficients."""
+
+@dataclass(frozen=True, eq=False)
+class WorldAspects:
+    """What measures are worth in one world.
+
+    Parameters
+    ----------
+    measures
+        Label of the second axis.
+    aspects
+        Label of the first: tau-b with the same measure on the truth and with each reference;
+        ideal, tau-b with the first reference that is expected of a measure which is right, but for
+        chance over users; robustness, the mean tau-b with itself when judgements are lost at
+        random; power, the share of pairs of systems that differ significantly; wrong, the share of
+        these that truly differ with the other sign by the first reference.
+    values
+        Of shape (n_aspects, n_measures); NaN where undefined.
+    """
+
+    measures: Measures
+    aspects: tuple[str, ...]
+    values: Floats
+
+
+@dataclass(frozen=True)
+class WorldQuestion:
+    """What is computed in every world: how pairs are tested, and how judgements are lost."""
+
+    question: Question
+    levels: tuple[float, ...]
+    samples: int
+
+    found = WorldAspects
+
+    def __call__(self, work: Work) -> WorldAspects:
+        """Compare the measures of a world with its truth, and with themselves."""
+        comparison = Comparison.of(work)
+        means, true = comparison.means()
+        p, true_p = comparison.p_values(work, self.question)
+        verdicts = PairVerdicts.of_means(means, p, true, true_p, alpha=self.question.alpha)
+        loss = LossOfJudgements(work, comparison, replicates=0)
+        rows = [
+            *tau_b(np.broadcast_to(means, true.shape), true),
+            comparison.attainable()[1],
+            mean_of_defined(loss.at_random(self.levels, n_samples=self.samples).itself),
+            verdicts.significant[0].mean(axis=-1),
+            ratio_of(verdicts.wrong, verdicts.significant)[1],
+        ]
+        aspects = (ITSELF, *map(str, work.truth.references), IDEAL, ROBUSTNESS, POWER, WRONG)
+        return WorldAspects(comparison.measured.measures, aspects, np.array(rows))
 
 
 class Settings(Question):
     """The same study in worlds whose ratings are observed more or less selectively."""
 
     test: Test = Field("t", description="Of measured and of true differences between systems.")
-    strengths: Annotated[
-        tuple[Annotated[float, Field(ge=0, le=10)], ...], AfterValidator(without_repetition)
-    ] = Field(
+    strengths: Annotated[tuple[Multiple, ...], AfterValidator(without_repetition)] = Field(
         (0.0, 0.5, 1.0, 1.5, 2.0),
         min_length=1,
         description="How strongly observation follows popularity and liking (see `bias`), as "
@@ -116,10 +172,11 @@ class Settings(Question):
     def other_worlds(self, seed: int) -> list[OtherWorld]:
         """Give the worlds by strength, density and number, none depending on the others."""
         points = product(sorted(self.strengths), sorted(self.densities), range(self.worlds))
-        return [
-            OtherWorld(strength, density, _seed_of(seed, strength, density, number), self.bias)
-            for strength, density, number in points
-        ]
+        worlds = []
+        for strength, density, number in points:
+            words = random_words(1, seed, "worlds", repr(strength), repr(density), number)
+            worlds.append(OtherWorld(strength, density, int(words[0] >> np.uint64(33)), self.bias))
+        return worlds
 
     def check(self, given: Given) -> None:
         """Refuse a study that has no world, and worlds that cannot be."""
@@ -130,11 +187,6 @@ class Settings(Question):
                     given.require_world(OtherWorld(*at, seed=0, bias=self.bias))
                 except InputError as error:
                     raise SettingError(key, str(error)) from None
-
-
-def _seed_of(seed: int, strength: float, density: float, number: int) -> int:
-    words = random_words(1, seed, "worlds", repr(strength), repr(density), number)
-    return int(words[0] >> np.uint64(64 - SEED_BITS))
 
 
 @analysis(
@@ -211,7 +263,7 @@ class ValiditySweep(Result):
 
     @property
     def main(self) -> str:
-        """The aspect that is told of where one is: validity by the first reference."""
+        """The aspect of tables and sentences that take one: validity by the first reference."""
         return self.aspects[1]
 
     @cached_property
@@ -222,7 +274,7 @@ class ValiditySweep(Result):
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
         """95 % limits of the means over worlds."""
-        lowest = [0.0 if aspect in SHARES else -1.0 for aspect in self.aspects]
+        lowest = [0.0 if aspect in (POWER, WRONG) else -1.0 for aspect in self.aspects]
         each = zip(self.values, lowest, strict=True)
         low, high = zip(
             *(over_worlds(own, limits=(least, 1.0)) for own, least in each), strict=True
@@ -325,7 +377,7 @@ class ValiditySweep(Result):
         chosen: Best = min if aspect == WRONG else max
         return Table.crossed(
             "validity_sweep",
-            f"{self._titled(self.aspects[place])}, by the strength of the bias",
+            f"{self._title(place)}, by the strength of the bias",
             f"{self.caption()} Intervals (95 %) of these means reach {shown(reach, decimals=3)} to "
             "both sides at most.",
             "measure",
@@ -420,23 +472,17 @@ class ValiditySweep(Result):
             draw_band(ax, along, (low[m], high[m]), style, label=label)
             limits = means[m] - spreads[m], means[m] + spreads[m]
             draw_whiskers(ax, along, means[m], limits, style, label=label)
-        ax.set_ylabel(IN_WORDS.get(self.aspects[place], "tau-b with the truth"))
-        ax.set_title(self._titled(self.aspects[place]))
+        ax.set_ylabel(AXES.get(self.aspects[place], "tau-b with the truth"))
+        ax.set_title(self._title(place))
         label_curves(ax)
         return ax
 
     def _place(self, aspect: str | None) -> int:
         return chosen_panel(self.aspects, self.main if aspect is None else aspect)
 
-    def _titled(self, aspect: str) -> str:
-        if aspect not in IN_WORDS:
-            return f"Validity by {'itself' if aspect == ITSELF else f'true {aspect}'}"
-        return {
-            IDEAL: "Ideal",
-            ROBUSTNESS: "Robustness",
-            POWER: "Significant pairs",
-            WRONG: "Wrong",
-        }[aspect]
+    def _title(self, place: int) -> str:
+        aspect = self.aspects[place]
+        return TITLES.get(aspect, f"Validity by true {aspect}")
 
     def _usual(self, places: Sequence[float]) -> int:
         """Number what is next to the study's own world."""
@@ -447,7 +493,7 @@ class ValiditySweep(Result):
         kept = listed([f"{100 * level:g} %" for level in self.levels])
         return (
             f"Means over {self.n_worlds} worlds a point, each with its own tastes, ratings, split "
-            f"and training. Strength 0: observation {NOT_AT_ALL[self.bias]}; 1: it follows "
+            f"and training. Strength 0: observation {AT_ZERO[self.bias]}; 1: it follows "
             "popularity and liking as in the study's world. Validity: tau-b with the true ordering "
             "of the systems; ideal: what is expected of a measure that orders them rightly, but "
             "for chance over users; robustness: mean tau-b with itself on random samples of "
@@ -462,8 +508,8 @@ class ValiditySweep(Result):
         """Say at which strength densities, and means of robustness and validity, are compared."""
         strength = self.strengths[self._usual(self.strengths)]
         shows = "means with 95 %; on the line a measure is as valid as robust"
-        told = "by number of ratings" if part == "by_density" else shows
-        return f"At strength {strength:g}, {told}. {self.caption()}"
+        content = "by number of ratings" if part == "by_density" else shows
+        return f"At strength {strength:g}, {content}. {self.caption()}"
 
     def findings(self) -> Sequence[str]:
         """Say what changes with the strength of the bias, and which conclusions depend on it."""
@@ -471,7 +517,7 @@ class ValiditySweep(Result):
 
     def _changes(self) -> str:
         """Say between what each aspect lies over measures, at the lowest and highest strength."""
-        told = [
+        ranges = [
             f"{name} from {self._range(aspect, 0)} to {self._range(aspect, -1)}"
             for name, aspect in (
                 (f"tau-b with true {self.main}", self.main),
@@ -483,7 +529,7 @@ class ValiditySweep(Result):
         ]
         return (
             f"From strength {self.strengths[0]:g} to {self.strengths[-1]:g}, lowest and highest of "
-            f"{len(self.measures)} measures: {listed(told)}."
+            f"{len(self.measures)} measures: {listed(ranges)}."
         )
 
     def _range(self, aspect: str, strength: int) -> str:
@@ -502,9 +548,9 @@ class ValiditySweep(Result):
             where.setdefault(best, []).append(f"{strength:g}")
         if len(where) == 1:
             return f"Most valid by true {self.main} at every strength: {next(iter(where))}."
-        told = "; ".join(f"{best} at strength {listed(at)}" for best, at in where.items())
+        leaders = "; ".join(f"{best} at strength {listed(at)}" for best, at in where.items())
         return (
-            f"Most valid by true {self.main}: {told}. Which measure is put first depends on the "
+            f"Most valid by true {self.main}: {leaders}. Which measure is put first depends on the "
             "strength of the bias, or on chance: see the differences."
         )
 
@@ -556,10 +602,10 @@ class ValiditySweep(Result):
             self._place(None),
             self._usual(self.densities),
         )
-        told = {}
+        facts = {}
         for s in sorted({0, len(self.strengths) - 1}):
             values = (float(a[place, n, s, density]) for a in (self.means, *self.limits))
-            told[f"tau with true {self.main}, bias times {self.strengths[s]:g}"] = str(
+            facts[f"tau with true {self.main}, bias times {self.strengths[s]:g}"] = str(
                 Estimate(*values)
             )
-        return told
+        return facts

@@ -2,11 +2,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import Resampling
 from analyses.ordering import tau_b
-from analyses.verdicts.truth_curves import LossOfJudgements
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.validity.comparison import Comparison
+from analyses.validity.loss_curves import LossOfJudgements, TruthCurves
+from qrels import Qrels, qrels_from_columns
+from tests.analyses.made import JudgedWork
 
 N_USERS, N_SYSTEMS, N_JUDGEMENTS = 12, 6, 60
+MEASURES = Measures([Measure("nDCG", 10), Measure("ARP", 10)], falling=["ARP"])
 
 
 class Gains:
@@ -22,20 +26,35 @@ class Gains:
         return np.asarray(np.einsum("msjk,jb->mbsk", earned, inside))
 
 
+def one_judgement_each(n_users: int) -> Qrels:
+    return qrels_from_columns(
+        np.arange(n_users),
+        np.zeros(n_users, np.int32),
+        np.ones(n_users, np.int32),
+        n_users=n_users,
+        relevance_level=1,
+    )
+
+
 @pytest.fixture
 def gains(rng: np.random.Generator) -> Gains:
     return Gains(rng)
 
 
-def loss(gains: Gains, true: NDArray[np.float64]) -> LossOfJudgements:
+def curves(gains: Gains, true: NDArray[np.float64], kept: list[NDArray[np.bool_]]) -> TruthCurves:
     """Compare with true scores, (n_truths, n_measures, n_systems, n_users)."""
-    resampling = Resampling.of(N_USERS, replicates=6, seed=1)
-    blocks = [true[..., resampling.blocks == n].sum(axis=-1) for n in range(N_USERS)]
-    everything = np.ones((N_JUDGEMENTS, 1), dtype=np.bool_)
-    signs = np.array([1.0, -1.0])
-    return LossOfJudgements(
-        gains, np.arange(len(signs)), resampling, np.stack(blocks, axis=2), signs, everything, None
+    n_truths, systems = len(true), tuple(f"s{number}" for number in range(N_SYSTEMS))
+    references = np.arange(2 * n_truths).reshape(n_truths, 2)
+    work = JudgedWork(gains, one_judgement_each(N_JUDGEMENTS), MEASURES, N_SYSTEMS, seed=1)
+    users = np.char.zfill(np.arange(N_USERS).astype(np.str_), 2)
+    names = Measures(Measure(f"m{number}", 10) for number in references.flat)
+    comparison = Comparison(
+        Scores(np.zeros((2, N_SYSTEMS, N_USERS)), MEASURES, systems, users),
+        Scores(true.reshape(-1, N_SYSTEMS, N_USERS), names, systems, users),
+        references,
     )
+    levels = tuple(float(masks.mean()) for masks in kept)
+    return LossOfJudgements(work, comparison, 6).curves(kept, levels, gains)
 
 
 def test_curves_are_those_of_every_sample_scored_on_its_own(
@@ -43,7 +62,7 @@ def test_curves_are_those_of_every_sample_scored_on_its_own(
 ) -> None:
     true = rng.random((3, 2, N_SYSTEMS, N_USERS))
     kept = [rng.random((N_JUDGEMENTS, 4)) < share for share in (0.8, 0.3)]
-    found = loss(gains, true).curves(kept, (0.8, 0.3))
+    found = curves(gains, true, kept)
     signs = np.array([1.0, -1.0])[:, None]
     full = signs * gains.gains.sum(axis=2)
     for level, masks in enumerate(kept):
@@ -52,8 +71,8 @@ def test_curves_are_those_of_every_sample_scored_on_its_own(
             itself = np.mean([tau_b(each, full[measure]) for each in means])
             assert found.itself[measure, level] == pytest.approx(itself)
             for truth in range(3):
-                worth = true[truth, measure].sum(axis=1)
-                taus = np.mean([tau_b(each, worth) for each in means])
+                means_of_truth = true[truth, measure].sum(axis=1)
+                taus = np.mean([tau_b(each, means_of_truth) for each in means])
                 assert found.taus[truth, measure, level] == pytest.approx(taus)
 
 
@@ -64,6 +83,6 @@ def test_a_measure_that_is_the_truth_is_right_among_any_users(gains: Gains) -> N
         own[..., user] = gains.gains[..., gains.users == user].sum(axis=-1)
     true = own * np.array([1.0, -1.0])[:, None, None]
     everything = np.ones((N_JUDGEMENTS, 1), dtype=np.bool_)
-    found = loss(gains, true[np.newaxis]).curves([everything], (1.0,))
+    found = curves(gains, true[np.newaxis], [everything])
     assert found.taus.min() == found.replicates.min() == 1.0
     assert found.robustness.tolist() == [1.0, 1.0]
