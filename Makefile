@@ -16,7 +16,7 @@ check: $(VENV)/installed
 	@$(MAKE) --no-print-directory --jobs=2 lint types quick-harness quick-analyses contracts
 
 test: lint types contracts
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not validity"
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -62,8 +62,9 @@ bench: $(VENV)/installed
 speed: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.metric_speed > docs/metric-speed.csv
 
-# How often intervals hold, in simulated populations: about ten minutes.
+# How often tests err and intervals hold, in simulated populations: about fifteen minutes.
 coverage: $(VENV)/installed
+	$(BIN)/python -m pytest --quiet -m validity tests
 	$(BIN)/python -m tests.benchmarks.coverage > docs/coverage.csv
 
 # The tables of the page on replications, from the studies in FOLDER.

@@ -167,7 +167,7 @@ def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -
     scores, seed, n_jobs
         See `discriminate`.
     settings
-        Those of [analyses.design]: ``difference``, ``power``, ``share``, ``bound``, ...
+        Those of [analyses.design]: ``difference``, ``power``, ``share``, ...
 
     Returns
     -------
@@ -182,7 +182,7 @@ def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"a": [0.7, 0.6, 0.5, 0.4], "b": [0.4, 0.4, 0.3, 0.3]})
-    >>> design(frame, simulations=0).observed
+    >>> design(frame).observed
     array([[4.]])
     """
     found: Design = analyse("design", scores, seed=seed, n_jobs=n_jobs, **settings)

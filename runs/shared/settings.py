@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from runs.shared.errors import InputError
 
@@ -15,6 +15,17 @@ class Section(BaseModel):
     """A table of a file of settings: frozen, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    removed: ClassVar[Mapping[str, str]] = {}
+    """By former key: what to use instead, as part of a sentence."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_removed(cls, given: Any) -> Any:
+        for key in cls.removed if isinstance(given, Mapping) else ():
+            if key in given:
+                raise ValueError(f"`{key}` was removed in version 0.12: {cls.removed[key]}")
+        return given
 
     def anchored(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths that are values absolute."""

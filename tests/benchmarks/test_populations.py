@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from analyses.significance.null_sets import (
+from tests.analyses.paired.references import Floats
+from tests.benchmarks.populations import (
     exchangeable_set,
     sampled_set,
     simulated_population,
     uniforms,
 )
-from tests.analyses.paired.references import Floats
 
 
 @pytest.fixture

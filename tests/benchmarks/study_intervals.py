@@ -1,16 +1,15 @@
-"""Intervals of a study, of its agreements, areas and powers, in samples of known populations."""
+"""Lists of a simulated population, and the intervals of studies made of its users."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.calibration.promises import Quantity
 from analyses.correlation import Settings as CorrelationSettings
 from analyses.correlation import correlation
 from analyses.discrimination import Settings as DiscriminationSettings
@@ -18,18 +17,17 @@ from analyses.discrimination import discrimination
 from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import Alone, ScoresAlone, SumSamples, Work
-from analyses.significance.null_sets import uniforms
+from analyses.shared.work import Alone, SumSamples, Work
 from analyses.sparsity import Settings as SparsitySettings
 from analyses.sparsity import sparsity
 from qrels import qrels_from_columns
+from tests.benchmarks.populations import uniforms
 
 if TYPE_CHECKING:
     from qrels import Qrels
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
-Place = tuple[Quantity, str]
 
 REPLICATES = 300
 # Taus are compared with room for rounding.
@@ -63,51 +61,6 @@ class Held:
     at_once: bool = False
 
 
-class Studies(Protocol):
-    """A population of which many studies can be made."""
-
-    @property
-    def label(self) -> str:
-        """Name in the results."""
-
-    @property
-    def n_users(self) -> int:
-        """Number of users to draw, unless one is asked for."""
-
-    @property
-    def everybody(self) -> Work:
-        """A study of the whole population."""
-
-    def work(self, users: Numbers, order: Numbers, *, seed: int) -> Work:
-        """Study some users.
-
-        Each has his scores by all measures in an order of his own, of shape (n_measures, n_users).
-        """
-
-
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """A population whose scores by all measures are known, but no judgements."""
-
-    label: str
-    scores: Scores
-
-    @property
-    def n_users(self) -> int:
-        """As many users as there are."""
-        return len(self.scores.users)
-
-    @property
-    def everybody(self) -> Work:
-        """All users of the table."""
-        return ScoresAlone(self.scores)
-
-    def work(self, users: Numbers, order: Numbers, *, seed: int) -> Work:
-        """Take the columns of some users."""
-        values = dealt(self.scores.values[:, :, users], order)
-        return ScoresAlone(_labelled(values, self.scores.measures), seed=seed)
-
-
 @dataclass(frozen=True, eq=False)
 class Lists:
     """A simulated population whose lists are known: areas can be calibrated, too.
@@ -117,13 +70,9 @@ class Lists:
     lists
         Of shape (n_population_users, n_systems, depth): which of a user's relevant items is at
         every rank, or their number for one that is not relevant.
-    label, n_users
-        Name in the results, and the number of users to draw, unless one is asked for.
     """
 
     lists: Numbers
-    label: str = "lists"
-    n_users: int = 100
 
     @classmethod
     def simulated(
@@ -250,33 +199,6 @@ def dealt(scores: Floats, order: Numbers) -> Floats:
     """
     places = order[:, np.newaxis].reshape(len(order), 1, -1, *(1,) * (scores.ndim - 3))
     return np.take_along_axis(scores, places, axis=0)
-
-
-def study_intervals(
-    studies: Studies, start: int, stop: int, *, n_users: int, seed: int
-) -> list[dict[Place, Held]]:
-    """Make the studies ``start`` to ``stop``, each of users of its own."""
-    return [
-        dict(_intervals(studies, n_users=n_users, seed=seed, number=number))
-        for number in range(start, stop)
-    ]
-
-
-def _intervals(
-    studies: Studies, *, n_users: int, seed: int, number: int
-) -> Iterator[tuple[Place, Held]]:
-    """Study users as they are; then each with his measures in random order, which are alike."""
-    everybody = studies.everybody.scores
-    n_measures, n_all = len(everybody.measures), len(everybody.users)
-    draws = uniforms((n_users,), seed, number, "users of a study")
-    users = (draws * n_all).astype(np.intp)
-    order = uniforms((n_measures, n_users), seed, number, "measures").argsort(axis=0)
-    as_it_is = studies.work(users, np.sort(order, axis=0), seed=seed + number)
-    for name, found in intervals_of(as_it_is, studies.everybody):
-        yield ("coverage", name), found
-    for name, estimates in _estimates(studies.work(users, order, seed=seed + number)):
-        for place, found in _differences(name, estimates):
-            yield ("false difference", place), replace(found, truths=np.zeros(len(found.values)))
 
 
 def intervals_of(work: Work, everybody: Work) -> Iterator[tuple[str, Held]]:

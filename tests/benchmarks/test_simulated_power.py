@@ -1,8 +1,10 @@
+"""The power that `harness design` computes, against that of the permutation test."""
+
 import numpy as np
 import pytest
 
 from analyses.significance.needed_users import t_power
-from analyses.significance.simulated_power import simulated_power
+from tests.benchmarks.simulated_power import simulated_power
 
 Rates = dict[str, float]
 
@@ -12,13 +14,13 @@ def power(differences: np.ndarray, *, mean: float, n_users: int, draws: int) -> 
     return simulated_power(differences, n_users=n_users, draws=draws, seed=2, **asked)
 
 
-@pytest.mark.slow
+@pytest.mark.validity
 def test_no_difference_is_found_as_often_as_the_level_allows(rng: np.random.Generator) -> None:
     found = power(rng.normal(size=200), mean=0.0, n_users=60, draws=150)
     assert found <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)
 
 
-@pytest.mark.slow
+@pytest.mark.validity
 def test_normal_differences_are_found_as_often_as_by_t(rng: np.random.Generator) -> None:
     pilot = rng.normal(size=400)
     found = power(pilot, mean=0.3, n_users=90, draws=150)

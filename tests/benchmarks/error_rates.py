@@ -1,14 +1,15 @@
-"""Errors of tests, corrections and intervals of differences, in one set of users."""
+"""How often tests, corrections and intervals of differences err, where the truth is known."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binom
 
-from analyses.calibration.population import Draw
-from analyses.calibration.promises import EXACT, FALSE_DISCOVERY, MONTE_CARLO, TUKEY, Quantity
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
@@ -19,14 +20,25 @@ from analyses.significance.corrections import (
 from analyses.significance.paired import sakai_test, sign_test, t_test, wilcoxon_test
 from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
+from runs.shared.streams import random_words
+from tests.benchmarks.populations import Draw, Population
 
+EXACT, MONTE_CARLO, TUKEY = "exact permutation", "Monte-Carlo permutation", "Tukey HSD"
+FALSE_DISCOVERY = "Benjamini-Hochberg"
+EXACT_IF_CONTINUOUS = (EXACT, MONTE_CARLO, TUKEY)
+NEVER_TOO_OFTEN = ("sign", "Bonferroni", "Holm", FALSE_DISCOVERY)
+NOT_OF_MEANS = ("Wilcoxon", "sign")
+BEYOND = 0.001
+"""Chance that a sound rate lies beyond a limit."""
+
+LEEWAY, LEEWAY_OF_INTERVALS, ENOUGH_USERS = 0.5, 0.03, 100
 ALPHAS = (0.01, 0.05, 0.1)
 LEVEL = 0.95
 MOST_SYSTEMS = 6
 # Systems of the mixture that are better, are so by this many standard errors.
 SHIFT = 3.0
 
-Key = tuple[Quantity, str, float]
+Key = tuple[str, str, float]
 Tallied = Iterator[tuple[Key, float]]
 
 
@@ -57,7 +69,7 @@ def power_and_errors_of_sign(drawn: Draw) -> Tallied:
             yield ("error of sign", name, alpha / 2), float(p <= alpha and seen * truth < 0)
 
 
-def _rejections(quantity: Quantity, pair: NDArray[np.float64], drawn: Draw) -> Tallied:
+def _rejections(quantity: str, pair: NDArray[np.float64], drawn: Draw) -> Tallied:
     """Tell which tests reject two systems' scores (2, n_users), and at which levels."""
     for name, p in _tests(pair, drawn).items():
         for alpha in ALPHAS:
@@ -148,4 +160,62 @@ TALLIES: Mapping[str, Tally] = {
     "discoveries": false_discoveries,
     "differences": coverage_of_differences,
 }
-"""What is tallied in every set, by what a user calls it."""
+"""What is counted in every set, by the name of the check."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How often something happened in sets of users, and the limits that it should keep."""
+
+    quantity: str
+    procedure: str
+    nominal: float
+    observed: float
+    lower: float
+    upper: float
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it happened too often or too seldom."""
+        return not self.lower <= self.observed <= self.upper
+
+
+def error_rates(
+    population: Population, check: str, *, n_sets: int, n_users: int, seed: int, draws: int
+) -> list[Rate]:
+    """Count the errors of every procedure in sets of users of a population."""
+    counts: dict[Key, float] = defaultdict(float)
+    for number in range(n_sets):
+        own_seed = int(random_words(1, seed, "calibration", number)[0])
+        for key, count in TALLIES[check](Draw(population, n_users, own_seed, draws)):
+            counts[key] += count / n_sets
+    return [
+        Rate(*key, observed, *limits(*key, population.continuous, n_sets=n_sets, n_users=n_users))
+        for key, observed in counts.items()
+    ]
+
+
+def limits(
+    quantity: str, procedure: str, nominal: float, continuous: bool, *, n_sets: int, n_users: int
+) -> tuple[float, float]:
+    """Give the limits that a sound procedure exceeds with a chance of 1 in 1,000 each.
+
+    Exact tests err as often as stated where scores hardly ever tie, and at most so often elsewhere.
+    What is approximate may err by half more or less from 100 users on, and intervals hold by .03
+    more or less; with fewer users there are no limits.
+    """
+    of_means = quantity in ("error at equal means", "error of sign")
+    never_too_often = procedure in NEVER_TOO_OFTEN and not of_means
+    exact = procedure in EXACT_IF_CONTINUOUS and not of_means
+    if quantity == "power" or (of_means and procedure in NOT_OF_MEANS):
+        return 0.0, 1.0
+    if not (exact or never_too_often) and n_users < ENOUGH_USERS:
+        return 0.0, 1.0
+    leeway = LEEWAY_OF_INTERVALS if quantity == "coverage" else LEEWAY * nominal
+    reach = 0.0 if exact or never_too_often else leeway
+    rates = np.array([nominal - reach, nominal + reach])
+    lower, upper = np.asarray(binom.ppf(np.array([BEYOND, 1 - BEYOND]), n_sets, rates)) / n_sets
+    both_sides = quantity == "coverage" or (
+        continuous and not never_too_often and quantity not in ("error of sign", "false discovery")
+    )
+    return (float(lower) if both_sides else 0.0), float(upper)
