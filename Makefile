@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs paper format bench speed growth coverage replications cards conformance fuzz planted kills large-log clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs paper format bench speed growth coverage replications conformance fuzz planted kills large-log clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -70,10 +70,6 @@ coverage: $(VENV)/installed
 # The tables of the page on replications, from the studies in FOLDER.
 replications: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.replications "$(FOLDER)"
-
-# A broken law is a finding, and the exit code 1.
-cards: $(VENV)/installed
-	$(BIN)/harness check --all --markdown > docs/reference/laws.md; test $$? -le 1
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1

@@ -17,7 +17,7 @@ from analyses.online.click_agreement import Settings
 from analyses.shared.analysis import members_of
 from harness.cli.clicks import clicks
 from harness.cli.main import main
-from harness.laws.check import cards_of
+from harness.laws.cards import cards_of
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment.experiment_file import parse_experiment_study
 from harness.readers.published import read_published

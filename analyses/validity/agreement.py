@@ -565,12 +565,7 @@ class Validity(Result):
         ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
         return ax
 
-    @figure(
-        "validity_users",
-        "Validity with fewer users, by metric",
-        number=26,
-        panels="truth",
-    )
+    @figure("validity_users", "Validity with fewer users, by metric", number=26, panels="truth")
     def plot_users(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw mean tau-b with the truth against the number of users, with 90 % of the subsets."""
         ax, labels = axes_or_new(ax), self._labels

@@ -50,9 +50,8 @@ Found: TypeAlias = tuple[Evidence, ...] | None
 class Outcome:
     """What a law says of a metric.
 
-    The sentence says why it does not apply, or what is reported ("" otherwise); a measured time in
-    it differs from run to run. The evidence is the smallest counterexample found, or an example of
-    a property that is reported.
+    The sentence says why it does not apply, or what is reported ("" otherwise). The evidence is the
+    smallest counterexample found, or an example of a property that is reported.
     """
 
     law: str
@@ -60,12 +59,6 @@ class Outcome:
     verdict: Verdict
     sentence: str = ""
     evidence: tuple[Evidence, ...] = ()
-    is_measured: bool = False
-
-
-def always(bench: Bench) -> str:
-    """Say that a law applies to every metric: there is no reason why not."""
-    return ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ class Law:
     statement: str
     cases: Callable[[Shape], SearchStrategy[Case]]
     breaks: Callable[[Bench, Case], Found]
-    reason_against: Callable[[Bench], str] = always
+    reason_against: Callable[[Bench], str] = lambda _: ""
     if_kept: str = ""
     if_broken: str = ""
 
@@ -160,15 +153,7 @@ def drawn(
 
 
 def search(cases: SearchStrategy[Case], is_broken: Callable[[Case], bool], *, tries: int) -> Case:
-    """Search for a case that breaks a law, and shrink it to the smallest.
-
-    The search is the same every time, and leaves nothing behind.
-
-    Raises
-    ------
-    hypothesis.errors.NoSuchExample
-        If none of the drawn cases does.
-    """
+    """Search for a case that breaks a law, and shrink it to the smallest; the same every time."""
     bounds = settings(
         max_examples=tries,
         database=None,

@@ -194,14 +194,12 @@ def _measured(
 
 
 def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
-    from harness.laws.cards import LEGEND, evidence_lines
-    from harness.laws.check import cards_of
+    from harness.laws.cards import LEGEND, cards_of, evidence_lines
 
     (card,) = cards_of([(metric, LAW_CUTOFF)], tries=tries)
-    outcomes = [outcome for outcome in card.outcomes if not outcome.is_measured]
     return {
         "card": card,
-        "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in outcomes],
+        "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes],
         "legend": LEGEND.format(level=card.level),
     }
 

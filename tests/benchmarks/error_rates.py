@@ -188,10 +188,11 @@ def error_rates(
     for number in range(n_sets):
         own_seed = int(random_words(1, seed, "calibration", number)[0])
         for key, count in TALLIES[check](Draw(population, n_users, own_seed, draws)):
-            counts[key] += count / n_sets
+            counts[key] += count
+    continuous = population.continuous
     return [
-        Rate(*key, observed, *limits(*key, population.continuous, n_sets=n_sets, n_users=n_users))
-        for key, observed in counts.items()
+        Rate(*key, n / n_sets, *limits(*key, continuous, n_sets=n_sets, n_users=n_users))
+        for key, n in counts.items()
     ]
 
 

@@ -15,13 +15,15 @@ def power(differences: np.ndarray, *, mean: float, n_users: int, draws: int) -> 
 
 
 @pytest.mark.validity
-def test_no_difference_is_found_as_often_as_the_level_allows(rng: np.random.Generator) -> None:
+def test_no_difference_is_found_as_often_as_the_level_allows() -> None:
+    rng = np.random.default_rng(20261121)
     found = power(rng.normal(size=200), mean=0.0, n_users=60, draws=150)
     assert found <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 150)
 
 
 @pytest.mark.validity
-def test_normal_differences_are_found_as_often_as_by_t(rng: np.random.Generator) -> None:
+def test_normal_differences_are_found_as_often_as_by_t() -> None:
+    rng = np.random.default_rng(20261121)
     pilot = rng.normal(size=400)
     found = power(pilot, mean=0.3, n_users=90, draws=150)
     expected = float(t_power(np.array(0.3 / pilot.std()), 90, alpha=0.05))
