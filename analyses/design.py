@@ -434,9 +434,9 @@ class Design(Result):
             f"from a pilot of {self.n_users:,} users whose differences are shrunk by what is noise "
             "in them, with 95 % intervals; users with whom the paired t-test finds, with a power "
             f"of {self.power:g}, the difference of the median pair as the pilot has it (as seen), "
-            f"and one of {percent(self.difference)} of the mean score; and the least difference, in "
-            "per cent of the mean, that as many users as the pilot's find in the median pair (seen "
-            f"now).{scores}"
+            f"and one of {percent(self.difference)} of the mean score; and the least difference, "
+            "in per cent of the mean, that as many users as the pilot's find in the median pair "
+            f"(seen now).{scores}"
         )
 
     def findings(self) -> Sequence[str]:

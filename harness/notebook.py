@@ -399,7 +399,7 @@ def _work(
     n_jobs: int = 1,
 ) -> StudyWork:
     """Read and score runs, and give what an analysis may use of them."""
-    from harness.scoring.replicated import averaged
+    from harness.scoring.means import averaged
     from harness.scoring.score import score as score_runs
     from harness.study.collection import collect_lists
     from harness.study.run import check_metrics

@@ -35,20 +35,13 @@ def alpha_ndcg(
 
     :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant and has category c,
     :math:`r_{c,k-1}` counts such items above it. The ideal list takes at each rank the relevant
-    item that earns most there. 0 if no relevant item has a category.
+    item that earns most there. 0 if no relevant item has a category. Ranks considered: n, in the
+    list and in the ideal; by default all of both. Values in [0, 1.59]; hardly ever above 1.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n, in the list and in the ideal; by default all of both.
     alpha
         How much of a category is used up by one relevant item of it.
-
-    Returns
-    -------
-    Values in [0, 1.59], of shape (n_users,); hardly ever above 1.
 
     Notes
     -----

@@ -21,21 +21,11 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np
         \mathrm{AUC}@n = \frac{1}{R N} \left( \sum_{k \le n} \mathrm{rel}(k) \, (N - n_k)
         + \frac{(R - r_n) (N - n_n)}{2} \right)
 
-    :math:`n_k` counts the judged non-relevant items in ranks 1 to k. Both items are drawn from
-    the user's *judged* ones, retrieved or not. An item that is not among the first n lies below
-    all that are; two such items are tied, and a tie counts 1/2. Unjudged items play no part. 0 if
-    R = 0, N = 0 or the list is empty.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,); 0.5 where the list says nothing of the judged items.
+    :math:`n_k` counts the judged non-relevant items in ranks 1 to k. Both items are drawn from the
+    user's *judged* ones, retrieved or not. An item that is not among the first n lies below all
+    that are; two such items are tied, and a tie counts 1/2. Unjudged items play no part. 0 if R =
+    0, N = 0 or the list is empty. Values in [0, 1]; 0.5 where the list says nothing of the judged
+    items.
 
     Notes
     -----

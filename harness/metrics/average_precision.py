@@ -20,16 +20,7 @@ def average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[n
 
     .. math:: \mathrm{AP}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k) \, r_k / k
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default. Relevant items below it add 0.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    Relevant items below it add 0. Values in [0, 1].
 
     Notes
     -----

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import mean_novelty
 from harness.metrics.shared.metric import metric
+from harness.metrics.shared.weights import mean_novelty
 from qrels import Catalogue, Judged
 
 
@@ -25,18 +25,8 @@ def average_recommendation_popularity(
 
     .. math:: \mathrm{ARP}@n = \frac{1}{\min(n, K)} \sum_{k \le \min(n, K)} n_{i(k)}
 
-    :math:`n_i` counts the item's ratings in training; K is the length of the list.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values of at least 0, of shape (n_users,); 0 for an empty list.
+    :math:`n_i` counts the item's ratings in training; K is the length of the list. Values of at
+    least 0; 0 for an empty list.
 
     Notes
     -----

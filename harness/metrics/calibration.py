@@ -9,9 +9,9 @@ import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import Discount, discounts
 from harness.metrics.shared.features import categories
 from harness.metrics.shared.metric import metric
+from harness.metrics.shared.weights import Discount, discounts
 from qrels import Catalogue, Judged
 
 
@@ -38,23 +38,15 @@ def calibration(
 
     p is the mean, over the items that the user rated in training, of their distributions over
     categories, in which those of one item share equally; q the mean over the first n ranks,
-    weighted by the discounts of the ranks. Items without a category are left out of both.
+    weighted by the discounts of the ranks. Items without a category are left out of both. Values in
+    [0, -ln(alpha)]: the highest for an empty list, 0 for users who rated nothing with a category.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     alpha
         How much of p is mixed into q, so that no category is without a share.
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
-
-    Returns
-    -------
-    Values in [0, -ln(alpha)], of shape (n_users,): the highest for an empty list, 0 for users who
-    rated nothing with a category.
 
     Notes
     -----

@@ -29,19 +29,13 @@ def compatibility(
     :math:`L_d` are the items in ranks 1 to d, :math:`I_d` those of the ideal list: all the user's
     relevant items by falling grade, of which those of one grade stand in the order of the list, and
     then those that it misses. Grades say only which item is better, not by how much. 0 if R = 0.
+    Ranks considered: n, in the list and in the ideal one; by default down to the end of both.
+    Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n, in the list and in the ideal one; by default down to the end of both.
     p
         Persistence: how much the overlap at each depth weighs against that one rank higher.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----

@@ -35,24 +35,17 @@ def dcg(
 
     .. math:: \mathrm{DCG}@n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
 
-    The gain of an item is its grade g (the rating), 0 where unjudged.
+    The gain of an item is its grade g (the rating), 0 where unjudged. Values of at least 0, without
+    a bound above.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     gains
         As of nDCG: the grade, ``exp``, or a map of grades to gains.
     discount
         As of nDCG: log2(k + 1), or LensKit's log2(max(k, 2)).
     beta, propensity, clip
         As of Recall: weights of the items, by which gains are multiplied.
-
-    Returns
-    -------
-    Values of at least 0, without a bound above, of shape (n_users,).
 
     Notes
     -----

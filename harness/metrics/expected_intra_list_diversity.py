@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import Discount, Relevance, browsed, discounts, worth
 from harness.metrics.shared.features import mean_distances
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Discount, Relevance, browsed, discounts, worth
 from qrels import Judged
 
 
@@ -33,24 +33,16 @@ def expected_intra_list_diversity(
         {\sum_{l \le n, l \ne k} d_{l|k} \, \rho_l}, \qquad d_{l|k} = d_{\max(1, l - k)}
 
     :math:`d_k` is the discount of rank k and :math:`\rho_k` what the item is worth; f are the
-    features of items, and K is the length of the list.
+    features of items, and K is the length of the list. Values in [0, 2]; in [0, 1] where no feature
+    is negative, as with categories. 0 where fewer than two items are worth anything.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
     relevance
         ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
         probability that it satisfies, as in ERR.
-
-    Returns
-    -------
-    Values in [0, 2], of shape (n_users,); in [0, 1] where no feature is negative, as with
-    categories. 0 where fewer than two items are worth anything.
 
     Notes
     -----

@@ -8,8 +8,8 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import satisfaction
 from harness.metrics.shared.metric import metric
+from harness.metrics.shared.weights import satisfaction
 from qrels import Judged, running
 
 
@@ -32,20 +32,12 @@ def expected_reciprocal_rank(
         s_k = \frac{2^{g(k)} - 1}{2^G}
 
     :math:`s_k` is the probability that the item at rank k satisfies, 0 where it is unjudged; G is
-    the highest grade of the scale.
+    the highest grade of the scale. Values in [0, 1).
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     top
         Highest grade of the scale, G; by default the highest that the qrels hold for the user.
-
-    Returns
-    -------
-    Values in [0, 1), of shape (n_users,).
 
     Raises
     ------

@@ -25,19 +25,8 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
         \frac{r_{k-1} + \varepsilon}{r_{k-1} + n_{k-1} + 2 \varepsilon}\right),
         \qquad \varepsilon = 10^{-5}
 
-    :math:`r_{k-1}` and :math:`n_{k-1}` count the relevant and the judged non-relevant items
-    above rank k. 0 if R = 0.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    :math:`r_{k-1}` and :math:`n_{k-1}` count the relevant and the judged non-relevant items above
+    rank k. 0 if R = 0. Values in [0, 1].
 
     Notes
     -----

@@ -26,20 +26,13 @@ def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArr
         {\sum_{k \ge 1} (k + 2T - 1)^{-2}}
 
     A user at rank k goes on to the next with probability :math:`((k + 2T - 1) / (k + 2T))^2`.
+    Values in [0, 1]: a perfect list reaches 1 at no cut-off, and less the fewer relevant items
+    there are.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     T
         Relevant items that the user wants to find; the more, the deeper the user looks.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,): a perfect list reaches 1 at no cut-off, and less the
-    fewer relevant items there are.
 
     Notes
     -----

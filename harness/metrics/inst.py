@@ -25,21 +25,13 @@ def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArr
 
     :math:`V_k` is the probability that the user reaches rank k, who goes on from rank i with the
     factor of rank i: T items are wanted, and :math:`T - r_i` are still to be found. What is below
-    rank n is taken as non-relevant.
+    rank n is taken as non-relevant. Values in [0, 1]: a perfect list reaches 1 at no cut-off unless
+    T = 1/2, and less the fewer relevant items there are.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     T
         Relevant items that the user wants to find; the more, the deeper the user looks.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,): a perfect list reaches 1 at no cut-off unless T = 1/2,
-    and less the fewer relevant items there are.
 
     Notes
     -----

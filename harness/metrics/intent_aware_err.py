@@ -30,20 +30,13 @@ def intent_aware_err(
 
     :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant and has category c,
     :math:`r_{c,k-1}` counts such items above it; C counts the categories of the user's relevant
-    items. 0 if there is none.
+    items. 0 if there is none. Values in [0, 1]: 1 needs relevant items of all categories at all
+    ranks.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     alpha
         Probability that a relevant item satisfies who looks for its category.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,): 1 needs relevant items of all categories at all ranks.
 
     Notes
     -----

@@ -33,21 +33,15 @@ def interpolated_precision(
         \mathrm{IPrec}(\rho)@n = \max \{ r_k / k : k \le n, \; r_k \ge m \}, \qquad
         m = \lfloor \rho R + 0.9 \rfloor
 
+    Values in [0, 1].
+
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     recall
         The recall point. At 0 every rank counts.
     rounding
-        How recall times R becomes a number of items: up, m as above, the next whole number where
-        points are tenths; or to the nearest, with 0.5 in the place of 0.9.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+        How recall times R becomes a number of items: up, m as above, the next whole number
+        where points are tenths; or to the nearest, with 0.5 in the place of 0.9.
 
     Notes
     -----

@@ -25,19 +25,8 @@ def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> NDArra
         \mathrm{ILD}@n = \frac{2}{m (m - 1)} \sum_{k < l \le m} (1 - \cos(f_{i(k)}, f_{i(l)})),
         \qquad m = \min(n, K)
 
-    K is the length of the list. 0 for lists of fewer than two items.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 2], of shape (n_users,); in [0, 1] where no feature is negative, as with
-    categories.
+    K is the length of the list. 0 for lists of fewer than two items. Values in [0, 2]; in [0, 1]
+    where no feature is negative, as with categories.
 
     Notes
     -----

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.hidden_recall import hidden_recall
+from harness.metrics.leave_one_out import hidden_recall
 from harness.metrics.shared.metric import metric
 from harness.metrics.shared.weights import Beta
 from qrels import Judged
@@ -26,19 +26,12 @@ def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDAr
     with :math:`H_u` the user's relevant test items, :math:`\mathrm{rank}_u(i)` the rank of i among
     the items that are not in the profile, which is what the user rated before i, in training or in
     test, and :math:`p_i` the item's share of the training ratings, after adding one to each item.
+    Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists, with hidden ranks.
-    cutoff
-        Ranks considered, n; all of them by default.
     beta
         Exponent of popularity in the weights, at least 0.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----

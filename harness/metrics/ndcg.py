@@ -42,26 +42,20 @@ def ndcg(
         \mathrm{DCG}_n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
 
     The gain of an item is its grade g (the rating), 0 where unjudged; the ideal list holds all
-    judged items of the user in falling order of gain. 0 if no gain is above 0.
+    judged items of the user in falling order of gain. 0 if no gain is above 0. Ranks considered: n,
+    in the list and in the ideal. By default the whole list against the whole ideal, however long,
+    as trec_eval's uncut ``ndcg``. Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n, in the list and in the ideal. By default the whole list against
-        the whole ideal, however long, as trec_eval's uncut ``ndcg``.
     gains
         ``rating``: the grade. ``exp``: 2^g - 1 (Burges et al. 2005). A map: the gains of the
         grades in it; the others keep their grade, as with trec_eval's ``-m ndcg.1=0,2=0``.
     discount
         ``log2``: log2(k + 1). ``lenskit``: log2(max(k, 2)), so that ranks 1 and 2 count alike.
     beta, propensity, clip
-        As of Recall: weights of the items, by which gains are multiplied in the list and the ideal.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+        As of Recall: weights of the items, by which gains are multiplied in the list and the
+        ideal.
 
     Notes
     -----

@@ -21,16 +21,7 @@ def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float6
 
     .. math:: \mathrm{P}@n = r_n / n
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; the depth of the lists by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    Ranks considered: n; the depth of the lists by default. Values in [0, 1].
 
     Notes
     -----

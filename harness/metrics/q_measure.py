@@ -27,22 +27,14 @@ def q_measure(
         \frac{r_k + \beta \, \mathrm{cg}(k)}{k + \beta \, \mathrm{cg}^*(k)}
 
     :math:`\mathrm{cg}(k)` sums the gains in the ranks 1 to k, :math:`\mathrm{cg}^*(k)` those of the
-    list of all the user's relevant items in falling order of grade. The gain counts grades from
-    the relevance level :math:`\tau` on: :math:`g(k) - \tau + 1` for a relevant item, else 0. 0 if
-    R = 0.
+    list of all the user's relevant items in falling order of grade. The gain counts grades from the
+    relevance level :math:`\tau` on: :math:`g(k) - \tau + 1` for a relevant item, else 0. 0 if R =
+    0. Relevant items below it add 0. Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default. Relevant items below it add 0.
     beta
         Weight of the gains; towards 0, Q is AP.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----

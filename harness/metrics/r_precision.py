@@ -25,18 +25,12 @@ def r_precision(
     .. math::
         \mathrm{Rprec}(x)@n = r_{\min(n, m)} / m, \qquad m = \lfloor x R + 0.9 \rfloor
 
+    Where R > n, Rprec@n is Recall@n. Values in [0, 1].
+
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default. Where R > n, Rprec@n is Recall@n.
     multiple
         The multiple x of R at which precision is measured; R itself, x = 1, by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----

@@ -24,19 +24,13 @@ def rank_biased_precision(
 
     .. math:: \mathrm{RBP}(p)@n = (1 - p) \sum_{k \le n} \mathrm{rel}(k) \, p^{k - 1}
 
+    Values in [0, 1 - p^n]: a perfect list reaches 1 at no cut-off, and less the fewer relevant
+    items there are.
+
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     p
         Persistence: how likely the user is to go on to the next rank.
-
-    Returns
-    -------
-    Values in [0, 1 - p^n], of shape (n_users,): a perfect list reaches 1 at no cut-off, and
-    less the fewer relevant items there are.
 
     Notes
     -----

@@ -33,24 +33,16 @@ def recall(
     .. math:: \mathrm{Recall}(\beta)@n = \frac{\sum_{k \le n} \mathrm{rel}(k) \, w_{i(k)}}
         {\sum_{i \text{ relevant}} w_i}, \qquad w_i = \max(n_i, 1)^{-\beta}
 
-    where :math:`n_i` counts the item's ratings in training.
+    where :math:`n_i` counts the item's ratings in training. Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     beta
         Exponent of popularity in the weights, at least 0.
     propensity
         ``popularity``: weights as above. ``table``: 1 over the propensities of [items].
     clip
         Lowest propensity that counts, that of the most popular item being 1.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----

@@ -30,16 +30,7 @@ def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.
 
     .. math:: \mathrm{RR}@n = 1 / \min \{ k \le n : \mathrm{rel}(k) = 1 \}
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    Values in [0, 1].
 
     Examples
     --------

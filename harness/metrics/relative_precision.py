@@ -21,18 +21,8 @@ def relative_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[
     .. math:: \mathrm{RelP}@n = r_n / \min(n, R)
 
     P over its best value, and Recall over its best value: 1 if the first ranks hold as many
-    relevant items as they can. 0 if R = 0.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; the depth of the lists by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    relevant items as they can. 0 if R = 0. Ranks considered: n; the depth of the lists by default.
+    Values in [0, 1].
 
     Notes
     -----

@@ -23,18 +23,7 @@ def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.
         \mathrm{S\text{-}Recall}@n = \frac{|\bigcup_{k \le n,\, i(k) \text{ relevant}} C_{i(k)}|}
         {|\bigcup_{i \text{ relevant}} C_i|}
 
-    :math:`C_i` are the categories of an item. 0 if no relevant item has one.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    :math:`C_i` are the categories of an item. 0 if no relevant item has one. Values in [0, 1].
 
     Notes
     -----

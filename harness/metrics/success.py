@@ -21,16 +21,7 @@ def success(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]
 
     .. math:: \mathrm{Success}@n = [\, r_n > 0 \,]
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values 0 or 1, of shape (n_users,).
+    Values 0 or 1.
 
     Notes
     -----

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
-from harness.metrics.shared.averages import logarithms
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric
-from harness.scoring.blocks import Block, Samples, depth_seen, divide
-from harness.scoring.trial import NEEDS, Needs, needs_of
+from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms
+from harness.scoring.blocks import NEEDS, Block, Needs, Samples, depth_seen, divide, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
 from runs.replicates import Replicates

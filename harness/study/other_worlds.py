@@ -18,8 +18,8 @@ from analyses.shared.work import StudyWorld
 from analyses.shared.worlds import OtherWorld
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, find_metric
+from harness.scoring.means import user_weights, weighted
 from harness.scoring.score import score
-from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, collect
 from harness.study.known_items import read_catalogue
 from harness.study.provenance import ANALYSES, SYSTEMS, TRAINING, made_by

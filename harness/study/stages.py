@@ -24,8 +24,8 @@ from analyses.shared.result import Result
 from analyses.shared.run_deviations import RunDeviations
 from analyses.shared.sentences import listed
 from analyses.shared.truth import Truth
-from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.register import keep_metrics
 from harness.readers.scores import SCORES_FILE
 from harness.readers.scores_parquet import scores_from_parquet, scores_to_parquet
 from harness.report.answer import Answer
@@ -38,11 +38,16 @@ from harness.report.study_folder import (
     of_topics,
 )
 from harness.report.tables import estimates_of
-from harness.scoring.coverage import Coverage
-from harness.scoring.means import Means
-from harness.scoring.replicated import averaged, deviations, spread
+from harness.scoring.means import (
+    Coverage,
+    Means,
+    averaged,
+    deviations,
+    spread,
+    user_weights,
+    weighted,
+)
 from harness.scoring.score import score
-from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, checksum
 from harness.study.input_parts import TRUE_QRELS, InputPart, input_parts
 from harness.study.known_items import effects_of_weights, read_catalogue, without_features

@@ -20,7 +20,7 @@ from pydantic import (
 
 from analyses.shared.measure import Measure, Measures, depth_of
 from harness.metrics.shared.names import ParsedName, parse_name
-from harness.scoring.user_weights import Average
+from harness.scoring.means import Average
 from harness.study.analyses_section import AnalysesSection, read_sections, usual_analyses
 from harness.study.items_section import ItemsSection
 from harness.study.repeat_section import RepeatSection, seed_folder

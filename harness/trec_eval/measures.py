@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.ndcg import ndcg
-from harness.metrics.shared import averages as averaging
 from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.metric import geometric_mean as geometric_means
 from harness.metrics.shared.names import DECIMAL, parse_name
 from harness.metrics.shared.register import find_metric
 from harness.trec_eval.further_measures import ODDITIES, utility
-from harness.trec_eval.metrics.interpolated_average_precision import RECALL_POINTS
+from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
 from runs.shared.errors import nearest
@@ -48,7 +48,7 @@ def geometric_mean(values: Floats) -> float:
     >>> round(geometric_mean(np.array([0.1, 0.001])), 6)
     0.01
     """
-    return float(averaging.geometric_mean(values))
+    return float(geometric_means(values))
 
 
 @dataclass(frozen=True)

@@ -566,7 +566,7 @@ def test_a_plugin_may_not_take_a_built_in_name(tmp_path: Path) -> None:
 
 def test_an_unknown_metric_is_answered_with_the_list() -> None:
     with pytest.raises(
-        InputError, match="no metric is called 'zzz'; there are alpha-nDCG, AUC, AP, ARP, bpref"
+        InputError, match="no metric is called 'zzz'; there are alpha-nDCG, AP, ARP, AUC, bpref"
     ):
         find_metric("zzz", METRICS)
 

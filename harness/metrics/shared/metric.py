@@ -1,4 +1,4 @@
-"""What a metric is: a function of judged lists with a name."""
+"""What a metric is: a function of judged lists with a name; and averages over users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, Protocol, get_args, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.names import Value, print_name
 from harness.metrics.shared.option import Option, options_of
 from qrels import Judged
@@ -379,3 +378,48 @@ def ratio(numerator: NDArray[np.float64], denominator: NDArray[np.number]) -> ND
     """
     quotient = np.zeros(len(numerator))
     return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+
+
+FLOOR = 1e-5
+"""What trec_eval puts in the place of lower scores (``MIN_GEO_MEAN``)."""
+
+
+def geometric_mean(scores: NDArray[np.float64], *, floor: float = FLOOR) -> NDArray[np.float64]:
+    r"""Geometric mean over users, which gives weight to those who are served badly.
+
+    .. math:: \exp\left(\frac{1}{U} \sum_u \log \max(s_u, \mathrm{floor})\right)
+
+    Parameters
+    ----------
+    scores
+        Scores of at least 0, of shape (..., n_users): every user of the qrels counts, as with
+        trec_eval's ``-c``.
+    floor
+        Stands in for lower scores, of which one would make every mean 0.
+
+    Returns
+    -------
+    Means, of shape (...).
+
+    Notes
+    -----
+    Of AP it is trec_eval's ``gm_map`` (Robertson 2006, On GMAP: and other transformations), of
+    bpref its ``gm_bpref``. The users' scores are the same as for the arithmetic mean.
+
+    Examples
+    --------
+    >>> float(geometric_mean(np.array([0.1, 0.4])))
+    0.2
+    """
+    return np.asarray(np.exp(logarithms(scores, floor=floor).mean(axis=-1)))
+
+
+def logarithms(scores: NDArray[np.float64], *, floor: float = FLOOR) -> NDArray[np.float64]:
+    """Give the logarithms whose arithmetic mean orders systems as the geometric mean does.
+
+    Examples
+    --------
+    >>> logarithms(np.array([1.0, 0.0])).round(3)
+    array([  0.   , -11.513])
+    """
+    return np.asarray(np.log(np.maximum(scores, floor)))

@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 from analyses.shared.measure import Measure
 from harness.cli.main import main
-from harness.metrics.shared.docstring import formulas_in
+from harness.metrics.shared.option import formulas_in
 from harness.metrics.shared.register import built_in_metrics
 from harness.report.card import formula_image, metric_card
 from harness.report.study_folder import FinishedStudy

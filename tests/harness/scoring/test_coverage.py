@@ -1,6 +1,6 @@
 import numpy as np
 
-from harness.scoring.coverage import Coverage
+from harness.scoring.means import Coverage
 from qrels import qrels_from_columns
 from runs import Run
 

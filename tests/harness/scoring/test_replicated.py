@@ -6,7 +6,7 @@ import pytest
 from analyses.intervals.drawn_runs import of_systems
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.scoring.replicated import averaged, deviations, spread
+from harness.scoring.means import averaged, deviations, spread
 from harness.scoring.score import SampleScorer, score
 from qrels import Qrels
 from runs import Run

@@ -6,8 +6,8 @@ from hypothesis import given
 
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics
+from harness.scoring.means import user_weights, weighted
 from harness.scoring.score import SampleScorer, score
-from harness.scoring.user_weights import user_weights, weighted
 from qrels import Qrels, match
 from runs import Run
 from tests.lists import means_on, runs_and_qrels

@@ -2,7 +2,7 @@ import ir_measures
 import pytest
 
 from harness.metrics.shared.register import built_in_metrics
-from harness.trec_eval.as_ir_measures import ir_measure_of
+from harness.trec_eval.export import ir_measure_of
 from qrels import judge
 from runs import InputError
 from tests.lists import OF_ITEMS, qrels_as_dicts, random_case, run_as_dicts

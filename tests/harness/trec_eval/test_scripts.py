@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.trec_eval.scripts import TOOL_NAMES, ir_measures_script, trec_eval_script
+from harness.trec_eval.export import TOOL_NAMES, ir_measures_script, trec_eval_script
 
 Script = Callable[..., str]
 

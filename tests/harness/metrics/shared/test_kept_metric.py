@@ -4,9 +4,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from harness.metrics.shared.kept_metric import keep_metrics, read_kept_metrics
 from harness.metrics.shared.metric import metric
-from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.metrics.shared.register import (
+    built_in_metrics,
+    find_metric,
+    keep_metrics,
+    read_kept_metrics,
+)
 
 
 @metric("Cost", source="by hand", low=0, high=np.inf, higher_is_better=False, lattice=lambda n: n)
