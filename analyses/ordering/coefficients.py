@@ -8,19 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.ordering.kendall import tau_a, tau_b
-from analyses.ordering.rbo import PERSISTENCE, rbo, rbo_floor
-from analyses.ordering.spearman import spearman
-from analyses.ordering.tau_ap import tau_ap, tau_ap_a, tau_ap_b
-from analyses.ordering.weighted import weighted_tau
+from analyses.ordering.correlations import PERSISTENCE, rbo, rbo_floor, tau_ap, tau_b
 from runs import InputError
 
 Floats = NDArray[np.float64]
 
-
-def minus_one(n_systems: int) -> float:
-    """Give the lowest value of a correlation, whatever the number of systems."""
-    return -1.0
+DECIMALS = 12
+"""System scores are rounded to this many decimals, so that equal systems tie."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class Coefficient:
     ties: str
     symmetric: bool
     compare: Callable[[Floats, Floats], Floats]
-    lowest: Callable[[int], float] = minus_one
+    lowest: Callable[[int], float] = lambda n_systems: -1.0
 
 
 _ALL = (
@@ -60,43 +54,12 @@ _ALL = (
         compare=tau_b,
     ),
     Coefficient(
-        "tau-a",
-        "Kendall's tau-a",
-        "A pair tied in either ordering counts as half in agreement.",
-        symmetric=True,
-        compare=tau_a,
-    ),
-    Coefficient(
         "tau-ap",
         "tau_AP",
         "Undefined where an ordering has ties.",
         symmetric=False,
         compare=tau_ap,
     ),
-    Coefficient(
-        "tau-ap-a",
-        "tau_AP,a",
-        "The mean over all ways to break the ties of the estimate; undefined where the reference "
-        "has ties.",
-        symmetric=False,
-        compare=tau_ap_a,
-    ),
-    Coefficient(
-        "tau-ap-b",
-        "tau_AP,b",
-        "A pair tied in one ordering and not in the other is wrong; undefined where all systems "
-        "tie.",
-        symmetric=True,
-        compare=tau_ap_b,
-    ),
-    Coefficient(
-        "weighted-tau",
-        "Vigna's weighted tau",
-        "Pairs tied in an ordering do not count against it; undefined where all systems tie.",
-        symmetric=True,
-        compare=weighted_tau,
-    ),
-    # Variant b, as the other coefficients for two equal partners: 1 for a tied ordering and itself.
     Coefficient(
         "rbo",
         f"rank-biased overlap (p = {PERSISTENCE})",
@@ -106,17 +69,12 @@ _ALL = (
         compare=rbo,
         lowest=rbo_floor,
     ),
-    Coefficient(
-        "spearman",
-        "Spearman's rho",
-        "Tied systems share their mean rank; undefined where all systems tie.",
-        symmetric=True,
-        compare=spearman,
-    ),
 )
 
 COEFFICIENTS: Mapping[str, Coefficient] = {one.name: one for one in _ALL}
-"""All coefficients by name; the default first."""
+"""The coefficients of tables by name; the default first."""
+
+REMOVED = ("tau-a", "tau-ap-a", "tau-ap-b", "weighted-tau", "spearman")
 
 
 def find_coefficient(name: str) -> Coefficient:
@@ -127,6 +85,10 @@ def find_coefficient(name: str) -> Coefficient:
     InputError
         If there is none.
     """
+    if name in REMOVED:
+        raise InputError(
+            f"the coefficient {name!r} was removed in version 0.12; use {', '.join(COEFFICIENTS)}."
+        )
     if name not in COEFFICIENTS:
         raise InputError(f"no coefficient is called {name!r}; there are {', '.join(COEFFICIENTS)}.")
     return COEFFICIENTS[name]

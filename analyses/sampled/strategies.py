@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import stdtr
 
-from analyses.ordering.kendall import tau_b
+from analyses.ordering import tau_b
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.samples.designs import SampleDesign, require_negatives
 from analyses.sampled.samples.from_candidates import Weigh, top_items

@@ -58,10 +58,10 @@ def test_the_card_says_what_the_metric_is(html: str) -> None:
 
 
 def test_the_card_names_the_coefficient_of_every_study(finished: Path, copied: Path) -> None:
-    choose_coefficient(copied, "spearman")
+    choose_coefficient(copied, "rbo")
     text = Page(page_of("nDCG@20", finished, copied)).text
     assert "Kendall's tau-b with P" in text
-    assert "Spearman's rho with P" in text
+    assert "rank-biased overlap (p = 0.9) with P" in text
 
 
 def test_the_card_has_the_laws(html: str) -> None:
