@@ -78,13 +78,7 @@ REMOVED = ("tau-a", "tau-ap-a", "tau-ap-b", "weighted-tau", "spearman")
 
 
 def find_coefficient(name: str) -> Coefficient:
-    """Give a coefficient by its name.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Give a coefficient by its name."""
     if name in REMOVED:
         raise InputError(
             f"the coefficient {name!r} was removed in version 0.12; use {', '.join(COEFFICIENTS)}."

@@ -107,12 +107,6 @@ def validity(work: Work, settings: Settings) -> Validity:
     The truth is the same measure on true judgements, and each reference that the truth names.
     Measures that have no value on the truth are left out.
 
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems, or the truth is of other systems or of other measures
-        alone.
-
     Examples
     --------
     The measure takes the second system for the best, which loses 0.4 of the true score:

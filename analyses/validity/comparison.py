@@ -59,13 +59,7 @@ class Comparison:
 
     @classmethod
     def of(cls, work: Work) -> Comparison:
-        """Take the measures that have a value on the truth.
-
-        Raises
-        ------
-        InputError
-            If none has, if the truth is of other systems, or of fewer than two.
-        """
+        """Take the measures that have a value on the truth."""
         truth, scores = work.truth, work.scores
         known = scores.measures.among(truth.scores.measures)
         if not known:

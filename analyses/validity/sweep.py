@@ -196,13 +196,7 @@ class Settings(Question):
     on_request=True,
 )
 def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
-    """Train the systems anew in many worlds, and see what becomes of every measure.
-
-    Raises
-    ------
-    InputError
-        If the study has no world.
-    """
+    """Train the systems anew in many worlds, and see what becomes of every measure."""
     found = list(work.in_worlds(settings.other_worlds(work.seed), settings.question))
     strengths, densities = (tuple(sorted(x)) for x in (settings.strengths, settings.densities))
     every = np.stack([each.values for each in found], axis=-1)

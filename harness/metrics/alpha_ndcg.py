@@ -1,7 +1,5 @@
 """alpha-nDCG: nDCG in which a category that has come before earns less."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

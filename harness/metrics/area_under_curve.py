@@ -1,7 +1,5 @@
 """AUC: area under the ROC curve, of judged items."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """ARP: average recommendation popularity."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """bpref: binary preference."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Calibration: how far a list is from the categories that the user rated."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Compat: compatibility, the similarity to the nearest ideal list."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -1,7 +1,5 @@
 """DCG: discounted cumulative gain."""
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

@@ -1,7 +1,5 @@
 """EPC: expected popularity complement."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """ERR: expected reciprocal rank."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

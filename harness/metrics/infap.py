@@ -1,7 +1,5 @@
 """infAP: inferred average precision, as the RecSys'18 study prints it."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

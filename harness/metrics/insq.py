@@ -1,7 +1,5 @@
 """INSQ: inverse squares."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 import numpy as np

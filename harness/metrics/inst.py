@@ -1,7 +1,5 @@
 """INST: inverse squares that adapt to what was found."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

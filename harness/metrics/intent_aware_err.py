@@ -1,7 +1,5 @@
 """ERR-IA: intent-aware expected reciprocal rank."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -1,7 +1,5 @@
 """IPrec: interpolated precision at a recall point."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np

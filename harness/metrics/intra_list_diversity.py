@@ -1,7 +1,5 @@
 """ILD: intra-list diversity."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Recall under leave last one out."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """nDCG: normalised discounted cumulative gain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Q-measure."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

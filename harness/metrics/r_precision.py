@@ -1,7 +1,5 @@
 """Rprec: R-precision."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RR: reciprocal rank."""
 
-from __future__ import annotations
-
 from math import lcm
 
 import numpy as np

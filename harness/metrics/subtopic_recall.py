@@ -1,7 +1,5 @@
 """S-Recall: subtopic recall."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

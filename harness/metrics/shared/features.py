@@ -43,11 +43,6 @@ def categories(catalogue: Catalogue) -> NDArray[np.float64]:
     Returns
     -------
     Of shape (n_items + 1, n_features): 0 where nothing is known of an item, and at the end.
-
-    Raises
-    ------
-    InputError
-        If a feature is something else than 0 or 1.
     """
     features = catalogue.known("features")
     other = np.argwhere((features != 0) & (features != 1))

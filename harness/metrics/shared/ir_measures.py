@@ -27,11 +27,6 @@ def metric_of_ir_measures(text: str) -> Metric:
         given, it is the relevance level of the qrels. Where it has no cut-off, lists are cut
         before they are scored.
 
-    Raises
-    ------
-    InputError
-        If ir_measures has no such measure or parameter.
-
     Notes
     -----
     A provider sees each list with invented item ids: ranks and grades are all that a measure may

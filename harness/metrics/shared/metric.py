@@ -203,14 +203,7 @@ class Metric:
         ]
 
     def with_options(self, values: Mapping[str, Any]) -> Metric:
-        """Set options.
-
-        Raises
-        ------
-        InputError
-            If there is no such option or it does not take the value; the sentence says what
-            there is.
-        """
+        """Set options."""
         known = {option.name: option for option in self.all_options}
         for name, value in values.items():
             if name not in known:
@@ -255,14 +248,7 @@ class Metric:
     def __call__(
         self, judged: Judged | None = None, *, cutoff: int | None = None, **options: Any
     ) -> NDArray[np.float64] | Metric:
-        """Score every user, and check what came back; without lists, set options.
-
-        Raises
-        ------
-        InputError
-            If there is no such option, the definition fails, or it does not return one finite
-            number per user.
-        """
+        """Score every user, and check what came back; without lists, set options."""
         chosen = self.with_options(options) if options else self
         if judged is None:
             return chosen if cutoff is None else chosen @ cutoff

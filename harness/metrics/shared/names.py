@@ -47,11 +47,6 @@ class ParsedName:
 def split_depth(text: str) -> tuple[str, int | None, bool]:
     """Part a name from its depth: the cut-off, None without one, and whether it is ``@all``.
 
-    Raises
-    ------
-    InputError
-        If what stands behind the ``@`` is no depth, or there are two.
-
     Examples
     --------
     >>> split_depth("nDCG@10"), split_depth("bpref@all"), split_depth("AP")
@@ -73,11 +68,6 @@ def split_depth(text: str) -> tuple[str, int | None, bool]:
 
 def parse_name(text: str) -> ParsedName:
     """Take a name apart.
-
-    Raises
-    ------
-    InputError
-        If the text is no metric's name, an option is duplicated, or the depth is none.
 
     Examples
     --------

@@ -74,11 +74,6 @@ def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
     The annotation says which values an option takes, or else the type of the default does; the
     docstring, among the parameters, what it does.
 
-    Raises
-    ------
-    InputError
-        If a keyword has no default, or an annotation that no name of a metric can express.
-
     Examples
     --------
     >>> def patient(judged, *, cutoff=None, p: Annotated[float, Gt(0), Lt(1)] = 0.9): ...

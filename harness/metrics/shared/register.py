@@ -56,13 +56,7 @@ def plugin_metrics(path: Path) -> dict[str, Metric]:
 def available_metrics(
     plugins: Sequence[Path] = (), own: Sequence[Metric] = ()
 ) -> dict[str, Metric]:
-    """Give the built-in metrics, those of the plug-ins and others of one's own, by name.
-
-    Raises
-    ------
-    InputError
-        If a name is already taken.
-    """
+    """Give the built-in metrics, those of the plug-ins and others of one's own, by name."""
     found = built_in_metrics()
     for metric in own:
         bare = metric.bare
@@ -80,12 +74,6 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     """Give the metric that a name with options means; a cut-off in it is left aside.
 
     A name such as ``ir_measures:nDCG(dcg='exp-log2')`` means a measure of ir_measures.
-
-    Raises
-    ------
-    InputError
-        If there is none, or its options are wrong; the sentence names the nearest, or the
-        options there are.
 
     Examples
     --------
