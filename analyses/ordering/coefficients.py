@@ -54,11 +54,7 @@ _ALL = (
         compare=tau_b,
     ),
     Coefficient(
-        "tau-ap",
-        "tau_AP",
-        "Undefined where an ordering has ties.",
-        symmetric=False,
-        compare=tau_ap,
+        "tau-ap", "tau_AP", "Undefined where an ordering has ties.", symmetric=False, compare=tau_ap
     ),
     Coefficient(
         "rbo",

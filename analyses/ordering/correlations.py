@@ -121,12 +121,7 @@ def tau_ap_a(estimates: Floats, reference: Floats) -> Floats:
     return loops.over_rows(loops.tau_ap_a, estimates, reference)
 
 
-def rbo(
-    estimates: Floats,
-    reference: Floats,
-    *,
-    persistence: float = PERSISTENCE,
-) -> Floats:
+def rbo(estimates: Floats, reference: Floats, *, persistence: float = PERSISTENCE) -> Floats:
     r"""Rank-biased overlap of orderings of the same systems.
 
     .. math:: \mathrm{RBO} = \frac{1 - p}{p} \sum_{d=1}^{n} p^d A_d + p^n A_n

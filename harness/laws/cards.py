@@ -157,14 +157,9 @@ def _lines_of(outcome: Outcome, level: int) -> Iterator[str]:
     if outcome.sentence:
         yield from wrap(outcome.sentence, WIDTH, initial_indent=indent, subsequent_indent=indent)
     for line in evidence_lines(outcome, level):
-        yield from _folded(line, indent)
-
-
-def _folded(line: str, indent: str) -> list[str]:
-    """Keep a line as it is where it fits, for its columns."""
-    if len(indent + line) <= WIDTH:
-        return [indent + line]
-    return wrap(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+        # A line that fits is kept as it is, for its columns.
+        folded = wrap(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+        yield from [indent + line] if len(indent + line) <= WIDTH else folded
 
 
 def _plain(outcome: Outcome, level: int) -> dict[str, Any]:

@@ -89,12 +89,13 @@ class Law:
             return self.outcome_without(str(unscored))
         if self.if_kept:
             sentence = self.if_broken if evidence else self.if_kept
-            return self._outcome(Verdict.REPORT, sentence, evidence)
-        return self._outcome(Verdict.FAIL if evidence else Verdict.PASS, "", evidence)
+            return Outcome(self.name, self.statement, Verdict.REPORT, sentence, evidence)
+        verdict = Verdict.FAIL if evidence else Verdict.PASS
+        return Outcome(self.name, self.statement, verdict, "", evidence)
 
     def outcome_without(self, reason: str) -> Outcome:
         """Say why the law does not apply."""
-        return self._outcome(Verdict.NOT_APPLICABLE, reason)
+        return Outcome(self.name, self.statement, Verdict.NOT_APPLICABLE, reason)
 
     def _search(self, bench: Bench) -> tuple[Evidence, ...]:
         """Go through the drawn cases, and shrink what breaks the law."""
@@ -125,11 +126,6 @@ class Law:
         if evidence is None or evidence != again:
             raise UnscoredError(UNSTEADY)
         return evidence
-
-    def _outcome(
-        self, verdict: Verdict, sentence: str, evidence: tuple[Evidence, ...] = ()
-    ) -> Outcome:
-        return Outcome(self.name, self.statement, verdict, sentence, evidence)
 
 
 class UnscoredError(Exception):

@@ -137,15 +137,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Bench:
-    """A metric set up for trials on small lists: ranks considered, cases to try for each law.
-
-    Examples
-    --------
-    >>> from harness.metrics.shared.register import built_in_metrics
-    >>> bench = Bench(built_in_metrics()["P"], cutoff=5)
-    >>> bench.score(UserList((2, 0)))
-    0.2
-    """
+    """A metric set up for trials on small lists: ranks considered, cases to try for each law."""
 
     metric: Metric
     cutoff: int
@@ -193,11 +185,6 @@ def items_of(marks: Sequence[int | None], *, level: int, n_items: int) -> list[i
     The n-th item of a relevant grade is always the same, and so is the n-th of the others, judged
     or not: a list whose items change places holds the same items, and so does one that loses a
     non-relevant judgement. Numbers fall, so that the order of the items is not that of the ranks.
-
-    Examples
-    --------
-    >>> items_of((None, 2, 0), level=2, n_items=40)
-    [37, 38, 34]
     """
     seen: Counter[int] = Counter()
     numbers = []
@@ -210,10 +197,7 @@ def items_of(marks: Sequence[int | None], *, level: int, n_items: int) -> list[i
 
 @lru_cache(maxsize=16)
 def catalogue(n_items: int) -> Catalogue:
-    """Draw what is known of items: the same every time, and of all users alike.
-
-    Some items have no category.
-    """
+    """Draw what is known of items: the same every time, and of all users alike."""
     from scipy.sparse import csr_array
 
     generator = np.random.default_rng(CATALOGUE_SEED)

@@ -1,9 +1,6 @@
 """AUC: area under the ROC curve, of judged items."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -12,7 +9,7 @@ from qrels import Judged
     source="Hanley & McNeil (1982), The meaning and use of the area under a receiver operating "
     "characteristic (ROC) curve",
 )
-def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Probability that a relevant item is ranked above a judged non-relevant one.
 
     .. math::
@@ -37,6 +34,7 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np
     Judged non-relevant, relevant; one of each is not found. Of four pairs the found relevant item
     wins one, the one that is not found wins none and ties one: (1 + 1/2) / 4.
 
+    >>> import numpy as np
     >>> area_under_curve(Judged(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0, 1.0, 1.0]])))
     array([0.375])
     """
@@ -47,6 +45,6 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np
     return ratio(won, pairs)
 
 
-def _pairs_won(judged: Judged) -> NDArray[np.float64]:
+def _pairs_won(judged: Judged) -> Floats:
     """Judged non-relevant items below each relevant item, 0 at the other ranks."""
     return judged.relevant * (judged.n_nonrelevant[:, None] - judged.nonrelevant_so_far)

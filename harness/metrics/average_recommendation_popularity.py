@@ -1,9 +1,8 @@
 """ARP: average recommendation popularity."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import mean_novelty
 from qrels import Catalogue, Judged
 
@@ -16,9 +15,7 @@ from qrels import Catalogue, Judged
     higher_is_better=False,
     has_level=False,
 )
-def average_recommendation_popularity(
-    judged: Judged, *, cutoff: int | None = None
-) -> NDArray[np.float64]:
+def average_recommendation_popularity(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Mean number of training ratings of the items in the first ranks: popularity bias.
 
     .. math:: \mathrm{ARP}@n = \frac{1}{\min(n, K)} \sum_{k \le \min(n, K)} n_{i(k)}
@@ -46,6 +43,6 @@ def average_recommendation_popularity(
     return mean_novelty(judged, _ratings, cutoff=cutoff, discount="none", relevance="none")
 
 
-def _ratings(catalogue: Catalogue) -> NDArray[np.float64]:
+def _ratings(catalogue: Catalogue) -> Floats:
     """Training ratings of each item; 0 for no item."""
     return np.append(catalogue.known("popularity").astype(np.float64), 0.0)

@@ -1,9 +1,8 @@
 """bpref: binary preference."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -12,7 +11,7 @@ from qrels import Judged
     source="Buckley & Voorhees (2004), Retrieval evaluation with incomplete information",
     trec_eval="bpref with -M n",
 )
-def bpref(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def bpref(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""How rarely judged non-relevant items are ranked above relevant ones.
 
     .. math::
@@ -39,7 +38,7 @@ def bpref(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     return ratio(judged.total(_preferences, cutoff=cutoff), judged.n_relevant)
 
 
-def _preferences(judged: Judged) -> NDArray[np.float64]:
+def _preferences(judged: Judged) -> Floats:
     """Share of the non-relevant items that each relevant item is above, 0 at the other ranks."""
     n_relevant = judged.n_relevant[:, None].astype(np.float64)
     bound = np.maximum(np.minimum(judged.n_nonrelevant[:, None], n_relevant), 1.0)

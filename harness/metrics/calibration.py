@@ -5,10 +5,9 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Lt
-from numpy.typing import NDArray
 
 from harness.metrics.shared.features import categories
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import Discount, discounts
 from qrels import Catalogue, Judged
 
@@ -27,7 +26,7 @@ def calibration(
     cutoff: int | None = None,
     alpha: Annotated[float, Gt(0), Lt(1)] = 0.01,
     discount: Discount = "none",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Kullback-Leibler divergence of the list's categories from those that the user rated.
 
     .. math::
@@ -71,7 +70,7 @@ def calibration(
     return np.where(judged.n_retrieved > 0, judged.down_to(cutoff, diverging), none)
 
 
-def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> NDArray[np.float64]:
+def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> Floats:
     """Compare what the list holds down to each rank with the profile, (n_users, n_ranks)."""
     shares = judged.catalogue.once(_of_items)
     wanted = judged.catalogue.once(_of_profiles)[judged.users]
@@ -84,9 +83,7 @@ def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> NDArray[np.f
     return found
 
 
-def _divergence(
-    wanted: NDArray[np.float64], listed: NDArray[np.float64], alpha: float
-) -> NDArray[np.float64]:
+def _divergence(wanted: Floats, listed: Floats, alpha: float) -> Floats:
     """Compare distributions with sums of distributions, each of shape (n_users, n_categories)."""
     from scipy.special import rel_entr
 
@@ -94,12 +91,12 @@ def _divergence(
     return np.maximum(rel_entr(wanted, mixed).sum(axis=1), 0.0)
 
 
-def _of_items(catalogue: Catalogue) -> NDArray[np.float64]:
+def _of_items(catalogue: Catalogue) -> Floats:
     """Distribution of each item over its categories; 0 where there is none, and at the end."""
     return _normalised(catalogue.once(categories))
 
 
-def _of_profiles(catalogue: Catalogue) -> NDArray[np.float64]:
+def _of_profiles(catalogue: Catalogue) -> Floats:
     """Distribution over categories of what each user rated; 0 where there is none."""
     from scipy.sparse import csr_array
 
@@ -110,7 +107,7 @@ def _of_profiles(catalogue: Catalogue) -> NDArray[np.float64]:
     return _normalised(rated @ catalogue.once(_of_items)[:-1])
 
 
-def _normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalised(values: Floats) -> Floats:
     """Let rows sum to 1; rows of 0 stay."""
     totals = values.sum(axis=1, keepdims=True)
     return np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)

@@ -6,7 +6,7 @@ import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged, running
 
 
@@ -17,7 +17,7 @@ from qrels import Judged, running
 )
 def compatibility(
     judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.95
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Rank-biased overlap with the nearest ideal list, over that of the ideal list with itself.
 
     .. math::
@@ -59,13 +59,13 @@ def compatibility(
     return ratio(total[:, -1:].sum(axis=1), best)
 
 
-def _weights(depth: int, p: float) -> NDArray[np.float64]:
+def _weights(depth: int, p: float) -> Floats:
     """Add what one item earns that both lists hold down to rank 0, 1 ..., of shape (depth + 1,)."""
     ranks = np.arange(1, depth + 1)
     return np.concatenate([[0.0], np.cumsum(p ** (ranks - 1.0) / ranks)])
 
 
-def _weights_missed(judged: Judged, *, p: float) -> NDArray[np.float64]:
+def _weights_missed(judged: Judged, *, p: float) -> Floats:
     """What each relevant item does not earn because it is ranked low in one of the lists."""
     met = np.maximum(judged.ranks, _ideal_ranks(judged)).astype(np.intp)
     weights = _weights(max(_longest(judged)), p)
@@ -77,7 +77,7 @@ def _longest(judged: Judged) -> tuple[int, int]:
     return judged.depth + 1, judged.judgements.shape[1]
 
 
-def _ideal_ranks(judged: Judged) -> NDArray[np.float64]:
+def _ideal_ranks(judged: Judged) -> Floats:
     """Rank in the nearest ideal list of every relevant item, 0 at the other ranks."""
     ideal = np.zeros_like(judged.grades)
     for grade in np.unique(judged.grades[judged.relevant]):

@@ -2,11 +2,8 @@
 
 from math import inf
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.metrics.ndcg import Discount, Gains, discounted_gains
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import Beta, Clip, Propensity, weighting_of
 from qrels import Judged
 
@@ -28,7 +25,7 @@ def dcg(
     beta: Beta = 0.0,
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Gain of the list, discounted by rank; not divided by that of the best list, as nDCG is.
 
     .. math:: \mathrm{DCG}@n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
@@ -58,6 +55,7 @@ def dcg(
     --------
     Grades 3 and 2 at ranks 1 and 3: 3 / log2(2) + 2 / log2(4).
 
+    >>> import numpy as np
     >>> dcg(Judged(np.array([[3.0, np.nan, 2.0]]), np.array([[3.0, 2.0]])))
     array([4.])
     """

@@ -1,10 +1,9 @@
 """EILD: expected intra-list diversity."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.shared.features import mean_distances
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from harness.metrics.shared.weights import Discount, Relevance, browsed, discounts, worth
 from qrels import Judged
 
@@ -22,7 +21,7 @@ def expected_intra_list_diversity(
     cutoff: int | None = None,
     discount: Discount = "log2",
     relevance: Relevance = "binary",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean distance between items of the first ranks that are looked at and relevant.
 
     .. math::
@@ -67,7 +66,7 @@ def expected_intra_list_diversity(
     return ratio(found, browsed(judged, cutoff, discount))
 
 
-def _so_far(judged: Judged, *, discount: Discount, relevance: Relevance) -> NDArray[np.float64]:
+def _so_far(judged: Judged, *, discount: Discount, relevance: Relevance) -> Floats:
     """Add the weighted mean distances of the items down to each rank, (n_users, n_ranks)."""
     values = np.where(judged.items >= 0, worth(judged, relevance), 0.0)
     weights = discounts(np.arange(1, judged.depth + 1), discount)

@@ -1,9 +1,8 @@
 """EPC: expected popularity complement."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import Discount, Relevance, mean_novelty
 from qrels import Catalogue, Judged
 
@@ -20,7 +19,7 @@ def expected_popularity_complement(
     cutoff: int | None = None,
     discount: Discount = "none",
     relevance: Relevance = "none",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean share of the users who do not know the items in the first ranks: novelty.
 
     .. math::
@@ -62,7 +61,7 @@ def expected_popularity_complement(
     return mean_novelty(judged, _unknown, cutoff=cutoff, discount=discount, relevance=relevance)
 
 
-def _unknown(catalogue: Catalogue) -> NDArray[np.float64]:
+def _unknown(catalogue: Catalogue) -> Floats:
     """Share of the users with training ratings who did not rate each item; 0 for no item."""
     n_raters = max(catalogue.known("n_raters"), 1)
     return np.append(1.0 - catalogue.known("popularity") / n_raters, 0.0)

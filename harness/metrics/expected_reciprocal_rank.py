@@ -4,9 +4,8 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import satisfaction
 from qrels import Judged, running
 
@@ -18,11 +17,8 @@ from qrels import Judged, running
     has_level=False,
 )
 def expected_reciprocal_rank(
-    judged: Judged,
-    *,
-    cutoff: int | None = None,
-    top: Annotated[int, Ge(1)] | None = None,
-) -> NDArray[np.float64]:
+    judged: Judged, *, cutoff: int | None = None, top: Annotated[int, Ge(1)] | None = None
+) -> Floats:
     r"""Mean of 1 / rank at which a user stops who is satisfied sooner by items of high grade.
 
     .. math::
@@ -60,7 +56,7 @@ def expected_reciprocal_rank(
     return judged.total(_stops, cutoff=cutoff, top=top)
 
 
-def _stops(judged: Judged, *, top: int | None) -> NDArray[np.float64]:
+def _stops(judged: Judged, *, top: int | None) -> Floats:
     """Probability of stopping at each rank, over the rank."""
     satisfied = satisfaction(judged, top=top)
     going_on = running(1 - satisfied, by=np.multiply)

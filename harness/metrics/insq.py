@@ -4,9 +4,8 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 Wanted: TypeAlias = Annotated[float, Ge(0.5)]
@@ -16,7 +15,7 @@ Wanted: TypeAlias = Annotated[float, Ge(0.5)]
     "INSQ",
     source="Moffat, Scholer & Thomas (2012), Models and metrics: IR evaluation as a user process",
 )
-def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArray[np.float64]:
+def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Floats:
     r"""Relevant items seen per step by a user who is the more patient the deeper the rank.
 
     .. math::
@@ -50,7 +49,7 @@ def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArr
     return judged.total(_weights, cutoff=cutoff, wanted=T) / tail_of_squares(2 * T)
 
 
-def tail_of_squares(start: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def tail_of_squares(start: float | Floats) -> Floats:
     """Add the inverse squares of start, start + 1, start + 2 and so on without end.
 
     Examples
@@ -63,6 +62,6 @@ def tail_of_squares(start: float | NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(zeta(2, start), dtype=np.float64)
 
 
-def _weights(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
+def _weights(judged: Judged, *, wanted: float) -> Floats:
     """Weight of every rank that holds a relevant item, 0 at the other ranks."""
     return judged.relevant / (judged.ranks + 2 * wanted - 1) ** 2

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Le
-from numpy.typing import NDArray
 
 from harness.metrics.shared.features import n_categories, new_categories
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -19,7 +18,7 @@ from qrels import Judged
 )
 def intent_aware_err(
     judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Gt(0), Le(1)] = 0.5
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""ERR averaged over the categories a user likes: relevant items of new ones earn more.
 
     .. math::
@@ -63,6 +62,6 @@ def intent_aware_err(
     return ratio(found, most * judged.once_for_all(n_categories))
 
 
-def _at_ranks(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+def _at_ranks(judged: Judged, *, alpha: float) -> Floats:
     """Give what each rank earns: new categories over the rank."""
     return judged.once(new_categories, alpha=alpha) / judged.ranks

@@ -1,10 +1,9 @@
 """ILD: intra-list diversity."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.shared.features import similarities
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -16,7 +15,7 @@ from qrels import Judged
     high=2.0,
     has_level=False,
 )
-def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Mean distance between two items of the first ranks, 1 less the cosine of their features.
 
     .. math::

@@ -1,21 +1,13 @@
 """Recall under leave last one out."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.metrics.leave_one_out import hidden_recall
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import Beta
 from qrels import Judged
 
 
-@metric(
-    "LLOO",
-    source="Kasalický (2021), (1.31), (1.33), (2.2)",
-    has_level=False,
-    needs=("lloo",),
-)
-def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArray[np.float64]:
+@metric("LLOO", source="Kasalický (2021), (1.31), (1.33), (2.2)", has_level=False, needs=("lloo",))
+def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floats:
     r"""Share of the user's relevant items that are found from what the user rated before each.
 
     .. math:: \mathrm{LLOO}(\beta)@n = \frac{\sum_{i \in H_u} [\mathrm{rank}_u(i) \le n] \,
@@ -38,6 +30,7 @@ def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDAr
 
     Examples
     --------
+    >>> import numpy as np
     >>> lloo(beta=0.5) @ 10
     LLOO(beta=0.5)@10
     """

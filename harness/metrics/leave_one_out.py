@@ -1,21 +1,15 @@
 """Recall under leave one out."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from harness.metrics.shared.weights import Beta
 from qrels import Judged
 from qrels.ranks.hidden_ranks import MISS, Ranks
 
 
-@metric(
-    "LOO",
-    source="Kasalický (2021), (1.30), (1.32), (2.1)",
-    has_level=False,
-    needs=("loo",),
-)
-def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArray[np.float64]:
+@metric("LOO", source="Kasalický (2021), (1.30), (1.32), (2.1)", has_level=False, needs=("loo",))
+def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floats:
     r"""Share of the user's relevant items that are found when each alone is hidden.
 
     .. math:: \mathrm{LOO}(\beta)@n = \frac{\sum_{i \in H_u} [\mathrm{rank}_u(i) \le n] \,
@@ -61,32 +55,18 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArr
     return hidden_recall(judged, ranks, cutoff=cutoff, beta=beta)
 
 
-def hidden_recall(
-    judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: float
-) -> NDArray[np.float64]:
+def hidden_recall(judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: float) -> Floats:
     """Weigh the relevant items that are found down to a cut-off, over all that are relevant.
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists, of which the judgements alone count.
-    ranks
-        Rank of the item of each judgement when it is hidden, of shape (n_users, n).
-    cutoff
-        Ranks considered; all of them by default.
-    beta
-        Exponent of popularity.
-
-    Returns
-    -------
-    Shares in [0, 1], of shape (n_users,); 0 for users without relevant items.
+    Ranks are those of the item of each judgement when it is hidden, (n_users, n); beta is the
+    exponent of popularity. 0 for users without relevant items.
     """
     weights = judged.once_for_all(_weights, beta=beta)
     found = ranks <= (MISS - 1 if cutoff is None else min(cutoff, MISS - 1))
     return ratio((weights * found).sum(axis=1), judged.once_for_all(_totals, beta=beta))
 
 
-def _weights(judged: Judged, *, beta: float) -> NDArray[np.float64]:
+def _weights(judged: Judged, *, beta: float) -> Floats:
     """Weigh the item of each judgement, of shape (n_users, n): 0 where it is not relevant."""
     from analyses.recall.stratification import Stratification, item_weights
 
@@ -96,5 +76,5 @@ def _weights(judged: Judged, *, beta: float) -> NDArray[np.float64]:
     return np.where(relevant, of_items[judged.judged_items], 0.0)
 
 
-def _totals(judged: Judged, *, beta: float) -> NDArray[np.float64]:
+def _totals(judged: Judged, *, beta: float) -> Floats:
     return np.asarray(judged.once_for_all(_weights, beta=beta).sum(axis=1))

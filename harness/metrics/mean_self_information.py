@@ -1,9 +1,8 @@
 """MSI: mean self-information."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import Discount, Relevance, mean_novelty
 from qrels import Catalogue, Judged
 
@@ -22,7 +21,7 @@ def mean_self_information(
     cutoff: int | None = None,
     discount: Discount = "none",
     relevance: Relevance = "none",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean self-information of the items in the first ranks, in bits: novelty of rare items.
 
     .. math::
@@ -62,7 +61,7 @@ def mean_self_information(
     return mean_novelty(judged, _bits, cutoff=cutoff, discount=discount, relevance=relevance)
 
 
-def _bits(catalogue: Catalogue) -> NDArray[np.float64]:
+def _bits(catalogue: Catalogue) -> Floats:
     """Self-information of each item; 0 for no item."""
     counts = catalogue.known("popularity")
     return np.append(np.log2(max(counts.sum(), 1) / np.maximum(counts, 1)), 0.0)

@@ -5,9 +5,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from harness.metrics.shared.weights import Beta, Clip, Propensity, Weighting, weighting_of
 from qrels import Judged
 
@@ -32,7 +31,7 @@ def ndcg(
     beta: Beta = 0.0,
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Gain of the list, discounted by rank, over the gain of the best possible list.
 
     .. math::
@@ -89,7 +88,7 @@ def ndcg(
 
 def discounted_gains(
     judged: Judged, *, gains: Gains, discount: Discount, weighting: Weighting | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Give what the item at each rank earns."""
     ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
     earned = gains_of(judged.grades, gains) / np.log2(ranks)
@@ -104,7 +103,7 @@ def _by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None) -> Ju
     return judged.with_lists(-np.sort(-values, axis=1), None)
 
 
-def gains_of(grades: NDArray[np.float64], gains: Gains) -> NDArray[np.float64]:
+def gains_of(grades: Floats, gains: Gains) -> Floats:
     """Give what grades are worth; 0 where there is no grade.
 
     Examples

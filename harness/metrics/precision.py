@@ -1,9 +1,6 @@
 """P: precision."""
 
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 
@@ -14,7 +11,7 @@ from qrels import Judged
     aliases=("Precision", "Prec"),
     lattice=lambda cutoff: cutoff,
 )
-def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Share of the first ranks that hold a relevant item.
 
     .. math:: \mathrm{P}@n = r_n / n
@@ -30,6 +27,7 @@ def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float6
     --------
     One relevant item in four ranks:
 
+    >>> import numpy as np
     >>> precision(Judged(np.array([[np.nan, 1.0]]), np.ones((1, 3))), cutoff=4)
     array([0.25])
     """

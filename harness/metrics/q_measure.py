@@ -2,11 +2,9 @@
 
 from typing import Annotated
 
-import numpy as np
 from annotated_types import Gt
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged, running
 
 
@@ -17,7 +15,7 @@ from qrels import Judged, running
 )
 def q_measure(
     judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""AP for graded relevance: precisions blended with gain against the best possible gain.
 
     .. math::
@@ -44,18 +42,19 @@ def q_measure(
     --------
     Grade 2 at rank 2, grade 1 not found; ideal gains 2, 3: (1 + 2) / (2 + 3) / 2.
 
+    >>> import numpy as np
     >>> q_measure(Judged(np.array([[np.nan, 2.0]]), np.array([[1.0, 2.0]])))
     array([0.3])
     """
     return ratio(judged.total(_blended, cutoff=cutoff, beta=beta), judged.n_relevant)
 
 
-def _blended(judged: Judged, *, beta: float) -> NDArray[np.float64]:
+def _blended(judged: Judged, *, beta: float) -> Floats:
     """Precision and gain against the best, at the rank of every relevant item."""
     gained = judged.relevant_so_far + beta * running(_gains(judged))
     return judged.relevant * (gained / (judged.ranks + beta * judged.best_so_far(_gains)))
 
 
-def _gains(judged: Judged) -> NDArray[np.float64]:
+def _gains(judged: Judged) -> Floats:
     """Grades counted from the relevance level on."""
     return judged.relevant * (judged.gains - judged.relevance_level + 1)

@@ -4,9 +4,8 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -17,7 +16,7 @@ from qrels import Judged
 )
 def r_precision(
     judged: Judged, *, cutoff: int | None = None, multiple: Annotated[float, Gt(0)] = 1.0
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Precision at the rank R, the number of the user's relevant items; 0 if there is none.
 
     .. math::

@@ -1,9 +1,8 @@
 """RelP: relative precision."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -13,7 +12,7 @@ from qrels import Judged
     "filtering, section 4.2",
     trec_eval="relative_P.n",
 )
-def relative_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def relative_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Precision over the highest precision that the first ranks can have.
 
     .. math:: \mathrm{RelP}@n = r_n / \min(n, R)

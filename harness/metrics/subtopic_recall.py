@@ -1,10 +1,7 @@
 """S-Recall: subtopic recall."""
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.metrics.shared.features import n_categories, new_categories
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -14,7 +11,7 @@ from qrels import Judged
     "metrics for subtopic retrieval",
     aliases=("StRecall", "strec", "subtopic recall"),
 )
-def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Share of the categories the user likes that relevant items in the first ranks cover.
 
     .. math::
@@ -32,6 +29,7 @@ def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.
     --------
     The relevant item that is found has the first category; another has the others.
 
+    >>> import numpy as np
     >>> from qrels import Catalogue
     >>> from qrels.catalogue import ItemsSeen
     >>> catalogue = Catalogue(2, features=np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]))

@@ -1,9 +1,8 @@
 """Success."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 
@@ -14,7 +13,7 @@ from qrels import Judged
     aliases=("HR", "Hit", "Hits", "hit rate", "hit ratio"),
     lattice=lambda cutoff: 1,
 )
-def success(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def success(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Whether the first ranks hold a relevant item; recommender papers call it hit rate.
 
     .. math:: \mathrm{Success}@n = [\, r_n > 0 \,]

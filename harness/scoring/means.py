@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
 Average = Literal["users", "judgements"]
 """What a mean is taken over: users, or their relevant items."""
 
 
-def user_weights(qrels: Qrels, average: Average) -> NDArray[np.float64] | None:
+def user_weights(qrels: Qrels, average: Average) -> Floats | None:
     r"""Weigh users as a mean asks for it, of shape (n_users,); None if all weigh the same.
 
     A mean over judgements takes each user as often as the user has relevant items,
@@ -36,15 +39,6 @@ def user_weights(qrels: Qrels, average: Average) -> NDArray[np.float64] | None:
     References
     ----------
     Cañamares, Castells & Moffat (2020), Offline evaluation options for recommender systems.
-
-    Examples
-    --------
-    Users with three relevant items and with one; an item that is not relevant does not count:
-
-    >>> qrels = Qrels(np.array([0, 3, 5]), np.array([0, 1, 2, 0, 1], dtype=np.int32),
-    ...               np.array([1, 1, 1, 1, 0], dtype=np.int32), relevance_level=1)
-    >>> user_weights(qrels, "judgements")
-    array([1.5, 0.5])
     """
     if average == "users":
         return None
@@ -52,7 +46,7 @@ def user_weights(qrels: Qrels, average: Average) -> NDArray[np.float64] | None:
     return np.asarray(volumes / volumes.mean())
 
 
-def weighted(scores: Scores, weights: NDArray[np.float64] | None) -> Scores:
+def weighted(scores: Scores, weights: Floats | None) -> Scores:
     """Multiply every user's scores by the weight of the user, so that plain means are weighted."""
     return scores if weights is None else replace(scores, values=scores.values * weights)
 
@@ -84,26 +78,12 @@ def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
     return RunDeviations(found, replicates.numbers, np.array(complete))
 
 
-def spread(
-    scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]
-) -> NDArray[np.float64]:
+def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]) -> Floats:
     """Give the standard deviation of the mean scores of each system's runs.
 
-    Means are over the users whom all runs of the system rank for, so that they differ by the runs
-    alone: where there are none, as in the folds of a cross-validation, it is not known.
-
-    Parameters
-    ----------
-    scores
-        Of runs, in place of systems; weighted, if means are.
-    replicates
-        Which runs are of which system.
-    metrics
-        By name: how each averages over users.
-
-    Returns
-    -------
-    An array of shape (n_measures, n_systems), NaN for a single run.
+    Scores are of runs, in place of systems; weighted, if means are. Means are over the users whom
+    all runs of the system rank for, so that they differ by the runs alone. The result is of shape
+    (n_measures, n_systems), NaN for a single run, and where there are no such users.
     """
     found = np.full((len(scores.measures), len(replicates.systems)), np.nan)
     for system in np.flatnonzero(replicates.sizes > 1).tolist():
@@ -132,12 +112,12 @@ class Means(Result):
 
     measures: Measures
     systems: tuple[str, ...]
-    values: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    values: Floats
+    deviations: Floats
     n_users: int
     average: Average = "users"
-    sizes: NDArray[np.intp] | None = None
-    spreads: NDArray[np.float64] | None = None
+    sizes: Numbers | None = None
+    spreads: Floats | None = None
 
     @classmethod
     def of(
@@ -232,10 +212,10 @@ class Coverage(Result):
 
     systems: tuple[str, ...]
     n_users: int
-    without_list: NDArray[np.intp]
-    with_short_list: NDArray[np.intp]
-    n_items: NDArray[np.intp]
-    judged: NDArray[np.float64]
+    without_list: Numbers
+    with_short_list: Numbers
+    n_items: Numbers
+    judged: Floats
 
     @classmethod
     def of(cls, runs: Sequence[Run], qrels: Qrels) -> Coverage:

@@ -142,12 +142,7 @@ eval_step: 0
 def split_layouts(study: Path, name: str) -> Iterator[tuple[Path, bytes]]:
     """Give training and test ratings as RecBole's atomic files and as LensKit's data frames.
 
-    Parameters
-    ----------
-    study
-        The folder of a study; one that does not begin with ratings has no split.
-    name
-        Name of the data set.
+    A study that does not begin with ratings has none.
     """
     if not (study / TRAIN_FILE).exists():
         return
@@ -172,19 +167,10 @@ def _parquet(ratings: Ratings) -> bytes:
 
 @dataclass(frozen=True)
 class ToolNames:
-    """What trec_eval and ir_measures call a metric.
+    """What trec_eval and ir_measures call a metric; ``{level}`` stands for the relevance level.
 
-    Parameters
-    ----------
-    trec_eval
-        Its name there; with ``-M n`` where ``trec_eval_cuts``, else with the cut-offs behind it.
-    ir_measures
-        Its name there, ``{level}`` standing for the relevance level; on runs cut to n where
-        ``ir_measures_cuts``, else with the cut-off behind it.
-    trec_eval_cuts, ir_measures_cuts
-        Whether the measure takes no cut-off there, so that the run must be cut.
-    pooled
-        Whether it needs the pooled qrels.
+    Runs are cut (``-M n`` in trec_eval) for a measure that takes no cut-off there. It may need the
+    pooled qrels.
     """
 
     trec_eval: str

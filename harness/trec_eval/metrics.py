@@ -6,12 +6,11 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt
-from numpy.typing import NDArray
 
 from harness.metrics.infap import SMOOTHING
 from harness.metrics.interpolated_precision import Rounding, precisions_from
 from harness.metrics.recall import recall
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged, running
 
 
@@ -21,9 +20,7 @@ from qrels import Judged, running
     "judgments",
     trec_eval="infAP with -M n",
 )
-def inferred_average_precision_trec(
-    judged: Judged, *, cutoff: int | None = None
-) -> NDArray[np.float64]:
+def inferred_average_precision_trec(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Trec_eval's infAP: AP estimated for ranks in the pool only (infAP: for all ranks).
 
     .. math::
@@ -54,7 +51,7 @@ def inferred_average_precision_trec(
     return ratio(judged.total(_expected_precisions, cutoff=cutoff), judged.n_relevant)
 
 
-def _expected_precisions(judged: Judged) -> NDArray[np.float64]:
+def _expected_precisions(judged: Judged) -> Floats:
     """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
     relevant_above = judged.relevant_so_far - judged.relevant
     judged_above = relevant_above + judged.nonrelevant_so_far
@@ -73,7 +70,7 @@ RECALL_POINTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 )
 def interpolated_average_precision(
     judged: Judged, *, cutoff: int | None = None, rounding: Rounding = "up"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean of the interpolated precisions at the recall points 0, 0.1, ..., 1.
 
     .. math:: \mathrm{IAP}@n = \frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec}(i / 10)@n
@@ -103,7 +100,7 @@ def interpolated_average_precision(
     return judged.down_to(cutoff, highest)
 
 
-def _mean_of_highest(judged: Judged, *, rounding: str) -> NDArray[np.float64]:
+def _mean_of_highest(judged: Judged, *, rounding: str) -> Floats:
     """Mean over the recall points of the highest precisions down to every rank."""
     highest = (
         running(precisions_from(judged, recall=recall, rounding=rounding), by=np.maximum)
@@ -120,7 +117,7 @@ def _mean_of_highest(judged: Judged, *, rounding: str) -> NDArray[np.float64]:
     source="Cleverdon & Mills (1963), The testing of index language devices",
     trec_eval="set_P with -M n",
 )
-def set_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def set_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Share of the retrieved items that are relevant; 0 if nothing is retrieved.
 
     .. math:: \mathrm{SetP}@n = r_n / \min(n, K)
@@ -149,7 +146,7 @@ def set_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.fl
     source="Cleverdon & Mills (1963), The testing of index language devices",
     trec_eval="set_recall with -M n",
 )
-def set_recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def set_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Share of the user's relevant items that are retrieved: Recall, under trec_eval's name.
 
     .. math:: \mathrm{SetR}@n = r_n / R
@@ -179,7 +176,7 @@ def set_recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float
 )
 def set_f(
     judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""F: weighted harmonic mean of the precision and the recall of the retrieved set.
 
     .. math::

@@ -41,18 +41,8 @@ BOUNDS: Mapping[type, tuple[str, str, Callable[[Any, Any], bool]]] = {
 class Option:
     """An option of a metric, as data.
 
-    Parameters
-    ----------
-    name
-        Keyword of the definition.
-    default
-        Its value where the name of the metric does not give one; not printed.
-    values
-        Which values it takes, in words.
-    text
-        What it does.
-    accepts
-        Tells whether a value will do.
+    The name is the keyword of the definition; the default is not printed in names of metrics.
+    ``values`` say in words which values it takes, and ``accepts`` tells whether one will do.
     """
 
     name: str
@@ -180,36 +170,18 @@ SECTIONS = re.compile(r"\n(?:Parameters|Returns|Notes|References|Examples)\n-+\n
 
 
 def formulas_in(doc: str) -> list[str]:
-    r"""Give the formulas, as TeX.
-
-    Examples
-    --------
-    >>> print(*formulas_in("Hits.\n\n.. math:: x\n    = 1\n\nOf all."))
-    x = 1
-    """
+    r"""Give the formulas, as TeX."""
     return [" ".join(tex.split()) for tex in FORMULA.findall(doc)]
 
 
 def words_in(doc: str) -> list[str]:
-    r"""Give the paragraphs between the first and the first section, formulas aside.
-
-    Examples
-    --------
-    >>> words_in("Hits.\n\nOf the :math:`n_k` *judged* items.\n")
-    ['Of the n_k judged items.']
-    """
+    r"""Give the paragraphs between the first and the first section, formulas aside."""
     paragraphs = FORMULA.sub("\n\n", SECTIONS.split(doc)[0]).split("\n\n")[1:]
     return [words for words in map(plain, paragraphs) if words]
 
 
 def parameter_in(doc: str, name: str) -> str:
-    r"""Give what is said of a parameter; "" if nothing is.
-
-    Examples
-    --------
-    >>> parameter_in("Hits.\n\nParameters\n----------\np\n    Patience, ``p``.\n", "p")
-    'Patience, p.'
-    """
+    r"""Give what is said of a parameter; "" if nothing is."""
     told = re.search(rf"^{name}\b.*\n((?: +.+\n?)+)", doc.partition(PARAMETERS)[2], re.MULTILINE)
     return plain(told[1]) if told else ""
 

@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import ratio
+from harness.metrics.shared.metric import Floats, ratio
 from qrels import Catalogue, Judged
 from runs import InputError
 
@@ -39,7 +39,7 @@ class Weighting:
     propensity: Propensity
     clip: float
 
-    def of(self, items: NDArray[np.integer], catalogue: Catalogue) -> NDArray[np.float64]:
+    def of(self, items: NDArray[np.integer], catalogue: Catalogue) -> Floats:
         """Weigh items by number, of any shape: at least 1; 0 for no item, number -1.
 
         Examples
@@ -50,7 +50,7 @@ class Weighting:
         """
         return catalogue.once(self)[items]
 
-    def __call__(self, catalogue: Catalogue) -> NDArray[np.float64]:
+    def __call__(self, catalogue: Catalogue) -> Floats:
         """Weigh every item, of shape (n_items + 1,): 0 at the end."""
         if self.propensity == "table":
             propensities = np.asarray(catalogue.known("propensities"), dtype=np.float64)
@@ -60,14 +60,7 @@ class Weighting:
         return np.append(1.0 / np.maximum(propensities, self.clip), 0.0)
 
     def effective_number(self, items: NDArray[np.integer], catalogue: Catalogue) -> float:
-        r"""Count judgements of items as so many of equal weight: :math:`(\sum w)^2 / \sum w^2`.
-
-        Examples
-        --------
-        >>> catalogue = Catalogue(2, popularity=np.array([3, 1]))
-        >>> Weighting(1, "popularity", 0).effective_number(np.array([0, 1]), catalogue)
-        1.6
-        """
+        r"""Count judgements of items as so many of equal weight: :math:`(\sum w)^2 / \sum w^2`."""
         weights = self.of(items, catalogue)
         total = float(weights.sum())
         return total**2 / float((weights**2).sum()) if total > 0 else 0.0
@@ -84,14 +77,8 @@ Discount: TypeAlias = Literal["none", "log2"] | Annotated[float, Gt(0), Lt(1)]
 Relevance: TypeAlias = Literal["none", "binary", "graded"]
 
 
-def discounts(ranks: NDArray[np.integer], discount: Discount) -> NDArray[np.float64]:
-    """Say how likely a rank is looked at: 1, 1 / log2(k + 1), or p^(k - 1) for a number p.
-
-    Examples
-    --------
-    >>> discounts(np.array([1, 3]), "log2"), discounts(np.array([1, 3]), 0.5)
-    (array([1. , 0.5]), array([1.  , 0.25]))
-    """
+def discounts(ranks: NDArray[np.integer], discount: Discount) -> Floats:
+    """Say how likely a rank is looked at: 1, 1 / log2(k + 1), or p^(k - 1) for a number p."""
     if discount == "none":
         return np.ones(ranks.shape)
     if discount == "log2":
@@ -99,7 +86,7 @@ def discounts(ranks: NDArray[np.integer], discount: Discount) -> NDArray[np.floa
     return np.asarray(discount ** (ranks - 1.0))
 
 
-def worth(judged: Judged, relevance: Relevance) -> NDArray[np.float64]:
+def worth(judged: Judged, relevance: Relevance) -> Floats:
     """Say what the item at each rank is worth: 1, or less if it is not known to be relevant.
 
     ``graded`` is the probability that the item satisfies, as in ERR.
@@ -109,7 +96,7 @@ def worth(judged: Judged, relevance: Relevance) -> NDArray[np.float64]:
     return np.asarray(judged.relevant | (relevance == "none"), dtype=np.float64)
 
 
-def satisfaction(judged: Judged, *, top: int | None = None) -> NDArray[np.float64]:
+def satisfaction(judged: Judged, *, top: int | None = None) -> Floats:
     """Probability that the item at each rank satisfies, 0 where it is unjudged."""
     highest = judged.ideal_gains.max(axis=1, initial=0.0)
     if top and (highest > top).any():
@@ -118,7 +105,7 @@ def satisfaction(judged: Judged, *, top: int | None = None) -> NDArray[np.float6
     return np.asarray((2.0**judged.gains - 1) / scale[:, np.newaxis])
 
 
-def browsed(judged: Judged, cutoff: int | None, discount: Discount) -> NDArray[np.float64]:
+def browsed(judged: Judged, cutoff: int | None, discount: Discount) -> Floats:
     """Add the discounts of the ranks that a list holds down to a cut-off, of shape (n_users,)."""
     totals = np.append(0.0, np.cumsum(discounts(np.arange(1, judged.depth + 1), discount)))
     cutoff = judged.depth if cutoff is None else min(cutoff, judged.depth)
@@ -127,26 +114,16 @@ def browsed(judged: Judged, cutoff: int | None, discount: Discount) -> NDArray[n
 
 def mean_novelty(
     judged: Judged,
-    novelty: Callable[..., NDArray[np.float64]],
+    novelty: Callable[..., Floats],
     *,
     cutoff: int | None,
     discount: Discount,
     relevance: Relevance,
-) -> NDArray[np.float64]:
-    """Average what the listed items are, by rank and relevance.
+) -> Floats:
+    """Average the novelty of the listed items, by rank and relevance; 0 for an empty list.
 
-    Parameters
-    ----------
-    judged, cutoff
-        Judged ranked lists, and the ranks considered.
-    novelty
-        Given the catalogue, the novelty of every item, of shape (n_items + 1,), 0 at the end.
-    discount, relevance
-        Weights of the ranks; the mean is over their discounts, whatever is relevant.
-
-    Returns
-    -------
-    Means of shape (n_users,), 0 for an empty list.
+    Novelty is that of every item, given the catalogue: (n_items + 1,), 0 at the end. The mean is
+    over the discounts of the ranks, whatever is relevant.
     """
     options = {"novelty": novelty, "discount": discount, "relevance": relevance}
     return ratio(
@@ -155,11 +132,7 @@ def mean_novelty(
 
 
 def _discounted(
-    judged: Judged,
-    *,
-    novelty: Callable[..., NDArray[np.float64]],
-    discount: Discount,
-    relevance: Relevance,
-) -> NDArray[np.float64]:
+    judged: Judged, *, novelty: Callable[..., Floats], discount: Discount, relevance: Relevance
+) -> Floats:
     of_items = judged.catalogue.once(novelty)[judged.items]
     return discounts(judged.ranks, discount) * worth(judged, relevance) * of_items
