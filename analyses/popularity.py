@@ -20,12 +20,8 @@ from analyses.intervals.drawn_runs import of_systems
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.losses.popularity_counts import RATINGS_IN_WORDS, CountedSettings
 from analyses.ordering import tau_b
-from analyses.ordering.agreement import (
-    IN_TABLES,
-    deviation_of_defined,
-    further_coefficients,
-    mean_of_defined,
-)
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
+from analyses.ordering.coefficients import IN_TABLES, further_coefficients
 from analyses.shared.analysis import analysis
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure

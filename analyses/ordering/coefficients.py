@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.correlations import PERSISTENCE, rbo, rbo_floor, tau_ap, tau_b
 from runs import InputError
 
 Floats = NDArray[np.float64]
-
-DECIMALS = 12
-"""System scores are rounded to this many decimals, so that equal systems tie."""
 
 
 @dataclass(frozen=True)
@@ -82,3 +80,39 @@ def find_coefficient(name: str) -> Coefficient:
     if name not in COEFFICIENTS:
         raise InputError(f"no coefficient is called {name!r}; there are {', '.join(COEFFICIENTS)}.")
     return COEFFICIENTS[name]
+
+
+DRAWN = "tau-b"
+"""The coefficient of the curves, which alone has bands."""
+
+IN_TABLES = " The tables also have tau_AP and rank-biased overlap."
+"""For captions."""
+
+
+def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
+    """Compare orderings by every coefficient but `tau_b`, which says what they are given as.
+
+    Examples
+    --------
+    >>> further_coefficients(np.array([3.0, 1.0, 2.0]), np.array([3.0, 2.0, 1.0]))["tau-ap"]
+    np.float64(0.5)
+    """
+    return {
+        name: one.compare(estimates, reference)
+        for name, one in COEFFICIENTS.items()
+        if name != DRAWN
+    }
+
+
+def mean_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
+    """Average `further_coefficients` over samples where they are defined, of shape (...).
+
+    Estimates are of shape (..., n_samples, n_systems), the reference of (..., 1, n_systems).
+    """
+    found = further_coefficients(estimates, reference)
+    return {name: mean_of_defined(values) for name, values in found.items()}
+
+
+def stacked(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """Join what was found at each level: the second axis of every array is that of the levels."""
+    return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}

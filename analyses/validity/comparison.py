@@ -117,21 +117,9 @@ def reliability(values: Floats) -> Floats:
         {\mathrm{var}_s(\sum_u x_{su})}\right)
 
     This is the mean, over all ways to halve the users, of the correlation between the systems' two
-    means, stepped up to all users. Negative values are set to 0.
-
-    Parameters
-    ----------
-    values
-        Scores, of shape (..., n_systems, n_users).
-
-    Returns
-    -------
-    In [0, 1], of shape (...); NaN for one user, or systems whose means are all equal.
-
-    References
-    ----------
-    Cronbach (1951), Coefficient alpha and the internal structure of tests; Bodoff & Li (SIGIR
-    2007) and Urbano, Marrero & Martín (SIGIR 2013) on test collections.
+    means, stepped up to all users (Cronbach 1951; Bodoff & Li 2007 on test collections). Values
+    are of shape (..., n_systems, n_users), the result of (...), in [0, 1]: negative values are set
+    to 0, and NaN is for one user, or systems whose means are all equal.
 
     Examples
     --------
@@ -156,11 +144,6 @@ def tau_within_noise(measured: Floats, true: Floats) -> Floats:
 
     of the reliabilities of measure and truth: the correlation that two noisy values of one thing
     can have (Spearman 1904), and its tau, where systems are normally distributed (Kendall).
-
-    Examples
-    --------
-    >>> tau_within_noise(np.array([1.0, 0.5]), np.array([1.0, 1.0])).round(3)
-    array([1. , 0.5])
     """
     return np.asarray(2 / np.pi * np.arcsin(np.sqrt(measured * true)))
 
@@ -176,16 +159,8 @@ def regret(estimates: Floats, truth: Floats) -> Floats:
 
     .. math:: \max_s t_s - t_{\arg\max_s x_s}
 
-    Of systems that tie as first, one is chosen at random: their mean counts.
-
-    Parameters
-    ----------
-    estimates, truth
-        Scores of the systems along the last axis, more is better; other axes broadcast.
-
-    Returns
-    -------
-    At least 0; NaN where a score is undefined.
+    Scores of the systems are along the last axis, more is better; other axes broadcast. Of systems
+    that tie as first, one is chosen at random: their mean counts. NaN where a score is undefined.
 
     Examples
     --------
@@ -213,17 +188,10 @@ def regret_share(lost: Floats, truth: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class JointUsers:
-    """Users drawn from all that the study or the truth knows, as often as each is drawn.
+    """Users drawn from all that the study or the truth knows, given by their sorted ids.
 
     Who has the same id is the same user, and is drawn on both sides; users of one side alone are
     drawn on their own.
-
-    Parameters
-    ----------
-    users
-        All ids, sorted.
-    replicates, seed
-        How often users are drawn, and the key of the draws.
     """
 
     users: NDArray[np.str_]
@@ -238,11 +206,9 @@ class JointUsers:
     def means(
         self, values: Floats, users: NDArray[np.str_], runs: RunDeviations | None = None
     ) -> Floats:
-        """Resample the means of values of some of the users, along the last axis, and of runs.
+        """Resample the means of values of some users, the last axis, and of runs.
 
-        Returns
-        -------
-        Means of shape (..., n_replicates); NaN where none of these users was drawn.
+        The means are of shape (..., n_replicates); NaN where none of these users was drawn.
         """
         if self.replicates == 0:
             return np.empty((*values.shape[:-1], 0))
@@ -270,9 +236,7 @@ def block_sums(
 ) -> Floats:
     """Add up scores in the blocks of the users who have the same ids; others get a random block.
 
-    Returns
-    -------
-    Sums of shape (n_measures, n_blocks, n_systems).
+    The sums are of shape (n_measures, n_blocks, n_systems).
     """
     n_blocks = int(blocks.max()) + 1
     own = random_blocks(len(scores.users), n_blocks=n_blocks, seed=seed)

@@ -64,17 +64,7 @@ class TruthCurves:
 
 @dataclass(frozen=True, eq=False)
 class LossOfJudgements:
-    """Judgements of a study that can be removed, and the scores that are left.
-
-    Parameters
-    ----------
-    work
-        What is studied.
-    comparison
-        Measures and what they are compared with.
-    replicates
-        How often users are drawn.
-    """
+    """Judgements of a study that can be removed, and the scores that are left."""
 
     work: Work
     comparison: Comparison
@@ -143,11 +133,10 @@ class LossOfJudgements:
 def user_subset_taus(
     scores: Scores, true_means: Floats, *, seed: int, repeats: int
 ) -> tuple[tuple[int, ...], Floats]:
-    """Compare random subsets of the users with true means, (n_truths, n_measures, n_systems).
+    """Give sizes of random subsets of the users, and their tau-b with true means.
 
-    Returns
-    -------
-    Sizes, and taus of shape (n_truths, n_measures, n_sizes, n_repeats).
+    Means are of shape (n_truths, n_measures, n_systems), taus of (n_truths, n_measures, n_sizes,
+    n_repeats).
     """
     n_users = len(scores.users)
     sizes = (*usual_sizes(n_users), n_users)

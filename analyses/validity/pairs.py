@@ -51,17 +51,7 @@ class PairVerdicts:
     def of(
         cls, measured: Floats, p: Floats, true: Floats, true_p: Floats, *, alpha: float
     ) -> PairVerdicts:
-        """Compare differences between systems, and their p-values; arrays broadcast.
-
-        Examples
-        --------
-        Three pairs: found, found with the wrong sign, and missed.
-
-        >>> found = PairVerdicts.of(np.array([0.2, -0.1, 0.1]), np.array([0.01, 0.02, 0.4]),
-        ...                         np.array([0.3, 0.2, 0.1]), np.full(3, 0.001), alpha=0.05)
-        >>> found.right, found.wrong, found.inverted
-        (array([ True, False, False]), array([False,  True, False]), array([False,  True, False]))
-        """
+        """Compare differences between systems, and their p-values; arrays broadcast."""
         agreement = np.sign(measured) * np.sign(true)
         significant, sure = np.broadcast_arrays(p <= alpha, true_p <= alpha)
         return cls(significant, sure, agreement > 0, agreement < 0)
@@ -109,20 +99,12 @@ class PairVerdicts:
     def rates(self, weights: Floats | None = None) -> Floats:
         """Give right and inverted ones of the true differences, wrong ones of the significant.
 
-        Weights of pairs, (n_subsets, n_pairs), count each so often.
-
-        Returns
-        -------
-        Power, type III and inverted, of shape (n_rates, ...), or (n_subsets, n_rates, ...).
+        Weights of pairs, (n_subsets, n_pairs), count each so often. Power, type III and inverted
+        are of shape (n_rates, ...), or (n_subsets, n_rates, ...).
         """
-        shares = [
-            ratio_of(some, among, weights)
-            for some, among in (
-                (self.right, self.sure),
-                (self.wrong, self.significant),
-                (self.inverted, self.sure),
-            )
-        ]
+        parts = (self.right, self.wrong, self.inverted)
+        wholes = (self.sure, self.significant, self.sure)
+        shares = [ratio_of(*both, weights) for both in zip(parts, wholes, strict=True)]
         return np.stack(shares, axis=0 if weights is None else 1)
 
 
@@ -142,34 +124,17 @@ def ratio_of(some: Marks, among: Marks, weights: Floats | None = None) -> Floats
 
 
 def can_be_resampled(question: Question) -> bool:
-    """Tell whether a test is of means, and its correction is of p-values: Student's t is like it.
-
-    Examples
-    --------
-    >>> can_be_resampled(Question(test="exact")), can_be_resampled(Question(test="sign"))
-    (True, False)
-    """
+    """Tell whether a test is of means and its correction of p-values: Student's t is like it."""
     return question.test in OF_MEANS and question.correction in ("none", *ADJUSTMENTS)
 
 
 def resampled_rates(
     comparison: Comparison, numbers: list[int], users: JointUsers, question: Question
 ) -> Floats:
-    """Test all pairs of systems anew over resampled users, by Student's t.
+    """Test all pairs of systems anew over resampled users, by Student's t, for some measures.
 
-    Parameters
-    ----------
-    comparison
-        Measured and true scores.
-    numbers
-        The measures for which it is done.
-    users, question
-        The resamples, and how pairs are tested.
-
-    Returns
-    -------
-    Shares of shape (n_rates, n_truths, n_measures, n_replicates): NaN for other measures, and
-    where the test or its correction is of another kind. Without replicates it is empty.
+    Shares are of shape (n_rates, n_truths, n_measures, n_replicates): NaN for other measures, and
+    where the test or its correction is of another kind. Without replicates there are none.
     """
     references = comparison.references
     rates = np.full((len(RATES), *references.shape, users.replicates), np.nan)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,9 +13,7 @@ from analyses.shared.sentences import best_of, listed
 from analyses.shared.table import shown
 from analyses.validity.comparison import put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
-
-if TYPE_CHECKING:
-    from analyses.validity.agreement import Validity
+from analyses.validity.truth_agreement import TruthAgreement
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +37,7 @@ REGRET = (
 )
 
 
-def taus_caption(found: Validity) -> str:
+def taus_caption(found: TruthAgreement) -> str:
     """Say what is compared with what."""
     n_replicates = found.tau_replicates.shape[-1]
     same = found.n_shared == found.n_users == found.n_true_users
@@ -65,7 +61,7 @@ def taus_caption(found: Validity) -> str:
     )
 
 
-def pairs_caption(found: Validity) -> str:
+def pairs_caption(found: TruthAgreement) -> str:
     """Say how pairs are judged."""
     test = TESTS_IN_WORDS.get(found.test, TESTED_ANEW)
     adjusted = CORRECTIONS_IN_WORDS.get(found.correction)
@@ -90,7 +86,7 @@ def robustness_caption(kept: TruthCurves) -> str:
     )
 
 
-def curves_caption(found: Validity, curves: TruthCurves, *, is_random: bool) -> str:
+def curves_caption(found: TruthAgreement, curves: TruthCurves, *, is_random: bool) -> str:
     """Say what becomes of validity when judgements are lost."""
     how = "at random" if is_random else "of the most popular items first"
     return (
@@ -104,7 +100,7 @@ def _range_of(curves: TruthCurves) -> str:
     return f"{100 * max(curves.levels):.0f} to {100 * min(curves.levels):.0f} %"
 
 
-def findings(found: Validity) -> list[str]:
+def findings(found: TruthAgreement) -> list[str]:
     """Say what is most valid, what choices cost, and what significance is worth."""
     reported = found.measures.reported
     numbers, place = found.numbers(reported), found.place()
@@ -139,7 +135,7 @@ def beyond_chance(measures: Measures, taus: Floats, high: Floats, ideal: Floats)
     )
 
 
-def _choices(found: Validity) -> str:
+def _choices(found: TruthAgreement) -> str:
     """Say which system is truly best, and what the choices of the report measures lose."""
     place, numbers = found.place(), found.numbers(found.measures.reported)
     best = np.array(found.systems)[put_first(found.true[place, numbers[0]])]
@@ -162,7 +158,7 @@ def _choices(found: Validity) -> str:
     return f"By true {found.main}, {listed(best.tolist())} is best. {ends}"
 
 
-def _errors(found: Validity) -> str:
+def _errors(found: TruthAgreement) -> str:
     """Say how many significant differences of each report measure are errors of type III."""
     place, numbers = found.place(), found.numbers(found.measures.reported)
     marks = found.verdicts.wrong, found.verdicts.significant, found.verdicts.sure
@@ -196,7 +192,7 @@ def most_robust_and_most_valid(measures: Measures, robust: Floats, valid: Floats
     )
 
 
-def cautions(found: Validity) -> list[str]:
+def cautions(found: TruthAgreement) -> list[str]:
     """Say what the truth can and cannot tell."""
     every = []
     if found.unmeasured:

@@ -31,10 +31,11 @@ from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.shared.worlds import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
-from analyses.validity.agreement import ITSELF, draw_robustness
+from analyses.validity.agreement import draw_robustness
 from analyses.validity.comparison import Comparison
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.pairs import PairVerdicts, ratio_of
+from analyses.validity.truth_agreement import ITSELF
 from runs import InputError
 from runs.shared.settings import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
@@ -220,21 +221,9 @@ def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
 class ValiditySweep(Result):
     """What measures are worth in worlds whose ratings are observed more or less selectively.
 
-    Parameters
-    ----------
-    measures
-        Label of the axis n_measures.
-    aspects
-        Label of the axis n_aspects; see `WorldAspects`.
-    strengths, densities
-        How strongly observation follows popularity and liking, and how much is observed, rising;
-        as multiples of the study's world.
-    bias
-        What the strengths multiply.
-    values
-        Of shape (n_aspects, n_measures, n_strengths, n_densities, n_worlds); NaN where undefined.
-    levels, samples, test, correction, alpha, seed
-        What was asked.
+    Values are of shape (n_aspects, n_measures, n_strengths, n_densities, n_worlds), NaN where
+    undefined; see `WorldAspects`. Strengths of the bias and densities, rising, are multiples of
+    those of the study's world.
     """
 
     measures: Measures
@@ -270,10 +259,9 @@ class ValiditySweep(Result):
         """95 % limits of the means over worlds."""
         lowest = [0.0 if aspect in (POWER, WRONG) else -1.0 for aspect in self.aspects]
         each = zip(self.values, lowest, strict=True)
-        low, high = zip(
-            *(over_worlds(own, limits=(least, 1.0)) for own, least in each), strict=True
-        )
-        return np.stack(low), np.stack(high)
+        limits = [over_worlds(own, limits=(least, 1.0)) for own, least in each]
+        low, high = np.stack(limits, axis=1)
+        return low, high
 
     @property
     def by_density(self) -> tuple[float, ...] | None:
@@ -321,15 +309,11 @@ class ValiditySweep(Result):
         """
         import pandas as pd
 
-        labels = [
-            (aspect, measure.metric, measure.cutoff, strength, density)
-            for aspect, measure, strength, density in product(
-                self.aspects, self.measures, self.strengths, self.densities
-            )
-        ]
-        frame = pd.DataFrame(
-            labels, columns=["aspect", "metric", "cutoff", "strength", "density"], dtype=object
-        ).astype({"strength": float, "density": float})
+        points = product(self.aspects, self.measures, self.strengths, self.densities)
+        labels = [(aspect, m.metric, m.cutoff, *point) for aspect, m, *point in points]
+        columns = ["aspect", "metric", "cutoff", "strength", "density"]
+        frame = pd.DataFrame(labels, columns=columns, dtype=object)
+        frame = frame.astype({"strength": float, "density": float})
         low, high = self.limits
         return frame.assign(
             mean=self.means.ravel(),
@@ -345,13 +329,9 @@ class ValiditySweep(Result):
         first, second = np.triu_indices(len(self.measures), k=1)
         differences = self.values[:, first] - self.values[:, second]
         low, high = over_worlds(differences)
-        names = [str(measure) for measure in self.measures]
-        labels = [
-            (aspect, names[a], names[b], strength, density)
-            for aspect, (a, b), strength, density in product(
-                self.aspects, zip(first, second, strict=True), self.strengths, self.densities
-            )
-        ]
+        pairs = combinations(map(str, self.measures), 2)
+        points = product(self.aspects, pairs, self.strengths, self.densities)
+        labels = [(aspect, *pair, *point) for aspect, pair, *point in points]
         columns = ["aspect", "measure_a", "measure_b", "strength", "density"]
         return pd.DataFrame(labels, columns=columns).assign(
             difference=mean_of_defined(differences).ravel(), low=low.ravel(), high=high.ravel()
@@ -507,7 +487,7 @@ class ValiditySweep(Result):
 
     def findings(self) -> Sequence[str]:
         """Say what changes with the strength of the bias, and which conclusions depend on it."""
-        return [self._changes(), self._leaders(), self._robust_or_valid(), self._turned_in_words()]
+        return [self._changes(), self._leaders(), self._reversals()]
 
     def _changes(self) -> str:
         """Say between what each aspect lies over measures, at the lowest and highest strength."""
@@ -548,21 +528,7 @@ class ValiditySweep(Result):
             "strength of the bias, or on chance: see the differences."
         )
 
-    def _robust_or_valid(self) -> str:
-        """Say how valid the most robust measure is at the highest strength."""
-        density = self._usual(self.densities)
-        robust = self._first(ROBUSTNESS, -1, density)
-        place = self._place(None)
-        validity = float(self.means[place, robust, -1, density].mean())
-        best = float(np.nanmax(self.means[place, :, -1, density], initial=-1.0))
-        return (
-            f"At strength {self.strengths[-1]:g} the most robust, "
-            f"{listed([str(self.measures[m]) for m in robust])}, has tau-b "
-            f"{shown(validity, decimals=2)} with true {self.main}, the most valid "
-            f"{shown(best, decimals=2)}."
-        )
-
-    def _turned_in_words(self) -> str:
+    def _reversals(self) -> str:
         n_pairs = len(self.measures) * (len(self.measures) - 1) // 2
         if not self.turned:
             return (
@@ -591,15 +557,10 @@ class ValiditySweep(Result):
         """Give validity at the lowest and the highest strength."""
         if measure not in self.measures:
             return {}
-        n, place, density = (
-            self.measures.index(measure),
-            self._place(None),
-            self._usual(self.densities),
-        )
+        n, density = self.measures.index(measure), self._usual(self.densities)
         facts = {}
         for s in sorted({0, len(self.strengths) - 1}):
-            values = (float(a[place, n, s, density]) for a in (self.means, *self.limits))
-            facts[f"tau with true {self.main}, bias times {self.strengths[s]:g}"] = str(
-                Estimate(*values)
-            )
+            at = self._place(None), n, s, density
+            estimate = Estimate(*(float(each[at]) for each in (self.means, *self.limits)))
+            facts[f"tau with true {self.main}, bias times {self.strengths[s]:g}"] = str(estimate)
         return facts

@@ -29,16 +29,9 @@ TAUS, SHARES, REGRETS = (-1.0, 1.0), (0.0, 1.0), (0.0, np.inf)
 
 @dataclass(frozen=True, eq=False)
 class Uncertain:
-    """Numbers of one kind with their 95 % limits; all arrays are of one shape.
+    """Numbers of one kind with their 95 % limits over users and systems; arrays of one shape.
 
-    Parameters
-    ----------
-    values
-        The numbers.
-    users, systems
-        The lower and the upper limits over users, and over systems; NaN where they are not known.
-    extent
-        The lowest and the highest value there is.
+    Limits are NaN where they are not known; the extent holds the lowest and the highest value.
     """
 
     values: Floats
@@ -48,24 +41,11 @@ class Uncertain:
 
     @property
     def both(self) -> Limits:
-        """Limits over users and systems: both variances are added.
-
-        Examples
-        --------
-        >>> one, users, systems = np.ones(1), np.array([0.3]), np.array([0.4])
-        >>> Uncertain(one, (one - users, one + users), (one - systems, one + systems)).both
-        (array([0.5]), array([1.5]))
-        """
-        reach = np.hypot(
-            *(
-                np.maximum(high - self.values, self.values - low)
-                for low, high in (self.users, self.systems)
-            )
-        )
-        return (
-            np.clip(self.values - reach, *self.extent),
-            np.clip(self.values + reach, *self.extent),
-        )
+        """Limits over users and systems: both variances are added."""
+        values = self.values
+        sides = (self.users, self.systems)
+        reach = np.hypot(*(np.maximum(high - values, values - low) for low, high in sides))
+        return np.clip(values - reach, *self.extent), np.clip(values + reach, *self.extent)
 
     def columns(self, name: str, prefix: str = "") -> dict[str, Floats]:
         """Give columns of a frame: the numbers, and their limits over users, systems and both."""
@@ -93,13 +73,7 @@ def limits_over_users(
 
 
 def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int = 2) -> str:
-    """Write an interval; empty if it is not known.
-
-    Examples
-    --------
-    >>> written_interval((np.array([0.25]), np.array([1.0])), 0)
-    '0.25 to 1.00'
-    """
+    """Write an interval, say 0.25 to 1.00; empty if it is not known."""
     low, high = (float(limit[place]) for limit in limits)
     if np.isnan(low + high):
         return ""

@@ -3,11 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.ordering import COEFFICIENTS
-from analyses.ordering.agreement import (
-    further_coefficients,
-    mean_coefficients,
-    mean_of_defined,
-)
+from analyses.ordering.agreement import mean_of_defined
+from analyses.ordering.coefficients import further_coefficients, mean_coefficients
 
 REFERENCE = np.array([[4.0, 3.0, 2.0, 1.0]])
 
