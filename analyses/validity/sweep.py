@@ -53,20 +53,14 @@ USUAL = 1.0
 """The strength of the bias, and the density, of the study's own world."""
 
 IDEAL, ROBUSTNESS, POWER, WRONG = "ideal", "robustness", "power", "wrong"
-TITLES = {
-    IDEAL: "Ideal",
-    ROBUSTNESS: "Robustness",
-    POWER: "Significant pairs",
-    WRONG: "Wrong",
-    ITSELF: "Validity by itself",
+LABELS = {
+    IDEAL: ("Ideal", "expected tau-b with the truth"),
+    ROBUSTNESS: ("Robustness", "tau-b with itself"),
+    POWER: ("Significant pairs", "share of pairs"),
+    WRONG: ("Wrong", "share of significant pairs"),
+    ITSELF: ("Validity by itself", "tau-b with the truth"),
 }
-AXES = {
-    IDEAL: "expected tau-b with the truth",
-    ROBUSTNESS: "tau-b with itself",
-    POWER: "share of pairs",
-    WRONG: "share of significant pairs",
-}
-"""Labels of axes; other aspects are validity."""
+"""Titles and axes of aspects; others are validity by a reference."""
 
 AT_ZERO = {
     "both": "is random",
@@ -75,12 +69,8 @@ AT_ZERO = {
 }
 """How ratings are observed at strength 0, by what the strengths multiply."""
 
-LABELS = {
-    "both": "strength of the bias",
-    "exposure": "strength of exposure",
-    "liking": "strength of liking",
-}
-"""What the strengths are, for axes."""
+STRENGTHS = {"both": "bias", "exposure": "exposure", "liking": "liking"}
+"""What the strengths are of."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,8 +262,7 @@ class ValiditySweep(Result):
     def turned(self) -> list[tuple[str, str]]:
         """Pairs of measures, the first more valid at one strength, the second at another.
 
-        Both beyond noise, over the same worlds, whatever the pair and the strength (Bonferroni); at
-        the density next to the study's.
+        Both beyond noise over the same worlds, for all pairs and strengths at once (Bonferroni).
         """
         n_measures, n_strengths = len(self.measures), len(self.strengths)
         at_once = n_strengths * n_measures * (n_measures - 1) // 2
@@ -288,11 +277,9 @@ class ValiditySweep(Result):
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``validity_sweep`` (see `to_frame`) and ``validity_sweep_differences``.
 
-        Returns
-        -------
-        ``validity_sweep_differences`` has a row for each aspect, pair of measures, strength and
-        density: columns aspect, measure_a, measure_b, strength, density, difference of the means,
-        low, high (95 % over worlds, which both measures see).
+        The latter has a row for each aspect, pair of measures, strength and density: columns
+        aspect, measure_a, measure_b, strength, density, difference of the means, low, high (95 %
+        over worlds, which both measures see).
         """
         return {
             "validity_sweep": self.to_frame(),
@@ -302,8 +289,6 @@ class ValiditySweep(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per aspect, measure, strength and density.
 
-        Returns
-        -------
         Columns aspect, metric, cutoff, strength, density, mean, sd (over worlds), low, high (95 %
         of the mean), worlds (in which it is defined).
         """
@@ -349,14 +334,11 @@ class ValiditySweep(Result):
             for s, strength in enumerate(self.strengths)
         }
         chosen: Best = min if aspect == WRONG else max
+        title = f"{self._labels(place)[0]}, by the strength of the bias"
+        sides = f"Intervals (95 %) of these means reach {shown(reach, decimals=3)} to both sides"
+        caption = f"{self.caption()} {sides} at most."
         return Table.crossed(
-            "validity_sweep",
-            f"{self._title(place)}, by the strength of the bias",
-            f"{self.caption()} Intervals (95 %) of these means reach {shown(reach, decimals=3)} to "
-            "both sides at most.",
-            "measure",
-            cells,
-            best=lambda _: chosen,
+            "validity_sweep", title, caption, "measure", cells, best=lambda _: chosen
         )
 
     @table("validity_sweep_best", "the most valid, robust and powerful measure at each strength")
@@ -373,14 +355,10 @@ class ValiditySweep(Result):
         headings = ["strength"]
         for quality in ("most valid", "most robust", "most powerful"):
             headings += [quality, "its validity"]
-        return Table(
-            "validity_sweep_best",
-            "The best measures by the strength of the bias",
-            f"Validity is tau-b with true {self.main}; of measures that are level, the mean. "
-            f"{self.caption()}",
-            headings,
-            rows,
-        )
+        title = "The best measures by the strength of the bias"
+        mean = f"Validity is tau-b with true {self.main}; of measures that are level, the mean."
+        caption = f"{mean} {self.caption()}"
+        return Table("validity_sweep_best", title, caption, headings, rows)
 
     def _first(self, aspect: str, strength: int, density: int) -> list[int]:
         """Number the measures that have most of an aspect, as far as is shown."""
@@ -401,7 +379,7 @@ class ValiditySweep(Result):
         """Draw the means of one aspect, by default validity, against the strength of the bias."""
         place = self._usual(self.densities) if density is None else self.densities.index(density)
         ax = self._draw(ax, aspect, self.strengths, (slice(None), slice(None), place))
-        ax.set_xlabel(LABELS[self.bias])
+        ax.set_xlabel(f"strength of {STRENGTHS[self.bias]}")
         return ax
 
     @figure(
@@ -432,7 +410,7 @@ class ValiditySweep(Result):
         taus, low, high = (each[self._place(None)][at] for each in (self.means, *self.limits))
         robustness = self.means[self._place(ROBUSTNESS)][at]
         draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))
-        ax.set_title(f"{LABELS[self.bias]}: {self.strengths[s]:g}")
+        ax.set_title(f"strength of {STRENGTHS[self.bias]}: {self.strengths[s]:g}")
         return ax
 
     def _draw(
@@ -446,17 +424,18 @@ class ValiditySweep(Result):
             draw_band(ax, along, (low[m], high[m]), style, label=label)
             limits = means[m] - spreads[m], means[m] + spreads[m]
             draw_whiskers(ax, along, means[m], limits, style, label=label)
-        ax.set_ylabel(AXES.get(self.aspects[place], "tau-b with the truth"))
-        ax.set_title(self._title(place))
+        title, axis = self._labels(place)
+        ax.set_ylabel(axis)
+        ax.set_title(title)
         label_curves(ax)
         return ax
 
     def _place(self, aspect: str | None) -> int:
         return chosen_panel(self.aspects, self.main if aspect is None else aspect)
 
-    def _title(self, place: int) -> str:
+    def _labels(self, place: int) -> tuple[str, str]:
         aspect = self.aspects[place]
-        return TITLES.get(aspect, f"Validity by true {aspect}")
+        return LABELS.get(aspect, (f"Validity by true {aspect}", "tau-b with the truth"))
 
     def _usual(self, places: Sequence[float]) -> int:
         """Number what is next to the study's own world."""
