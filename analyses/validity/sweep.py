@@ -31,10 +31,10 @@ from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.shared.worlds import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
-from analyses.validity.agreement import draw_robustness
 from analyses.validity.comparison import Comparison
 from analyses.validity.loss_curves import LossOfJudgements
-from analyses.validity.pairs import PairVerdicts, ratio_of
+from analyses.validity.measure_validity import draw_robustness
+from analyses.validity.pair_verdicts import PairVerdicts, ratio_of
 from analyses.validity.truth_agreement import ITSELF
 from runs import InputError
 from runs.shared.settings import Levels, Whole, without_repetition
@@ -69,7 +69,7 @@ AT_ZERO = {
 }
 """How ratings are observed at strength 0, by what the strengths multiply."""
 
-STRENGTHS = {"both": "bias", "exposure": "exposure", "liking": "liking"}
+STRENGTHS = {"both": "the bias", "exposure": "exposure", "liking": "liking"}
 """What the strengths are of."""
 
 

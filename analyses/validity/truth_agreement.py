@@ -22,7 +22,7 @@ from analyses.shared.measure import Measures
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
-from analyses.validity.pairs import RATES, VERDICTS, PairVerdicts
+from analyses.validity.pair_verdicts import RATES, VERDICTS, PairVerdicts
 from analyses.validity.uncertainty import (
     Uncertain,
 )

@@ -18,7 +18,7 @@ from analyses.shared.spreads import arcsine_around
 from analyses.shared.table import shown
 from analyses.significance.question import Question
 from analyses.validity.comparison import Comparison, JointUsers, put_first, regret
-from analyses.validity.pairs import PairVerdicts, resampled_rates
+from analyses.validity.pair_verdicts import PairVerdicts, resampled_rates
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

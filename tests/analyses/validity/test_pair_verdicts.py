@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analyses.intervals.systems import pairs_within
-from analyses.validity.pairs import PairVerdicts, ratio_of
+from analyses.validity.pair_verdicts import PairVerdicts, ratio_of
 
 DIFFERENCES = (-0.2, 0.0, 0.2)
 P = (0.01, 0.05, 0.5)

@@ -27,10 +27,10 @@ from analyses.shared.measure import Measure
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.question import Question, Test
-from analyses.validity import sentences
+from analyses.validity import findings
 from analyses.validity.comparison import Comparison, JointUsers, regret_share
 from analyses.validity.loss_curves import LossOfJudgements, TruthCurves, user_subset_taus
-from analyses.validity.pairs import RATES, VERDICTS
+from analyses.validity.pair_verdicts import RATES, VERDICTS
 from analyses.validity.truth_agreement import ITSELF, SUBSETS, TruthAgreement
 from analyses.validity.uncertainty import (
     ResampledComparison,
@@ -153,7 +153,7 @@ def validity(work: Work, settings: Settings) -> Validity:
 
 @dataclass(frozen=True, eq=False)
 class Validity(TruthAgreement, Result):
-    """Agreement of every measure with the truth, in tables, figures and sentences."""
+    """Agreement of every measure with the truth, in tables, figures and findings."""
 
     @table("validity", "how each measure orders the systems, against the truth")
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -209,7 +209,7 @@ class Validity(TruthAgreement, Result):
         ]
         headings = ["measure", "chosen", "again", "regret", "95 %", "of range"]
         title = f"Regret by {self.title(truth)}"
-        return Table("choices", title, sentences.REGRET, headings, rows, {3: min, 5: min})
+        return Table("choices", title, findings.REGRET, headings, rows, {3: min, 5: min})
 
     @table("verdicts", "true differences found, significant ones that are wrong, and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -223,7 +223,7 @@ class Validity(TruthAgreement, Result):
                 row += [float(rate.values[place, n]), both or users]
             rows.append(row)
         headings = ["measure", "power", "95 %", "type III", "95 %", "inverted", "95 %"]
-        title, caption = f"Pairs of systems, by {self.title(truth)}", sentences.pairs_caption(self)
+        title, caption = f"Pairs of systems, by {self.title(truth)}", findings.pairs_caption(self)
         best: dict[int, Best] = {1: max, 3: min, 5: min}
         return Table("verdicts", title, caption, headings, rows, best)
 
@@ -339,25 +339,25 @@ class Validity(TruthAgreement, Result):
 
     def caption(self) -> str:
         """Say what is compared with what."""
-        return sentences.taus_caption(self)
+        return findings.taus_caption(self)
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of a part shows."""
         if part == "verdicts":
-            return sentences.pairs_caption(self)
+            return findings.pairs_caption(self)
         if part == "robustness":
-            return sentences.robustness_caption(_known(self.kept))
+            return findings.robustness_caption(_known(self.kept))
         is_random = part == "kept"
         curves = _known(self.kept if is_random else self.popular)
-        return sentences.curves_caption(self, curves, is_random=is_random)
+        return findings.curves_caption(self, curves, is_random=is_random)
 
     def findings(self) -> Sequence[str]:
         """Say what is most valid, what choices cost, and what significance is worth."""
-        return sentences.findings(self)
+        return findings.findings(self)
 
     def cautions(self) -> Sequence[str]:
         """Say what the truth can and cannot tell."""
-        return sentences.cautions(self)
+        return findings.cautions(self)
 
     def about(self, measure: Measure) -> Mapping[str, str]:
         """Give agreement with each truth, regret, and what significance is worth."""

@@ -17,7 +17,7 @@ from analyses.shared.truth import Truth
 from analyses.shared.work import ScoresAndTruth
 from analyses.validity import Settings, Validity, validity
 from analyses.validity.comparison import Comparison, JointUsers
-from analyses.validity.pairs import resampled_rates
+from analyses.validity.pair_verdicts import resampled_rates
 from runs import InputError
 
 NDCG, P, ARP = Measure("nDCG", 10), Measure("P", 10), Measure("ARP", 10)

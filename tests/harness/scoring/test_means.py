@@ -1,19 +1,77 @@
-"""Scores of systems of several runs: those of judged lists, and of samples of the judgements."""
+"""Means over users, judgements and runs of a system, and coverage."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 from analyses.intervals.drawn_runs import of_systems
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.scoring.means import averaged, deviations, spread
+from harness.scoring.means import Coverage, averaged, deviations, spread, user_weights, weighted
 from harness.scoring.score import SampleScorer, score
-from qrels import Qrels
+from qrels import Qrels, match, qrels_from_columns
 from runs import Run
 from runs.replicates import Replicates
-from tests.lists import means_on, random_case
+from tests.lists import means_on, random_case, runs_and_qrels
+
+
+def test_lists_that_end_before_the_longest_are_short() -> None:
+    """Users have three, two and no items; two of the five are judged."""
+    users, items = np.array([[0, 0, 1, 2], [0, 7, 3, 3]])
+    qrels = qrels_from_columns(users, items, np.ones(4, int), n_users=3, relevance_level=1)
+    lists = np.array([[0, 1, 2], [1, 3, -1], [-1, -1, -1]], np.int32)
+    found = Coverage.of([Run("a", lists)], qrels)
+    assert found.without_list.tolist() == [1]
+    assert found.with_short_list.tolist() == [2]
+    assert found.n_items.tolist() == [4]
+    assert found.judged.tolist() == [2 / 5]
+
 
 METRICS = built_in_metrics()
+
+
+@given(case=runs_and_qrels())
+def test_recall_over_judgements_is_the_share_of_all_relevant_items_that_are_found(
+    case: tuple[Run, Qrels],
+) -> None:
+    run, qrels = case
+    if not qrels.relevant.any():
+        return
+    users = np.arange(qrels.n_users).astype(np.str_)
+    scores = score([run], qrels, Measures([Measure("Recall", 3)]), METRICS, users=users)
+    found = match(run, qrels)[:, :3]
+    n_found = np.count_nonzero(qrels.relevant[found[found >= 0]])
+    means = weighted(scores, user_weights(qrels, "judgements")).means()
+    assert means.item() == pytest.approx(n_found / np.count_nonzero(qrels.relevant))
+
+
+@given(case=runs_and_qrels())
+def test_all_judgements_rescored_give_the_weighted_means(case: tuple[Run, Qrels]) -> None:
+    run, qrels = case
+    if not qrels.relevant.any():
+        return
+    measures, weights = Measures([Measure("nDCG", 3)]), user_weights(qrels, "judgements")
+    users = np.arange(qrels.n_users).astype(np.str_)
+    scores = weighted(score([run], qrels, measures, METRICS, users=users), weights)
+    scorer = SampleScorer([run], qrels, measures, METRICS, weights=weights)
+    np.testing.assert_allclose(means_on(scorer, qrels)[..., 0], scores.means(), atol=1e-12)
+
+
+def test_users_with_equally_many_relevant_items_weigh_the_same() -> None:
+    items = np.arange(6, dtype=np.int32) % 2
+    grades = np.array([1, 1, 1, 1, 1, 1], dtype=np.int32)
+    qrels = Qrels(np.array([0, 2, 4, 6]), items, grades, relevance_level=1)
+    assert user_weights(qrels, "judgements") == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_a_mean_over_users_needs_no_weights() -> None:
+    one = np.ones(1, dtype=np.int32)
+    qrels = Qrels(np.array([0, 1]), one, one, relevance_level=1)
+    assert user_weights(qrels, "users") is None
+
+
 NAMES = ["a", "b", "a", "a", "b"]
 
 
