@@ -249,10 +249,6 @@ def test_ties_move_the_first_rank_by_hand() -> None:
     assert told == pytest.approx(differing / 2, abs=0.04)
 
 
-def test_a_long_list_is_printed_in_short() -> None:
-    assert UserList((None,) * 98 + (2, 3)).marks(level=2) == "–×98 R R3"
-
-
 # Cards
 
 

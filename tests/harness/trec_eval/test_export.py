@@ -315,12 +315,6 @@ WRITERS = (trec_eval_script, ir_measures_script)
 
 
 @pytest.mark.parametrize("script_of", WRITERS)
-def test_a_metric_that_no_tool_names_is_named(script_of: Script) -> None:
-    script = script_of("s", ["P", "half", "nDCG(gains=exp)"], [5], level=4)
-    assert "# It has no measure for half, nDCG(gains=exp)." in script
-
-
-@pytest.mark.parametrize("script_of", WRITERS)
 def test_every_name_gets_a_command(script_of: Script) -> None:
     script = script_of("s", list(TOOL_NAMES), [5, 10], level=4)
     tool = "trec_eval" if script_of is trec_eval_script else "ir_measures"
