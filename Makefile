@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications cards conformance fuzz planted kills large-log sizes clean
+.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -16,7 +16,7 @@ check: $(VENV)/installed
 	@$(MAKE) --no-print-directory --jobs=2 lint types quick-harness quick-analyses contracts
 
 test: lint types contracts
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not validity"
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -49,17 +49,14 @@ bench: $(VENV)/installed
 speed: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.metric_speed > docs/metric-speed.csv
 
-# How often intervals hold, in simulated populations: about ten minutes.
+# How often tests err and intervals hold, in simulated populations: about fifteen minutes.
 coverage: $(VENV)/installed
+	$(BIN)/python -m pytest --quiet -m validity tests
 	$(BIN)/python -m tests.benchmarks.coverage > docs/coverage.csv
 
 # The tables of the page on replications, from the studies in FOLDER.
 replications: $(VENV)/installed
 	$(BIN)/python -m tests.benchmarks.replications "$(FOLDER)"
-
-# A broken law is a finding, and the exit code 1.
-cards: $(VENV)/installed
-	$(BIN)/harness check --all --markdown > docs/reference/laws.md; test $$? -le 1
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1

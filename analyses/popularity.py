@@ -19,12 +19,8 @@ from analyses.intervals.bands import Resampling
 from analyses.intervals.resampling import of_systems
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
-from analyses.ordering.agreement import (
-    IN_TABLES,
-    deviation_of_defined,
-    further_coefficients,
-    mean_of_defined,
-)
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
+from analyses.ordering.coefficients import IN_TABLES, further_coefficients
 from analyses.shared.analysis import analysis
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.measure import Measures, RunDeviations

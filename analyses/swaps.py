@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from analyses.ordering import DECIMALS
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, categories, label_curves
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
-from analyses.significance.split_halves import half_means, swapped
+from analyses.significance.permutation import pair_indices
 from runs import InputError
 from runs.shared.members import Whole
+from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +39,11 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     """Order the systems on two disjoint random halves of the users, and count the swapped pairs.
 
     Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two systems, or fewer than two users.
 
     Examples
     --------
@@ -138,3 +145,42 @@ class Swaps(Result):
         ax.set_ylabel("pairs swapped")
         label_curves(ax)
         return ax
+
+
+def half_means(
+    values: NDArray[np.float64], *, repeats: int, seed: int
+) -> Iterator[NDArray[np.float64]]:
+    """Give the mean scores on two random halves of the users, draw by draw.
+
+    Draw k depends on (seed, k) alone; of an odd number of users one is in neither.
+
+    Yields
+    ------
+    Means of shape (2, n_measures, n_systems), of values (n_measures, n_systems, n_users).
+
+    Examples
+    --------
+    >>> (means,) = half_means(np.array([[[1.0, 0.0], [0.0, 1.0]]]), repeats=1, seed=0)
+    >>> sorted(means[:, 0].tolist())
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    n_users = values.shape[2]
+    for repeat in range(repeats):
+        order = np.argsort(random_words(n_users, seed, "swaps", repeat), kind="stable")
+        halves = order[: n_users // 2], order[-(n_users // 2) :]
+        yield np.stack([values[:, :, half].mean(axis=2) for half in halves])
+
+
+def swapped(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the share of the pairs that halves (2, n_measures, n_systems) order differently.
+
+    A pair that ties on a half is not swapped.
+
+    Examples
+    --------
+    >>> swapped(np.array([[[1.0, 2.0, 3.0]], [[1.0, 3.0, 2.0]]])).round(2)
+    array([0.33])
+    """
+    first, second = pair_indices(means.shape[2])
+    signs = np.sign(np.round(means[:, :, first] - means[:, :, second], DECIMALS))
+    return np.asarray((signs[0] * signs[1] < 0).mean(axis=1))

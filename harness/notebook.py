@@ -171,7 +171,7 @@ def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -
     scores, seed, n_jobs
         See `discriminate`.
     settings
-        Those of [analyses.design]: ``difference``, ``power``, ``share``, ``bound``, ...
+        Those of [analyses.design]: ``difference``, ``power``, ``share``, ...
 
     Returns
     -------
@@ -186,7 +186,7 @@ def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"a": [0.7, 0.6, 0.5, 0.4], "b": [0.4, 0.4, 0.3, 0.3]})
-    >>> design(frame, simulations=0).observed
+    >>> design(frame).observed
     array([[4.]])
     """
     found: Design = analyse("design", scores, seed=seed, n_jobs=n_jobs, **settings)
@@ -403,7 +403,7 @@ def _work(
     n_jobs: int = 1,
 ) -> StudyWork:
     """Read and score runs, and give what an analysis may use of them."""
-    from harness.scoring.replicated import averaged
+    from harness.scoring.means import averaged
     from harness.scoring.score import score as score_runs
     from harness.study.collection import collect_lists
     from harness.study.run import check_metrics

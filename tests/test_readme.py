@@ -17,7 +17,7 @@ from analyses.online.click_agreement import Settings
 from analyses.shared.analysis import members_of
 from harness.cli.clicks import clicks
 from harness.cli.main import main
-from harness.laws.check import cards_of
+from harness.laws.cards import cards_of
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment_file import parse_experiment_study
 from harness.readers.means_table import read_published
@@ -34,7 +34,7 @@ from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.click_logs import experiment, written
-from tests.analyses.test_validity_sweep import swept
+from tests.analyses.validity.test_sweep import swept
 from tests.harness.small import write_collection
 from tests.lists import known_items, random_case
 

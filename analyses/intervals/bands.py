@@ -92,7 +92,7 @@ class Resampling:
         -------
         Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all tie.
         """
-        from analyses.ordering.tau_b_loop import sample_taus
+        from analyses.ordering.loops import sample_taus
 
         taus = np.empty((len(sums), sums.shape[-1], len(self.weights)))
         with single_threaded("blas"):

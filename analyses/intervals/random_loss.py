@@ -15,13 +15,8 @@ from analyses.intervals.bands import Resampling
 from analyses.intervals.resampling import RESAMPLING_SAMPLES, of_systems, resampled_users
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
-from analyses.ordering.agreement import (
-    IN_TABLES,
-    deviation_of_defined,
-    mean_coefficients,
-    mean_of_defined,
-    stacked,
-)
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
+from analyses.ordering.coefficients import IN_TABLES, mean_coefficients, stacked
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from qrels import Qrels

@@ -1,51 +1,14 @@
-"""Agreement of orderings by the further coefficients, for the tables, and means where defined."""
+"""How exactly scores of systems are compared, and means of agreements where they are defined."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.ordering.coefficients import COEFFICIENTS
-
 Floats = NDArray[np.float64]
 
-DRAWN = "tau-b"
-"""The coefficient of the curves, which alone has bands."""
-
-IN_TABLES = " The tables have all eight coefficients."
-"""For captions."""
-
-
-def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
-    """Compare orderings by every coefficient but `tau_b`, which says what they are given as.
-
-    Examples
-    --------
-    >>> found = further_coefficients(np.array([3.0, 1.0, 2.0]), np.array([3.0, 2.0, 1.0]))
-    >>> list(found)[:3], found["spearman"]
-    (['tau-a', 'tau-ap', 'tau-ap-a'], np.float64(0.5))
-    """
-    return {
-        name: one.compare(estimates, reference)
-        for name, one in COEFFICIENTS.items()
-        if name != DRAWN
-    }
-
-
-def mean_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
-    """Average `further_coefficients` over samples where they are defined, of shape (...).
-
-    Estimates are of shape (..., n_samples, n_systems), the reference of (..., 1, n_systems).
-    """
-    found = further_coefficients(estimates, reference)
-    return {name: mean_of_defined(values) for name, values in found.items()}
-
-
-def stacked(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    """Join what was found at each level: the second axis of every array is that of the levels."""
-    return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}
+DECIMALS = 12
+"""System scores are rounded to this many decimals, so that equal systems tie."""
 
 
 def mean_of_defined(values: Floats, weights: ArrayLike = 1.0) -> Floats:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.ordering.kendall import tau_a, tau_b
-from analyses.ordering.rbo import PERSISTENCE, rbo, rbo_floor
-from analyses.ordering.spearman import spearman
-from analyses.ordering.tau_ap import tau_ap, tau_ap_a, tau_ap_b
-from analyses.ordering.weighted import weighted_tau
+from analyses.ordering.agreement import mean_of_defined
+from analyses.ordering.correlations import PERSISTENCE, rbo, rbo_floor, tau_ap, tau_b
 from runs import InputError
 
 Floats = NDArray[np.float64]
-
-
-def minus_one(n_systems: int) -> float:
-    """Give the lowest value of a correlation, whatever the number of systems."""
-    return -1.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +40,7 @@ class Coefficient:
     ties: str
     symmetric: bool
     compare: Callable[[Floats, Floats], Floats]
-    lowest: Callable[[int], float] = minus_one
+    lowest: Callable[[int], float] = lambda n_systems: -1.0
 
 
 _ALL = (
@@ -60,43 +52,8 @@ _ALL = (
         compare=tau_b,
     ),
     Coefficient(
-        "tau-a",
-        "Kendall's tau-a",
-        "A pair tied in either ordering counts as half in agreement.",
-        symmetric=True,
-        compare=tau_a,
+        "tau-ap", "tau_AP", "Undefined where an ordering has ties.", symmetric=False, compare=tau_ap
     ),
-    Coefficient(
-        "tau-ap",
-        "tau_AP",
-        "Undefined where an ordering has ties.",
-        symmetric=False,
-        compare=tau_ap,
-    ),
-    Coefficient(
-        "tau-ap-a",
-        "tau_AP,a",
-        "The mean over all ways to break the ties of the estimate; undefined where the reference "
-        "has ties.",
-        symmetric=False,
-        compare=tau_ap_a,
-    ),
-    Coefficient(
-        "tau-ap-b",
-        "tau_AP,b",
-        "A pair tied in one ordering and not in the other is wrong; undefined where all systems "
-        "tie.",
-        symmetric=True,
-        compare=tau_ap_b,
-    ),
-    Coefficient(
-        "weighted-tau",
-        "Vigna's weighted tau",
-        "Pairs tied in an ordering do not count against it; undefined where all systems tie.",
-        symmetric=True,
-        compare=weighted_tau,
-    ),
-    # Variant b, as the other coefficients for two equal partners: 1 for a tied ordering and itself.
     Coefficient(
         "rbo",
         f"rank-biased overlap (p = {PERSISTENCE})",
@@ -106,27 +63,56 @@ _ALL = (
         compare=rbo,
         lowest=rbo_floor,
     ),
-    Coefficient(
-        "spearman",
-        "Spearman's rho",
-        "Tied systems share their mean rank; undefined where all systems tie.",
-        symmetric=True,
-        compare=spearman,
-    ),
 )
 
 COEFFICIENTS: Mapping[str, Coefficient] = {one.name: one for one in _ALL}
-"""All coefficients by name; the default first."""
+"""The coefficients of tables by name; the default first."""
+
+REMOVED = ("tau-a", "tau-ap-a", "tau-ap-b", "weighted-tau", "spearman")
 
 
 def find_coefficient(name: str) -> Coefficient:
-    """Give a coefficient by its name.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
+    """Give a coefficient by its name."""
+    if name in REMOVED:
+        raise InputError(
+            f"the coefficient {name!r} was removed in version 0.12; use {', '.join(COEFFICIENTS)}."
+        )
     if name not in COEFFICIENTS:
         raise InputError(f"no coefficient is called {name!r}; there are {', '.join(COEFFICIENTS)}.")
     return COEFFICIENTS[name]
+
+
+DRAWN = "tau-b"
+"""The coefficient of the curves, which alone has bands."""
+
+IN_TABLES = " The tables also have tau_AP and rank-biased overlap."
+"""For captions."""
+
+
+def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
+    """Compare orderings by every coefficient but `tau_b`, which says what they are given as.
+
+    Examples
+    --------
+    >>> further_coefficients(np.array([3.0, 1.0, 2.0]), np.array([3.0, 2.0, 1.0]))["tau-ap"]
+    np.float64(0.5)
+    """
+    return {
+        name: one.compare(estimates, reference)
+        for name, one in COEFFICIENTS.items()
+        if name != DRAWN
+    }
+
+
+def mean_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:
+    """Average `further_coefficients` over samples where they are defined, of shape (...).
+
+    Estimates are of shape (..., n_samples, n_systems), the reference of (..., 1, n_systems).
+    """
+    found = further_coefficients(estimates, reference)
+    return {name: mean_of_defined(values) for name, values in found.items()}
+
+
+def stacked(parts: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+    """Join what was found at each level: the second axis of every array is that of the levels."""
+    return {name: np.stack([part[name] for part in parts], axis=1) for name in parts[0]}

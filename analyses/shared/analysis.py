@@ -1,8 +1,9 @@
 """What an analysis is: a name, settings, how its result is made; and the register of analyses.
 
 The folder is the list: a module of ``analyses`` that declares an analysis is one, by the name of
-its file; so is a user's file. In a group, which is a folder with the constant ``GROUP``, every
-module that declares one is a member.
+its file; so is a user's file. A folder is a member, too, if its ``__init__.py`` has what one of its
+modules declares. In a group, which is a folder with the constant ``GROUP``, every module that
+declares one is a member.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
         declaring = import_module(f"{FOLDER}.{module.name}")
         if module.ispkg and hasattr(declaring, GROUP):
             found |= {member.key: member for member in members_of(module.name)}
-        elif not module.ispkg:
+        else:
             found |= _declared(declaring)
     return found
 
@@ -205,10 +206,11 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
     runs.InputError: no analysis is called 'user'; did you mean 'users'?
     """
     modules = iter_modules(import_module(FOLDER).__path__)
-    names = [module.name for module in modules if not module.ispkg]
+    names = [module.name for module in modules]
     found = _declared(import_module(f"{FOLDER}.{name}")) if name in names else {}
-    if not found:
-        raise InputError(f"no analysis is called {name!r}; {nearest(name, names)}")
+    if name not in found:
+        known = [key for key, member in built_in_analyses().items() if member.group is None]
+        raise InputError(f"no analysis is called {name!r}; {nearest(name, known)}")
     return found[name]
 
 

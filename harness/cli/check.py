@@ -16,15 +16,14 @@ from harness.cli.options import tried
 @click.option("--cutoff", type=click.IntRange(1, 100), help="Ranks considered; 5 by default.")
 @tried
 @click.option("--all", "everything", is_flag=True, help="Check every built-in metric.")
-@click.option("--json", "form", flag_value="json", help="Print the cards as JSON.")
-@click.option("--markdown", "form", flag_value="markdown", help="Print the cards as one page.")
+@click.option("--json", "as_json", is_flag=True, help="Print the cards as JSON.")
 def check(
     subject: str | None,
     name: str | None,
     cutoff: int | None,
     tries: int | None,
     everything: bool,
-    form: str | None,
+    as_json: bool,
 ) -> None:
     """Try a metric on a battery of laws, and print what it keeps and what it breaks.
 
@@ -34,9 +33,15 @@ def check(
 
     The exit code is 0 if no law is broken, 1 if one is, 2 for wrong usage.
     """
-    from harness.laws.check import cards_of, chosen, printed
+    import json
+
+    from harness.laws.cards import cards_of, chosen
 
     cards = cards_of(chosen(subject, name, cutoff, everything=everything), tries=tries)
-    click.echo(printed(cards, form), nl=False)
+    if as_json:
+        plain = [card.to_dict() for card in cards]
+        click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
+    else:
+        click.echo("\n\n".join(card.text() for card in cards), nl=False)
     if any(card.broken for card in cards):
         sys.exit(BROKEN)

@@ -96,9 +96,8 @@ def evaluate(
 ) -> None:
     """Evaluate run files as trec_eval does, and print what trec_eval prints."""
     from harness.metrics.shared.register import available_metrics
-    from harness.trec_eval.evaluate import evaluate_runs
+    from harness.trec_eval.evaluate import FORMATS, evaluate_runs
     from harness.trec_eval.measures import read_measures, remarks
-    from harness.trec_eval.text import FORMATS
 
     columns = read_measures(measures or ["official"], available_metrics(plugins), rounding=rounding)
     found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import gettempdir
 from textwrap import wrap
 from typing import Any
 
 import numpy as np
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from analyses.shared.table import aligned
-from harness.laws.battery import LAWS, PROPERTIES
-from harness.laws.direction import direction
+from harness.laws.battery import CONVENTIONS, LAWS, direction, ties
 from harness.laws.law import Evidence, Outcome, Verdict
 from harness.laws.lists import TRIES, Bench
-from harness.laws.sample import speed, ties
 from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.names import print_name
+from harness.metrics.shared.names import parse_name, print_name
+from harness.metrics.shared.register import built_in_metrics, find_metric, plugin_metrics
+from runs import InputError
 
+CUTOFF = 5
 WIDTH = 80
 INDENT = 8
 SHORT = {
     Verdict.PASS: "pass",
     Verdict.FAIL: "FAIL",
     Verdict.NOT_APPLICABLE: "n/a",
-    Verdict.REPORT: "told",
+    Verdict.REPORT: "note",
 }
 LEGEND = (
     "R relevant, N judged non-relevant, – unjudged, from rank 1 on; with a number where the "
@@ -89,14 +93,47 @@ def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card
     """
     bench = Bench(metric, cutoff, tries)
     if metric.needs:
-        outcomes = tuple(law.outcome_without(OF_HIDDEN) for law in (*LAWS, *PROPERTIES))
+        outcomes = tuple(law.outcome_without(OF_HIDDEN) for law in (*LAWS, *CONVENTIONS))
         return Card(metric, cutoff, bench.level, tries, outcomes)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Divisions by zero show in the scores; a warning for each of the trials would not help.
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = [law.apply(bench) for law in (*LAWS, *PROPERTIES)]
-        outcomes = (*direction(bench), *found, ties(bench), speed(bench))
+        found = [law.apply(bench) for law in (*LAWS, *CONVENTIONS)]
+        outcomes = (*direction(bench), *found, ties(bench))
     return Card(metric, cutoff, bench.level, tries, outcomes)
+
+
+def chosen(
+    subject: str | None, name: str | None, cutoff: int | None, *, everything: bool
+) -> list[tuple[Metric, int]]:
+    """Give the metrics to be checked, each with its cut-off: by default that of the name, or 5.
+
+    The subject is a built-in metric or a Python file, of which a name chooses one metric.
+    """
+    if everything == (subject is not None):
+        raise InputError("name a metric, a file with metrics (.py), or --all: one of them.")
+    if subject is not None and subject.endswith(".py"):
+        found = plugin_metrics(Path(subject))
+        return [_at_cutoff(label, found, cutoff) for label in ([name] if name else found)]
+    if name is not None:
+        raise InputError("--metric chooses from a file with metrics (.py).")
+    known = built_in_metrics()
+    of_lists = [label for label, metric in known.items() if not metric.needs]
+    return [_at_cutoff(label, known, cutoff) for label in ([subject] if subject else of_lists)]
+
+
+def _at_cutoff(label: str, known: dict[str, Metric], cutoff: int | None) -> tuple[Metric, int]:
+    named = parse_name(label).cutoff
+    if None not in (named, cutoff) and named != cutoff:
+        raise InputError(f"{label!r} has a cut-off of its own, which differs from {cutoff}.")
+    return find_metric(label, known), named or cutoff or CUTOFF
+
+
+def cards_of(metrics: Sequence[tuple[Metric, int]], *, tries: int | None = None) -> list[Card]:
+    """Check metrics, each at its cut-off."""
+    # Hypothesis would keep notes on the constants of a user's file in the folder it is run from.
+    set_hypothesis_home_dir(Path(gettempdir()) / "harness-hypothesis")
+    return [check_metric(metric, cutoff=cutoff, tries=tries or TRIES) for metric, cutoff in metrics]
 
 
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:
@@ -120,14 +157,9 @@ def _lines_of(outcome: Outcome, level: int) -> Iterator[str]:
     if outcome.sentence:
         yield from wrap(outcome.sentence, WIDTH, initial_indent=indent, subsequent_indent=indent)
     for line in evidence_lines(outcome, level):
-        yield from _folded(line, indent)
-
-
-def _folded(line: str, indent: str) -> list[str]:
-    """Keep a line as it is where it fits, for its columns."""
-    if len(indent + line) <= WIDTH:
-        return [indent + line]
-    return wrap(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+        # A line that fits is kept as it is, for its columns.
+        folded = wrap(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+        yield from [indent + line] if len(indent + line) <= WIDTH else folded
 
 
 def _plain(outcome: Outcome, level: int) -> dict[str, Any]:

@@ -89,42 +89,31 @@ def ideal(draw: st.DrawFn, shape: Shape) -> Case:
     return (perfected(judged, max(shape.cutoff, len(judged.ranked))),)
 
 
-def perfected(listed: UserList, length: int) -> UserList:
-    """Give the user the best list of this length: judged items by grade, then unjudged ones.
+def beside_the_perfect(shape: Shape) -> SearchStrategy[Case]:
+    """A perfect list of the length of another: judged items by grade, then unjudged ones."""
+    return _lists(shape).map(lambda listed: (perfected(listed, len(listed.ranked)), listed))
 
-    Examples
-    --------
-    >>> perfected(UserList((None, 0, 2), missed=(3,)), 3)
-    UserList(ranked=(3, 2, 0), missed=())
-    """
+
+def beside_the_empty(shape: Shape) -> SearchStrategy[Case]:
+    """No list at all, and a list."""
+    return _lists(shape).map(lambda listed: (UserList((), listed.judgements), listed))
+
+
+def beside_the_ungraded(shape: Shape) -> SearchStrategy[Case]:
+    """A list, and the same where all relevant items have the grade of the relevance level."""
+
+    def ungraded(listed: UserList) -> UserList:
+        ranked = (None if grade is None else min(grade, shape.level) for grade in listed.ranked)
+        return UserList(tuple(ranked), tuple(min(grade, shape.level) for grade in listed.missed))
+
+    return _lists(shape).map(lambda listed: (listed, ungraded(listed)))
+
+
+def perfected(listed: UserList, length: int) -> UserList:
+    """Give the user the best list of this length."""
     judgements = listed.judgements
     filling = (None,) * max(length - len(judgements), 0)
     return UserList((*judgements, *filling)[:length], judgements[length:])
-
-
-def emptied(listed: UserList) -> UserList:
-    """Give the user no list at all.
-
-    Examples
-    --------
-    >>> emptied(UserList((None, 2), missed=(0,)))
-    UserList(ranked=(), missed=(2, 0))
-    """
-    return UserList((), listed.judgements)
-
-
-def relevant_only(listed: UserList, *, level: int) -> UserList:
-    """Take the user's judged non-relevant items out of the qrels, not out of the list.
-
-    Examples
-    --------
-    >>> relevant_only(UserList((0, 2), missed=(1,)), level=2)
-    UserList(ranked=(None, 2), missed=())
-    """
-    return UserList(
-        tuple(None if grade is None or grade < level else grade for grade in listed.ranked),
-        tuple(grade for grade in listed.missed if grade >= level),
-    )
 
 
 @st.composite

@@ -50,9 +50,8 @@ Found: TypeAlias = tuple[Evidence, ...] | None
 class Outcome:
     """What a law says of a metric.
 
-    The sentence says why it does not apply, or what is reported ("" otherwise); a measured time in
-    it differs from run to run. The evidence is the smallest counterexample found, or an example of
-    a property that is reported.
+    The sentence says why it does not apply, or what is reported ("" otherwise). The evidence is the
+    smallest counterexample found, or an example of a property that is reported.
     """
 
     law: str
@@ -60,12 +59,6 @@ class Outcome:
     verdict: Verdict
     sentence: str = ""
     evidence: tuple[Evidence, ...] = ()
-    is_measured: bool = False
-
-
-def always(bench: Bench) -> str:
-    """Say that a law applies to every metric: there is no reason why not."""
-    return ""
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ class Law:
     statement: str
     cases: Callable[[Shape], SearchStrategy[Case]]
     breaks: Callable[[Bench, Case], Found]
-    reason_against: Callable[[Bench], str] = always
+    reason_against: Callable[[Bench], str] = lambda _: ""
     if_kept: str = ""
     if_broken: str = ""
 
@@ -96,12 +89,13 @@ class Law:
             return self.outcome_without(str(unscored))
         if self.if_kept:
             sentence = self.if_broken if evidence else self.if_kept
-            return self._outcome(Verdict.REPORT, sentence, evidence)
-        return self._outcome(Verdict.FAIL if evidence else Verdict.PASS, "", evidence)
+            return Outcome(self.name, self.statement, Verdict.REPORT, sentence, evidence)
+        verdict = Verdict.FAIL if evidence else Verdict.PASS
+        return Outcome(self.name, self.statement, verdict, "", evidence)
 
     def outcome_without(self, reason: str) -> Outcome:
         """Say why the law does not apply."""
-        return self._outcome(Verdict.NOT_APPLICABLE, reason)
+        return Outcome(self.name, self.statement, Verdict.NOT_APPLICABLE, reason)
 
     def _search(self, bench: Bench) -> tuple[Evidence, ...]:
         """Go through the drawn cases, and shrink what breaks the law."""
@@ -133,11 +127,6 @@ class Law:
             raise UnscoredError(UNSTEADY)
         return evidence
 
-    def _outcome(
-        self, verdict: Verdict, sentence: str, evidence: tuple[Evidence, ...] = ()
-    ) -> Outcome:
-        return Outcome(self.name, self.statement, verdict, sentence, evidence)
-
 
 class UnscoredError(Exception):
     """No verdict is possible; says why."""
@@ -160,15 +149,7 @@ def drawn(
 
 
 def search(cases: SearchStrategy[Case], is_broken: Callable[[Case], bool], *, tries: int) -> Case:
-    """Search for a case that breaks a law, and shrink it to the smallest.
-
-    The search is the same every time, and leaves nothing behind.
-
-    Raises
-    ------
-    hypothesis.errors.NoSuchExample
-        If none of the drawn cases does.
-    """
+    """Search for a case that breaks a law, and shrink it to the smallest; the same every time."""
     bounds = settings(
         max_examples=tries,
         database=None,

@@ -1,16 +1,16 @@
-"""Small lists of one user, on which metrics are tried."""
+"""Small lists of one user, and a small catalogue of items, on which metrics are tried."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.laws.items import N_KINDS, catalogue, items_of
 from harness.metrics.shared.metric import LEVEL, Metric
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
@@ -21,6 +21,14 @@ RANKS_BELOW = 2
 MOST_MISSED = 3
 USUAL_LEVEL = 2
 TRIES = 100
+TOLERANCE = 1e-9
+"""Scores that differ by less are taken as equal: sums of some numbers round."""
+
+CATALOGUE_SEED = 1
+N_RATERS, N_CATEGORIES, N_USERS = 40, 4, 2
+SHARE = 0.4
+N_KINDS = 3
+"""Kinds of items: very relevant, relevant, not relevant."""
 
 
 @dataclass(frozen=True)
@@ -129,15 +137,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Bench:
-    """A metric set up for trials on small lists: ranks considered, cases to try for each law.
-
-    Examples
-    --------
-    >>> from harness.metrics.shared.register import built_in_metrics
-    >>> bench = Bench(built_in_metrics()["P"], cutoff=5)
-    >>> bench.score(UserList((2, 0)))
-    0.2
-    """
+    """A metric set up for trials on small lists: ranks considered, cases to try for each law."""
 
     metric: Metric
     cutoff: int
@@ -155,13 +155,7 @@ class Bench:
         return self.shape.level
 
     def score(self, listed: UserList) -> float:
-        """Score one list, alone.
-
-        Raises
-        ------
-        InputError
-            If the metric fails.
-        """
+        """Score one list, alone."""
         return self.score_together([listed])[0]
 
     def score_together(self, lists: Sequence[UserList]) -> list[float]:
@@ -174,10 +168,6 @@ class Bench:
         return gain > TOLERANCE
 
 
-TOLERANCE = 1e-9
-"""Scores that differ by less are taken as equal: sums of some numbers round."""
-
-
 def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> NDArray[np.float64]:
     filled = [[np.nan if grade is None else float(grade) for grade in row] for row in rows]
     width = max([width, *map(len, filled)])
@@ -187,3 +177,39 @@ def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> NDArray[
 def _by_rank(rows: Iterable[Sequence[int]], *, width: int = 0) -> NDArray[np.int32]:
     """Lay the items of lists out rank by rank, -1 where there is none."""
     return np.nan_to_num(_matrix(rows, width=width), nan=-1).astype(np.int32).T
+
+
+def items_of(marks: Sequence[int | None], *, level: int, n_items: int) -> list[int]:
+    """Number the items of a list from their grades, None where there is none.
+
+    The n-th item of a relevant grade is always the same, and so is the n-th of the others, judged
+    or not: a list whose items change places holds the same items, and so does one that loses a
+    non-relevant judgement. Numbers fall, so that the order of the items is not that of the ranks.
+    """
+    seen: Counter[int] = Counter()
+    numbers = []
+    for mark in marks:
+        kind = 2 if mark is None or mark < level else 1 - (mark - level)
+        numbers.append(n_items - 1 - kind - N_KINDS * seen[kind])
+        seen[kind] += 1
+    return numbers
+
+
+@lru_cache(maxsize=16)
+def catalogue(n_items: int) -> Catalogue:
+    """Draw what is known of items: the same every time, and of all users alike."""
+    from scipy.sparse import csr_array
+
+    generator = np.random.default_rng(CATALOGUE_SEED)
+    popularity: NDArray[np.int64] = generator.integers(1, N_RATERS + 1, n_items)
+    features = (generator.random((n_items, N_CATEGORIES)) < SHARE).astype(np.float64)
+    rated = (generator.random(n_items) < SHARE).astype(np.float64)
+    return Catalogue(
+        n_items,
+        popularity=popularity,
+        n_raters=N_RATERS,
+        features=features,
+        feature_names=tuple("abcd"),
+        propensities=popularity / N_RATERS,
+        profiles=csr_array(np.tile(rated, (N_USERS, 1))),
+    )

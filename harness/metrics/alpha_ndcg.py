@@ -1,16 +1,13 @@
 """alpha-nDCG: nDCG in which a category that has come before earns less."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
 from harness.metrics.shared.features import greedy_categories, new_categories
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged, running
 
 HIGHEST = math.e / (math.e - 1)
@@ -25,7 +22,7 @@ HIGHEST = math.e / (math.e - 1)
 )
 def alpha_ndcg(
     judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Ge(0), Le(1)] = 0.5
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Categories of relevant items, less where they came before, over those of a greedy list.
 
     .. math::
@@ -35,20 +32,13 @@ def alpha_ndcg(
 
     :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant and has category c,
     :math:`r_{c,k-1}` counts such items above it. The ideal list takes at each rank the relevant
-    item that earns most there. 0 if no relevant item has a category.
+    item that earns most there. 0 if no relevant item has a category. Ranks considered: n, in the
+    list and in the ideal; by default all of both. Values in [0, 1.59]; hardly ever above 1.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n, in the list and in the ideal; by default all of both.
     alpha
         How much of a category is used up by one relevant item of it.
-
-    Returns
-    -------
-    Values in [0, 1.59], of shape (n_users,); hardly ever above 1.
 
     Notes
     -----
@@ -77,12 +67,12 @@ def alpha_ndcg(
     return ratio(found, best[:, ranks - 1] if ranks else np.zeros(judged.n_users))
 
 
-def _discounted(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+def _discounted(judged: Judged, *, alpha: float) -> Floats:
     """Give what each rank earns: new categories, discounted."""
     return judged.once(new_categories, alpha=alpha) / np.log2(judged.ranks + 1)
 
 
-def _greedy(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+def _greedy(judged: Judged, *, alpha: float) -> Floats:
     """Add what the greedy list earns down to each rank, of shape (n_users, n_ranks)."""
     gains = greedy_categories(judged, alpha=alpha)
     return running(gains / np.log2(np.arange(2, gains.shape[1] + 2)))

@@ -1,11 +1,6 @@
 """AUC: area under the ROC curve, of judged items."""
 
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -14,28 +9,18 @@ from qrels import Judged
     source="Hanley & McNeil (1982), The meaning and use of the area under a receiver operating "
     "characteristic (ROC) curve",
 )
-def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Probability that a relevant item is ranked above a judged non-relevant one.
 
     .. math::
         \mathrm{AUC}@n = \frac{1}{R N} \left( \sum_{k \le n} \mathrm{rel}(k) \, (N - n_k)
         + \frac{(R - r_n) (N - n_n)}{2} \right)
 
-    :math:`n_k` counts the judged non-relevant items in ranks 1 to k. Both items are drawn from
-    the user's *judged* ones, retrieved or not. An item that is not among the first n lies below
-    all that are; two such items are tied, and a tie counts 1/2. Unjudged items play no part. 0 if
-    R = 0, N = 0 or the list is empty.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,); 0.5 where the list says nothing of the judged items.
+    :math:`n_k` counts the judged non-relevant items in ranks 1 to k. Both items are drawn from the
+    user's *judged* ones, retrieved or not. An item that is not among the first n lies below all
+    that are; two such items are tied, and a tie counts 1/2. Unjudged items play no part. 0 if R =
+    0, N = 0 or the list is empty. Values in [0, 1]; 0.5 where the list says nothing of the judged
+    items.
 
     Notes
     -----
@@ -49,6 +34,7 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np
     Judged non-relevant, relevant; one of each is not found. Of four pairs the found relevant item
     wins one, the one that is not found wins none and ties one: (1 + 1/2) / 4.
 
+    >>> import numpy as np
     >>> area_under_curve(Judged(np.array([[0.0, 1.0]]), np.array([[0.0, 0.0, 1.0, 1.0]])))
     array([0.375])
     """
@@ -59,6 +45,6 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> NDArray[np
     return ratio(won, pairs)
 
 
-def _pairs_won(judged: Judged) -> NDArray[np.float64]:
+def _pairs_won(judged: Judged) -> Floats:
     """Judged non-relevant items below each relevant item, 0 at the other ranks."""
     return judged.relevant * (judged.n_nonrelevant[:, None] - judged.nonrelevant_so_far)

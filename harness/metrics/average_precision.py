@@ -1,11 +1,6 @@
 """AP: average precision."""
 
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -15,21 +10,12 @@ from qrels import Judged
     trec_eval="map_cut.n",
     aliases=("MAP",),
 )
-def average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def average_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Mean, over all relevant items, of the precision at their ranks; 0 if there is none.
 
     .. math:: \mathrm{AP}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k) \, r_k / k
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default. Relevant items below it add 0.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    Relevant items below it add 0. Values in [0, 1].
 
     Notes
     -----
@@ -40,12 +26,13 @@ def average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[n
     --------
     Relevant items at ranks 1 and 3, a third not found: (1/1 + 2/3) / 3.
 
+    >>> import numpy as np
     >>> average_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 3)))).round(4)
     array([0.5556])
     """
     return ratio(judged.total(_precisions, cutoff=cutoff), judged.n_relevant)
 
 
-def _precisions(judged: Judged) -> NDArray[np.float64]:
+def _precisions(judged: Judged) -> Floats:
     """Precision at the rank of every relevant item, 0 at the other ranks."""
     return judged.relevant * (judged.relevant_so_far / judged.ranks)

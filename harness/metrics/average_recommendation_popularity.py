@@ -1,12 +1,9 @@
 """ARP: average recommendation popularity."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import mean_novelty
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.weights import mean_novelty
 from qrels import Catalogue, Judged
 
 
@@ -18,25 +15,13 @@ from qrels import Catalogue, Judged
     higher_is_better=False,
     has_level=False,
 )
-def average_recommendation_popularity(
-    judged: Judged, *, cutoff: int | None = None
-) -> NDArray[np.float64]:
+def average_recommendation_popularity(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Mean number of training ratings of the items in the first ranks: popularity bias.
 
     .. math:: \mathrm{ARP}@n = \frac{1}{\min(n, K)} \sum_{k \le \min(n, K)} n_{i(k)}
 
-    :math:`n_i` counts the item's ratings in training; K is the length of the list.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values of at least 0, of shape (n_users,); 0 for an empty list.
+    :math:`n_i` counts the item's ratings in training; K is the length of the list. Values of at
+    least 0; 0 for an empty list.
 
     Notes
     -----
@@ -58,6 +43,6 @@ def average_recommendation_popularity(
     return mean_novelty(judged, _ratings, cutoff=cutoff, discount="none", relevance="none")
 
 
-def _ratings(catalogue: Catalogue) -> NDArray[np.float64]:
+def _ratings(catalogue: Catalogue) -> Floats:
     """Training ratings of each item; 0 for no item."""
     return np.append(catalogue.known("popularity").astype(np.float64), 0.0)

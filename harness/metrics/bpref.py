@@ -1,11 +1,8 @@
 """bpref: binary preference."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -14,7 +11,7 @@ from qrels import Judged
     source="Buckley & Voorhees (2004), Retrieval evaluation with incomplete information",
     trec_eval="bpref with -M n",
 )
-def bpref(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def bpref(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""How rarely judged non-relevant items are ranked above relevant ones.
 
     .. math::
@@ -22,18 +19,8 @@ def bpref(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
         \left(1 - \frac{\min(n_k, R)}{\min(N, R)}\right)
 
     :math:`n_k` counts the judged non-relevant items above rank k; the fraction is 0 where
-    :math:`n_k = 0`, so also for a user with N = 0. Unjudged items play no part. 0 if R = 0.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default. R and N always count all judgements.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    :math:`n_k = 0`, so also for a user with N = 0. Unjudged items play no part. 0 if R = 0. R and N
+    always count all judgements. Values in [0, 1].
 
     Notes
     -----
@@ -51,7 +38,7 @@ def bpref(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
     return ratio(judged.total(_preferences, cutoff=cutoff), judged.n_relevant)
 
 
-def _preferences(judged: Judged) -> NDArray[np.float64]:
+def _preferences(judged: Judged) -> Floats:
     """Share of the non-relevant items that each relevant item is above, 0 at the other ranks."""
     n_relevant = judged.n_relevant[:, None].astype(np.float64)
     bound = np.maximum(np.minimum(judged.n_nonrelevant[:, None], n_relevant), 1.0)

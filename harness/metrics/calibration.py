@@ -1,17 +1,14 @@
 """Calibration: how far a list is from the categories that the user rated."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Lt
-from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import Discount, discounts
 from harness.metrics.shared.features import categories
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.weights import Discount, discounts
 from qrels import Catalogue, Judged
 
 
@@ -29,7 +26,7 @@ def calibration(
     cutoff: int | None = None,
     alpha: Annotated[float, Gt(0), Lt(1)] = 0.01,
     discount: Discount = "none",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Kullback-Leibler divergence of the list's categories from those that the user rated.
 
     .. math::
@@ -38,23 +35,15 @@ def calibration(
 
     p is the mean, over the items that the user rated in training, of their distributions over
     categories, in which those of one item share equally; q the mean over the first n ranks,
-    weighted by the discounts of the ranks. Items without a category are left out of both.
+    weighted by the discounts of the ranks. Items without a category are left out of both. Values in
+    [0, -ln(alpha)]: the highest for an empty list, 0 for users who rated nothing with a category.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     alpha
         How much of p is mixed into q, so that no category is without a share.
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
-
-    Returns
-    -------
-    Values in [0, -ln(alpha)], of shape (n_users,): the highest for an empty list, 0 for users who
-    rated nothing with a category.
 
     Notes
     -----
@@ -81,7 +70,7 @@ def calibration(
     return np.where(judged.n_retrieved > 0, judged.down_to(cutoff, diverging), none)
 
 
-def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> NDArray[np.float64]:
+def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> Floats:
     """Compare what the list holds down to each rank with the profile, (n_users, n_ranks)."""
     shares = judged.catalogue.once(_of_items)
     wanted = judged.catalogue.once(_of_profiles)[judged.users]
@@ -94,9 +83,7 @@ def _so_far(judged: Judged, *, alpha: float, discount: Discount) -> NDArray[np.f
     return found
 
 
-def _divergence(
-    wanted: NDArray[np.float64], listed: NDArray[np.float64], alpha: float
-) -> NDArray[np.float64]:
+def _divergence(wanted: Floats, listed: Floats, alpha: float) -> Floats:
     """Compare distributions with sums of distributions, each of shape (n_users, n_categories)."""
     from scipy.special import rel_entr
 
@@ -104,12 +91,12 @@ def _divergence(
     return np.maximum(rel_entr(wanted, mixed).sum(axis=1), 0.0)
 
 
-def _of_items(catalogue: Catalogue) -> NDArray[np.float64]:
+def _of_items(catalogue: Catalogue) -> Floats:
     """Distribution of each item over its categories; 0 where there is none, and at the end."""
     return _normalised(catalogue.once(categories))
 
 
-def _of_profiles(catalogue: Catalogue) -> NDArray[np.float64]:
+def _of_profiles(catalogue: Catalogue) -> Floats:
     """Distribution over categories of what each user rated; 0 where there is none."""
     from scipy.sparse import csr_array
 
@@ -120,7 +107,7 @@ def _of_profiles(catalogue: Catalogue) -> NDArray[np.float64]:
     return _normalised(rated @ catalogue.once(_of_items)[:-1])
 
 
-def _normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normalised(values: Floats) -> Floats:
     """Let rows sum to 1; rows of 0 stay."""
     totals = values.sum(axis=1, keepdims=True)
     return np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)

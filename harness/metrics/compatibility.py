@@ -1,14 +1,12 @@
 """Compat: compatibility, the similarity to the nearest ideal list."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged, running
 
 
@@ -19,7 +17,7 @@ from qrels import Judged, running
 )
 def compatibility(
     judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.95
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Rank-biased overlap with the nearest ideal list, over that of the ideal list with itself.
 
     .. math::
@@ -29,19 +27,13 @@ def compatibility(
     :math:`L_d` are the items in ranks 1 to d, :math:`I_d` those of the ideal list: all the user's
     relevant items by falling grade, of which those of one grade stand in the order of the list, and
     then those that it misses. Grades say only which item is better, not by how much. 0 if R = 0.
+    Ranks considered: n, in the list and in the ideal one; by default down to the end of both.
+    Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n, in the list and in the ideal one; by default down to the end of both.
     p
         Persistence: how much the overlap at each depth weighs against that one rank higher.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----
@@ -67,13 +59,13 @@ def compatibility(
     return ratio(total[:, -1:].sum(axis=1), best)
 
 
-def _weights(depth: int, p: float) -> NDArray[np.float64]:
+def _weights(depth: int, p: float) -> Floats:
     """Add what one item earns that both lists hold down to rank 0, 1 ..., of shape (depth + 1,)."""
     ranks = np.arange(1, depth + 1)
     return np.concatenate([[0.0], np.cumsum(p ** (ranks - 1.0) / ranks)])
 
 
-def _weights_missed(judged: Judged, *, p: float) -> NDArray[np.float64]:
+def _weights_missed(judged: Judged, *, p: float) -> Floats:
     """What each relevant item does not earn because it is ranked low in one of the lists."""
     met = np.maximum(judged.ranks, _ideal_ranks(judged)).astype(np.intp)
     weights = _weights(max(_longest(judged)), p)
@@ -85,7 +77,7 @@ def _longest(judged: Judged) -> tuple[int, int]:
     return judged.depth + 1, judged.judgements.shape[1]
 
 
-def _ideal_ranks(judged: Judged) -> NDArray[np.float64]:
+def _ideal_ranks(judged: Judged) -> Floats:
     """Rank in the nearest ideal list of every relevant item, 0 at the other ranks."""
     ideal = np.zeros_like(judged.grades)
     for grade in np.unique(judged.grades[judged.relevant]):

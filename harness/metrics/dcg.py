@@ -1,14 +1,9 @@
 """DCG: discounted cumulative gain."""
 
-from __future__ import annotations
-
 from math import inf
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.metrics.ndcg import Discount, Gains, discounted_gains
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import Beta, Clip, Propensity, weighting_of
 from qrels import Judged
 
@@ -30,29 +25,22 @@ def dcg(
     beta: Beta = 0.0,
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Gain of the list, discounted by rank; not divided by that of the best list, as nDCG is.
 
     .. math:: \mathrm{DCG}@n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
 
-    The gain of an item is its grade g (the rating), 0 where unjudged.
+    The gain of an item is its grade g (the rating), 0 where unjudged. Values of at least 0, without
+    a bound above.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     gains
         As of nDCG: the grade, ``exp``, or a map of grades to gains.
     discount
         As of nDCG: log2(k + 1), or LensKit's log2(max(k, 2)).
     beta, propensity, clip
         As of Recall: weights of the items, by which gains are multiplied.
-
-    Returns
-    -------
-    Values of at least 0, without a bound above, of shape (n_users,).
 
     Notes
     -----
@@ -67,6 +55,7 @@ def dcg(
     --------
     Grades 3 and 2 at ranks 1 and 3: 3 / log2(2) + 2 / log2(4).
 
+    >>> import numpy as np
     >>> dcg(Judged(np.array([[3.0, np.nan, 2.0]]), np.array([[3.0, 2.0]])))
     array([4.])
     """

@@ -1,13 +1,10 @@
 """EILD: expected intra-list diversity."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import Discount, Relevance, browsed, discounts, worth
 from harness.metrics.shared.features import mean_distances
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.weights import Discount, Relevance, browsed, discounts, worth
 from qrels import Judged
 
 
@@ -24,7 +21,7 @@ def expected_intra_list_diversity(
     cutoff: int | None = None,
     discount: Discount = "log2",
     relevance: Relevance = "binary",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean distance between items of the first ranks that are looked at and relevant.
 
     .. math::
@@ -33,24 +30,16 @@ def expected_intra_list_diversity(
         {\sum_{l \le n, l \ne k} d_{l|k} \, \rho_l}, \qquad d_{l|k} = d_{\max(1, l - k)}
 
     :math:`d_k` is the discount of rank k and :math:`\rho_k` what the item is worth; f are the
-    features of items, and K is the length of the list.
+    features of items, and K is the length of the list. Values in [0, 2]; in [0, 1] where no feature
+    is negative, as with categories. 0 where fewer than two items are worth anything.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
     relevance
         ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
         probability that it satisfies, as in ERR.
-
-    Returns
-    -------
-    Values in [0, 2], of shape (n_users,); in [0, 1] where no feature is negative, as with
-    categories. 0 where fewer than two items are worth anything.
 
     Notes
     -----
@@ -77,7 +66,7 @@ def expected_intra_list_diversity(
     return ratio(found, browsed(judged, cutoff, discount))
 
 
-def _so_far(judged: Judged, *, discount: Discount, relevance: Relevance) -> NDArray[np.float64]:
+def _so_far(judged: Judged, *, discount: Discount, relevance: Relevance) -> Floats:
     """Add the weighted mean distances of the items down to each rank, (n_users, n_ranks)."""
     values = np.where(judged.items >= 0, worth(judged, relevance), 0.0)
     weights = discounts(np.arange(1, judged.depth + 1), discount)

@@ -1,12 +1,9 @@
 """EPC: expected popularity complement."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import Discount, Relevance, mean_novelty
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.weights import Discount, Relevance, mean_novelty
 from qrels import Catalogue, Judged
 
 
@@ -22,7 +19,7 @@ def expected_popularity_complement(
     cutoff: int | None = None,
     discount: Discount = "none",
     relevance: Relevance = "none",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean share of the users who do not know the items in the first ranks: novelty.
 
     .. math::
@@ -31,22 +28,15 @@ def expected_popularity_complement(
 
     :math:`n_i` counts the item's ratings in training, U the users with one; :math:`d_k` is the
     discount of rank k and :math:`\rho_k` what the item is worth. K is the length of the list.
+    Values in [0, 1]; 0 for an empty list.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
     relevance
         ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
         probability that it satisfies, as in ERR.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,); 0 for an empty list.
 
     Notes
     -----
@@ -71,7 +61,7 @@ def expected_popularity_complement(
     return mean_novelty(judged, _unknown, cutoff=cutoff, discount=discount, relevance=relevance)
 
 
-def _unknown(catalogue: Catalogue) -> NDArray[np.float64]:
+def _unknown(catalogue: Catalogue) -> Floats:
     """Share of the users with training ratings who did not rate each item; 0 for no item."""
     n_raters = max(catalogue.known("n_raters"), 1)
     return np.append(1.0 - catalogue.known("popularity") / n_raters, 0.0)

@@ -1,15 +1,12 @@
 """ERR: expected reciprocal rank."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import satisfaction
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.weights import satisfaction
 from qrels import Judged, running
 
 
@@ -20,11 +17,8 @@ from qrels import Judged, running
     has_level=False,
 )
 def expected_reciprocal_rank(
-    judged: Judged,
-    *,
-    cutoff: int | None = None,
-    top: Annotated[int, Ge(1)] | None = None,
-) -> NDArray[np.float64]:
+    judged: Judged, *, cutoff: int | None = None, top: Annotated[int, Ge(1)] | None = None
+) -> Floats:
     r"""Mean of 1 / rank at which a user stops who is satisfied sooner by items of high grade.
 
     .. math::
@@ -32,20 +26,12 @@ def expected_reciprocal_rank(
         s_k = \frac{2^{g(k)} - 1}{2^G}
 
     :math:`s_k` is the probability that the item at rank k satisfies, 0 where it is unjudged; G is
-    the highest grade of the scale.
+    the highest grade of the scale. Values in [0, 1).
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     top
         Highest grade of the scale, G; by default the highest that the qrels hold for the user.
-
-    Returns
-    -------
-    Values in [0, 1), of shape (n_users,).
 
     Raises
     ------
@@ -70,7 +56,7 @@ def expected_reciprocal_rank(
     return judged.total(_stops, cutoff=cutoff, top=top)
 
 
-def _stops(judged: Judged, *, top: int | None) -> NDArray[np.float64]:
+def _stops(judged: Judged, *, top: int | None) -> Floats:
     """Probability of stopping at each rank, over the rank."""
     satisfied = satisfaction(judged, top=top)
     going_on = running(1 - satisfied, by=np.multiply)

@@ -1,11 +1,6 @@
 """infAP: inferred average precision, as the RecSys'18 study prints it."""
 
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 SMOOTHING = 1e-5
@@ -16,7 +11,7 @@ SMOOTHING = 1e-5
     source="Yilmaz & Aslam (2006), Estimating average precision with incomplete and imperfect "
     "judgments; form of Valcarce et al. (2018)",
 )
-def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""AP with the precision above each rank estimated from judged items (not infAP_trec).
 
     .. math::
@@ -25,19 +20,8 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
         \frac{r_{k-1} + \varepsilon}{r_{k-1} + n_{k-1} + 2 \varepsilon}\right),
         \qquad \varepsilon = 10^{-5}
 
-    :math:`r_{k-1}` and :math:`n_{k-1}` count the relevant and the judged non-relevant items
-    above rank k. 0 if R = 0.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    :math:`r_{k-1}` and :math:`n_{k-1}` count the relevant and the judged non-relevant items above
+    rank k. 0 if R = 0. Values in [0, 1].
 
     Notes
     -----
@@ -50,13 +34,14 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
     --------
     A relevant item at rank 2 below an unjudged one: 1/2 + 1/2 * 1/2.
 
+    >>> import numpy as np
     >>> inferred_average_precision(Judged(np.array([[np.nan, 1.0]]), np.ones((1, 1))))
     array([0.75])
     """
     return ratio(judged.total(_expected_precisions, cutoff=cutoff), judged.n_relevant)
 
 
-def _expected_precisions(judged: Judged) -> NDArray[np.float64]:
+def _expected_precisions(judged: Judged) -> Floats:
     """Precision to expect at the rank of every relevant item, 0 at the other ranks."""
     smoothed_above = judged.relevant_so_far - judged.relevant + SMOOTHING
     estimates = smoothed_above / (smoothed_above + judged.nonrelevant_so_far + SMOOTHING)

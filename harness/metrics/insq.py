@@ -1,14 +1,11 @@
 """INSQ: inverse squares."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 Wanted: TypeAlias = Annotated[float, Ge(0.5)]
@@ -18,7 +15,7 @@ Wanted: TypeAlias = Annotated[float, Ge(0.5)]
     "INSQ",
     source="Moffat, Scholer & Thomas (2012), Models and metrics: IR evaluation as a user process",
 )
-def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArray[np.float64]:
+def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Floats:
     r"""Relevant items seen per step by a user who is the more patient the deeper the rank.
 
     .. math::
@@ -26,20 +23,13 @@ def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArr
         {\sum_{k \ge 1} (k + 2T - 1)^{-2}}
 
     A user at rank k goes on to the next with probability :math:`((k + 2T - 1) / (k + 2T))^2`.
+    Values in [0, 1]: a perfect list reaches 1 at no cut-off, and less the fewer relevant items
+    there are.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     T
         Relevant items that the user wants to find; the more, the deeper the user looks.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,): a perfect list reaches 1 at no cut-off, and less the
-    fewer relevant items there are.
 
     Notes
     -----
@@ -59,7 +49,7 @@ def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArr
     return judged.total(_weights, cutoff=cutoff, wanted=T) / tail_of_squares(2 * T)
 
 
-def tail_of_squares(start: float | NDArray[np.float64]) -> NDArray[np.float64]:
+def tail_of_squares(start: float | Floats) -> Floats:
     """Add the inverse squares of start, start + 1, start + 2 and so on without end.
 
     Examples
@@ -72,6 +62,6 @@ def tail_of_squares(start: float | NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(zeta(2, start), dtype=np.float64)
 
 
-def _weights(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
+def _weights(judged: Judged, *, wanted: float) -> Floats:
     """Weight of every rank that holds a relevant item, 0 at the other ranks."""
     return judged.relevant / (judged.ranks + 2 * wanted - 1) ** 2

@@ -1,12 +1,9 @@
 """INST: inverse squares that adapt to what was found."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.insq import Wanted, tail_of_squares
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged, running
 
 
@@ -16,7 +13,7 @@ from qrels import Judged, running
     "retrieval evaluation; (2017), Incorporating user expectations and behavior into the "
     "measurement of search effectiveness",
 )
-def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArray[np.float64]:
+def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Floats:
     r"""Relevant items seen per step by a user who stops the sooner the more were found.
 
     .. math::
@@ -25,21 +22,13 @@ def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArr
 
     :math:`V_k` is the probability that the user reaches rank k, who goes on from rank i with the
     factor of rank i: T items are wanted, and :math:`T - r_i` are still to be found. What is below
-    rank n is taken as non-relevant.
+    rank n is taken as non-relevant. Values in [0, 1]: a perfect list reaches 1 at no cut-off unless
+    T = 1/2, and less the fewer relevant items there are.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     T
         Relevant items that the user wants to find; the more, the deeper the user looks.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,): a perfect list reaches 1 at no cut-off unless T = 1/2,
-    and less the fewer relevant items there are.
 
     Notes
     -----
@@ -61,7 +50,7 @@ def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> NDArr
     return seen / (tail_of_squares(2 * T) + change)
 
 
-def _reached(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
+def _reached(judged: Judged, *, wanted: float) -> Floats:
     """Probability that every relevant item is reached, over (2 T)^2; 0 at the other ranks."""
     ahead = judged.once(_ahead, wanted=wanted)
     reached = judged.relevant / ahead**2
@@ -69,7 +58,7 @@ def _reached(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
     return reached
 
 
-def _changes(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
+def _changes(judged: Judged, *, wanted: float) -> Floats:
     """What each relevant item changes in the sum of the probabilities of all ranks below it.
 
     Without relevant items the probabilities are inverse squares; each that is found makes them fall
@@ -84,12 +73,12 @@ def _changes(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
     return rest * tails[place - judged.relevant] - before * tails[place]
 
 
-def _decay(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
+def _decay(judged: Judged, *, wanted: float) -> Floats:
     """By how much what was found, down to each rank, scales the inverse squares below it."""
     ahead = judged.once(_ahead, wanted=wanted)
     return running(((ahead - judged.relevant) / ahead) ** 2, by=np.multiply)
 
 
-def _ahead(judged: Judged, *, wanted: float) -> NDArray[np.float64]:
+def _ahead(judged: Judged, *, wanted: float) -> Floats:
     """Rank k + 2T - 1, less the relevant items above rank k."""
     return judged.ranks - 1 + 2 * wanted - (judged.relevant_so_far - judged.relevant)

@@ -1,15 +1,12 @@
 """ERR-IA: intent-aware expected reciprocal rank."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Le
-from numpy.typing import NDArray
 
 from harness.metrics.shared.features import n_categories, new_categories
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -21,7 +18,7 @@ from qrels import Judged
 )
 def intent_aware_err(
     judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Gt(0), Le(1)] = 0.5
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""ERR averaged over the categories a user likes: relevant items of new ones earn more.
 
     .. math::
@@ -30,20 +27,13 @@ def intent_aware_err(
 
     :math:`\mathrm{rel}_c(k)` says whether the item at rank k is relevant and has category c,
     :math:`r_{c,k-1}` counts such items above it; C counts the categories of the user's relevant
-    items. 0 if there is none.
+    items. 0 if there is none. Values in [0, 1]: 1 needs relevant items of all categories at all
+    ranks.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     alpha
         Probability that a relevant item satisfies who looks for its category.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,): 1 needs relevant items of all categories at all ranks.
 
     Notes
     -----
@@ -72,6 +62,6 @@ def intent_aware_err(
     return ratio(found, most * judged.once_for_all(n_categories))
 
 
-def _at_ranks(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+def _at_ranks(judged: Judged, *, alpha: float) -> Floats:
     """Give what each rank earns: new categories over the rank."""
     return judged.once(new_categories, alpha=alpha) / judged.ranks

@@ -1,14 +1,11 @@
 """IPrec: interpolated precision at a recall point."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 Rounding: TypeAlias = Literal["up", "nearest"]
@@ -26,28 +23,22 @@ def interpolated_precision(
     cutoff: int | None = None,
     recall: Annotated[float, Ge(0), Le(1)] = 0.5,
     rounding: Rounding = "up",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Highest precision at any rank where the recall has reached a point; 0 if there is none.
 
     .. math::
         \mathrm{IPrec}(\rho)@n = \max \{ r_k / k : k \le n, \; r_k \ge m \}, \qquad
         m = \lfloor \rho R + 0.9 \rfloor
 
+    Values in [0, 1].
+
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     recall
         The recall point. At 0 every rank counts.
     rounding
-        How recall times R becomes a number of items: up, m as above, the next whole number where
-        points are tenths; or to the nearest, with 0.5 in the place of 0.9.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+        How recall times R becomes a number of items: up, m as above, the next whole number
+        where points are tenths; or to the nearest, with 0.5 in the place of 0.9.
 
     Notes
     -----
@@ -73,12 +64,12 @@ def interpolated_precision(
     return judged.highest(precisions_from, cutoff=cutoff, recall=recall, rounding=rounding)
 
 
-def precisions_from(judged: Judged, *, recall: float, rounding: str) -> NDArray[np.float64]:
+def precisions_from(judged: Judged, *, recall: float, rounding: str) -> Floats:
     """Precision at every rank where the recall has reached a point, 0 above it."""
     needed = np.floor(recall * judged.n_relevant + (0.9 if rounding == "up" else 0.5))
     enough = judged.relevant_so_far >= needed[:, None]
     return enough * judged.once(_precisions)
 
 
-def _precisions(judged: Judged) -> NDArray[np.float64]:
+def _precisions(judged: Judged) -> Floats:
     return judged.relevant_so_far / judged.ranks

@@ -1,12 +1,9 @@
 """ILD: intra-list diversity."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.shared.features import similarities
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -18,26 +15,15 @@ from qrels import Judged
     high=2.0,
     has_level=False,
 )
-def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Mean distance between two items of the first ranks, 1 less the cosine of their features.
 
     .. math::
         \mathrm{ILD}@n = \frac{2}{m (m - 1)} \sum_{k < l \le m} (1 - \cos(f_{i(k)}, f_{i(l)})),
         \qquad m = \min(n, K)
 
-    K is the length of the list. 0 for lists of fewer than two items.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 2], of shape (n_users,); in [0, 1] where no feature is negative, as with
-    categories.
+    K is the length of the list. 0 for lists of fewer than two items. Values in [0, 2]; in [0, 1]
+    where no feature is negative, as with categories.
 
     Notes
     -----

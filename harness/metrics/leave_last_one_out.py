@@ -1,23 +1,13 @@
 """Recall under leave last one out."""
 
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.hidden_recall import hidden_recall
-from harness.metrics.shared.metric import metric
+from harness.metrics.leave_one_out import hidden_recall
+from harness.metrics.shared.metric import Floats, metric
 from harness.metrics.shared.weights import Beta
 from qrels import Judged
 
 
-@metric(
-    "LLOO",
-    source="Kasalický (2021), (1.31), (1.33), (2.2)",
-    has_level=False,
-    needs=("lloo",),
-)
-def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArray[np.float64]:
+@metric("LLOO", source="Kasalický (2021), (1.31), (1.33), (2.2)", has_level=False, needs=("lloo",))
+def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floats:
     r"""Share of the user's relevant items that are found from what the user rated before each.
 
     .. math:: \mathrm{LLOO}(\beta)@n = \frac{\sum_{i \in H_u} [\mathrm{rank}_u(i) \le n] \,
@@ -26,19 +16,12 @@ def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDAr
     with :math:`H_u` the user's relevant test items, :math:`\mathrm{rank}_u(i)` the rank of i among
     the items that are not in the profile, which is what the user rated before i, in training or in
     test, and :math:`p_i` the item's share of the training ratings, after adding one to each item.
+    Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists, with hidden ranks.
-    cutoff
-        Ranks considered, n; all of them by default.
     beta
         Exponent of popularity in the weights, at least 0.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----
@@ -47,6 +30,7 @@ def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDAr
 
     Examples
     --------
+    >>> import numpy as np
     >>> lloo(beta=0.5) @ 10
     LLOO(beta=0.5)@10
     """

@@ -1,23 +1,15 @@
 """Recall under leave one out."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.hidden_recall import hidden_recall
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric, ratio
 from harness.metrics.shared.weights import Beta
 from qrels import Judged
+from qrels.ranks.hidden_ranks import MISS, Ranks
 
 
-@metric(
-    "LOO",
-    source="Kasalický (2021), (1.30), (1.32), (2.1)",
-    has_level=False,
-    needs=("loo",),
-)
-def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArray[np.float64]:
+@metric("LOO", source="Kasalický (2021), (1.30), (1.32), (2.1)", has_level=False, needs=("loo",))
+def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floats:
     r"""Share of the user's relevant items that are found when each alone is hidden.
 
     .. math:: \mathrm{LOO}(\beta)@n = \frac{\sum_{i \in H_u} [\mathrm{rank}_u(i) \le n] \,
@@ -26,19 +18,12 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArr
     with :math:`H_u` the user's relevant test items, :math:`\mathrm{rank}_u(i)` the rank of i among
     the items that are not in the profile, which is all else that the user rated, in training and in
     test, and :math:`p_i` the item's share of the training ratings, after adding one to each item.
+    Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists, with hidden ranks.
-    cutoff
-        Ranks considered, n; all of them by default.
     beta
         Exponent of popularity in the weights, at least 0.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----
@@ -68,3 +53,28 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> NDArr
     """
     ranks = judged.hidden_ranks.known("loo")
     return hidden_recall(judged, ranks, cutoff=cutoff, beta=beta)
+
+
+def hidden_recall(judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: float) -> Floats:
+    """Weigh the relevant items that are found down to a cut-off, over all that are relevant.
+
+    Ranks are those of the item of each judgement when it is hidden, (n_users, n); beta is the
+    exponent of popularity. 0 for users without relevant items.
+    """
+    weights = judged.once_for_all(_weights, beta=beta)
+    found = ranks <= (MISS - 1 if cutoff is None else min(cutoff, MISS - 1))
+    return ratio((weights * found).sum(axis=1), judged.once_for_all(_totals, beta=beta))
+
+
+def _weights(judged: Judged, *, beta: float) -> Floats:
+    """Weigh the item of each judgement, of shape (n_users, n): 0 where it is not relevant."""
+    from analyses.recall.stratification import Stratification, item_weights
+
+    counts = judged.catalogue.known("popularity")
+    of_items = item_weights(counts, beta=beta, stratification=Stratification())
+    relevant = judged.judgements >= judged.relevance_level
+    return np.where(relevant, of_items[judged.judged_items], 0.0)
+
+
+def _totals(judged: Judged, *, beta: float) -> Floats:
+    return np.asarray(judged.once_for_all(_weights, beta=beta).sum(axis=1))

@@ -1,12 +1,9 @@
 """MSI: mean self-information."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.browsing import Discount, Relevance, mean_novelty
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.weights import Discount, Relevance, mean_novelty
 from qrels import Catalogue, Judged
 
 
@@ -24,7 +21,7 @@ def mean_self_information(
     cutoff: int | None = None,
     discount: Discount = "none",
     relevance: Relevance = "none",
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Mean self-information of the items in the first ranks, in bits: novelty of rare items.
 
     .. math::
@@ -32,23 +29,16 @@ def mean_self_information(
         {\sum_{k \le \min(n, K)} d_k}, \qquad N = \sum_j n_j
 
     :math:`n_i` counts the item's ratings in training; :math:`d_k` is the discount of rank k and
-    :math:`\rho_k` what the item is worth. K is the length of the list.
+    :math:`\rho_k` what the item is worth. K is the length of the list. Values of at least 0; 0 for
+    an empty list.
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
     relevance
         ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
         probability that it satisfies, as in ERR.
-
-    Returns
-    -------
-    Values of at least 0, of shape (n_users,); 0 for an empty list.
 
     Notes
     -----
@@ -71,7 +61,7 @@ def mean_self_information(
     return mean_novelty(judged, _bits, cutoff=cutoff, discount=discount, relevance=relevance)
 
 
-def _bits(catalogue: Catalogue) -> NDArray[np.float64]:
+def _bits(catalogue: Catalogue) -> Floats:
     """Self-information of each item; 0 for no item."""
     counts = catalogue.known("popularity")
     return np.append(np.log2(max(counts.sum(), 1) / np.maximum(counts, 1)), 0.0)

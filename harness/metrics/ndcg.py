@@ -1,15 +1,12 @@
 """nDCG: normalised discounted cumulative gain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from harness.metrics.shared.weights import Beta, Clip, Propensity, Weighting, weighting_of
 from qrels import Judged
 
@@ -34,7 +31,7 @@ def ndcg(
     beta: Beta = 0.0,
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Gain of the list, discounted by rank, over the gain of the best possible list.
 
     .. math::
@@ -42,26 +39,20 @@ def ndcg(
         \mathrm{DCG}_n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
 
     The gain of an item is its grade g (the rating), 0 where unjudged; the ideal list holds all
-    judged items of the user in falling order of gain. 0 if no gain is above 0.
+    judged items of the user in falling order of gain. 0 if no gain is above 0. Ranks considered: n,
+    in the list and in the ideal. By default the whole list against the whole ideal, however long,
+    as trec_eval's uncut ``ndcg``. Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n, in the list and in the ideal. By default the whole list against
-        the whole ideal, however long, as trec_eval's uncut ``ndcg``.
     gains
         ``rating``: the grade. ``exp``: 2^g - 1 (Burges et al. 2005). A map: the gains of the
         grades in it; the others keep their grade, as with trec_eval's ``-m ndcg.1=0,2=0``.
     discount
         ``log2``: log2(k + 1). ``lenskit``: log2(max(k, 2)), so that ranks 1 and 2 count alike.
     beta, propensity, clip
-        As of Recall: weights of the items, by which gains are multiplied in the list and the ideal.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+        As of Recall: weights of the items, by which gains are multiplied in the list and the
+        ideal.
 
     Notes
     -----
@@ -97,7 +88,7 @@ def ndcg(
 
 def discounted_gains(
     judged: Judged, *, gains: Gains, discount: Discount, weighting: Weighting | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Give what the item at each rank earns."""
     ranks = judged.ranks + 1 if discount == "log2" else np.maximum(judged.ranks, 2)
     earned = gains_of(judged.grades, gains) / np.log2(ranks)
@@ -112,7 +103,7 @@ def _by_gain(judged: Judged, *, gains: Gains, weighting: Weighting | None) -> Ju
     return judged.with_lists(-np.sort(-values, axis=1), None)
 
 
-def gains_of(grades: NDArray[np.float64], gains: Gains) -> NDArray[np.float64]:
+def gains_of(grades: Floats, gains: Gains) -> Floats:
     """Give what grades are worth; 0 where there is no grade.
 
     Examples

@@ -1,11 +1,6 @@
 """P: precision."""
 
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 
@@ -16,21 +11,12 @@ from qrels import Judged
     aliases=("Precision", "Prec"),
     lattice=lambda cutoff: cutoff,
 )
-def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Share of the first ranks that hold a relevant item.
 
     .. math:: \mathrm{P}@n = r_n / n
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; the depth of the lists by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    Ranks considered: n; the depth of the lists by default. Values in [0, 1].
 
     Notes
     -----
@@ -41,6 +27,7 @@ def precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float6
     --------
     One relevant item in four ranks:
 
+    >>> import numpy as np
     >>> precision(Judged(np.array([[np.nan, 1.0]]), np.ones((1, 3))), cutoff=4)
     array([0.25])
     """

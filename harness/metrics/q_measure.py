@@ -1,14 +1,10 @@
 """Q-measure."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
-import numpy as np
 from annotated_types import Gt
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged, running
 
 
@@ -19,7 +15,7 @@ from qrels import Judged, running
 )
 def q_measure(
     judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""AP for graded relevance: precisions blended with gain against the best possible gain.
 
     .. math::
@@ -27,22 +23,14 @@ def q_measure(
         \frac{r_k + \beta \, \mathrm{cg}(k)}{k + \beta \, \mathrm{cg}^*(k)}
 
     :math:`\mathrm{cg}(k)` sums the gains in the ranks 1 to k, :math:`\mathrm{cg}^*(k)` those of the
-    list of all the user's relevant items in falling order of grade. The gain counts grades from
-    the relevance level :math:`\tau` on: :math:`g(k) - \tau + 1` for a relevant item, else 0. 0 if
-    R = 0.
+    list of all the user's relevant items in falling order of grade. The gain counts grades from the
+    relevance level :math:`\tau` on: :math:`g(k) - \tau + 1` for a relevant item, else 0. 0 if R =
+    0. Relevant items below it add 0. Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default. Relevant items below it add 0.
     beta
         Weight of the gains; towards 0, Q is AP.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----
@@ -54,18 +42,19 @@ def q_measure(
     --------
     Grade 2 at rank 2, grade 1 not found; ideal gains 2, 3: (1 + 2) / (2 + 3) / 2.
 
+    >>> import numpy as np
     >>> q_measure(Judged(np.array([[np.nan, 2.0]]), np.array([[1.0, 2.0]])))
     array([0.3])
     """
     return ratio(judged.total(_blended, cutoff=cutoff, beta=beta), judged.n_relevant)
 
 
-def _blended(judged: Judged, *, beta: float) -> NDArray[np.float64]:
+def _blended(judged: Judged, *, beta: float) -> Floats:
     """Precision and gain against the best, at the rank of every relevant item."""
     gained = judged.relevant_so_far + beta * running(_gains(judged))
     return judged.relevant * (gained / (judged.ranks + beta * judged.best_so_far(_gains)))
 
 
-def _gains(judged: Judged) -> NDArray[np.float64]:
+def _gains(judged: Judged) -> Floats:
     """Grades counted from the relevance level on."""
     return judged.relevant * (judged.gains - judged.relevance_level + 1)

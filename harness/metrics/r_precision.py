@@ -1,14 +1,11 @@
 """Rprec: R-precision."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -19,24 +16,18 @@ from qrels import Judged
 )
 def r_precision(
     judged: Judged, *, cutoff: int | None = None, multiple: Annotated[float, Gt(0)] = 1.0
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Precision at the rank R, the number of the user's relevant items; 0 if there is none.
 
     .. math::
         \mathrm{Rprec}(x)@n = r_{\min(n, m)} / m, \qquad m = \lfloor x R + 0.9 \rfloor
 
+    Where R > n, Rprec@n is Recall@n. Values in [0, 1].
+
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default. Where R > n, Rprec@n is Recall@n.
     multiple
         The multiple x of R at which precision is measured; R itself, x = 1, by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----

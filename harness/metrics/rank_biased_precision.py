@@ -1,14 +1,10 @@
 """RBP: rank-biased precision."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
-import numpy as np
 from annotated_types import Gt, Lt
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 
@@ -19,24 +15,18 @@ from qrels import Judged
 )
 def rank_biased_precision(
     judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.9
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Relevant items seen per step by a user who goes on to the next rank with probability p.
 
     .. math:: \mathrm{RBP}(p)@n = (1 - p) \sum_{k \le n} \mathrm{rel}(k) \, p^{k - 1}
 
+    Values in [0, 1 - p^n]: a perfect list reaches 1 at no cut-off, and less the fewer relevant
+    items there are.
+
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     p
         Persistence: how likely the user is to go on to the next rank.
-
-    Returns
-    -------
-    Values in [0, 1 - p^n], of shape (n_users,): a perfect list reaches 1 at no cut-off, and
-    less the fewer relevant items there are.
 
     Notes
     -----
@@ -49,12 +39,13 @@ def rank_biased_precision(
     --------
     Relevant items at ranks 1 and 3: (1 - 0.5) * (1 + 0.25).
 
+    >>> import numpy as np
     >>> rank_biased_precision(Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2))), p=0.5)
     array([0.625])
     """
     return judged.total(_seen, cutoff=cutoff, p=p)
 
 
-def _seen(judged: Judged, *, p: float) -> NDArray[np.float64]:
+def _seen(judged: Judged, *, p: float) -> Floats:
     """Weight of every rank that holds a relevant item, 0 at the other ranks."""
     return judged.relevant * ((1 - p) * p ** (judged.ranks - 1.0))

@@ -1,11 +1,8 @@
 """Recall."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from harness.metrics.shared.weights import Beta, Clip, Propensity, Weighting, weighting_of
 from qrels import Judged
 
@@ -23,7 +20,7 @@ def recall(
     beta: Beta = 0.0,
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Share of the user's relevant items that are in the first ranks; 0 if there is none.
 
     .. math:: \mathrm{Recall}@n = r_n / R
@@ -33,24 +30,16 @@ def recall(
     .. math:: \mathrm{Recall}(\beta)@n = \frac{\sum_{k \le n} \mathrm{rel}(k) \, w_{i(k)}}
         {\sum_{i \text{ relevant}} w_i}, \qquad w_i = \max(n_i, 1)^{-\beta}
 
-    where :math:`n_i` counts the item's ratings in training.
+    where :math:`n_i` counts the item's ratings in training. Values in [0, 1].
 
     Parameters
     ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
     beta
         Exponent of popularity in the weights, at least 0.
     propensity
         ``popularity``: weights as above. ``table``: 1 over the propensities of [items].
     clip
         Lowest propensity that counts, that of the most popular item being 1.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
 
     Notes
     -----
@@ -89,12 +78,12 @@ def recall(
     return ratio(found, judged.once_for_all(_all_weights, weighting=weighting))
 
 
-def _weights(judged: Judged, *, weighting: Weighting) -> NDArray[np.float64]:
+def _weights(judged: Judged, *, weighting: Weighting) -> Floats:
     """Weight of the item at every rank that holds a relevant one, 0 at the others."""
     return judged.relevant * weighting.of(judged.items, judged.catalogue)
 
 
-def _all_weights(judged: Judged, *, weighting: Weighting) -> NDArray[np.float64]:
+def _all_weights(judged: Judged, *, weighting: Weighting) -> Floats:
     """Weight of all relevant items of each user."""
     weights = weighting.of(judged.judged_items, judged.catalogue)
     return np.where(judged.judgements >= judged.relevance_level, weights, 0.0).sum(axis=1)

@@ -1,13 +1,8 @@
 """RR: reciprocal rank."""
 
-from __future__ import annotations
-
 from math import lcm
 
-import numpy as np
-from numpy.typing import NDArray
-
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 DEEPEST_LATTICE = 10
@@ -25,32 +20,24 @@ def _common_multiple(cutoff: int) -> int | None:
     aliases=("MRR",),
     lattice=_common_multiple,
 )
-def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Reciprocal of the rank of the first relevant item; 0 if there is none.
 
     .. math:: \mathrm{RR}@n = 1 / \min \{ k \le n : \mathrm{rel}(k) = 1 \}
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    Values in [0, 1].
 
     Examples
     --------
     First relevant item at rank 2, then none:
 
+    >>> import numpy as np
     >>> reciprocal_rank(Judged(np.array([[0.0, 1.0], [0.0, 0.0]]), np.ones((2, 1))))
     array([0.5, 0. ])
     """
     return judged.highest(_reciprocal_ranks, cutoff=cutoff)
 
 
-def _reciprocal_ranks(judged: Judged) -> NDArray[np.float64]:
+def _reciprocal_ranks(judged: Judged) -> Floats:
     """Reciprocal of the rank of every relevant item, 0 at the other ranks."""
     return judged.relevant / judged.ranks

@@ -1,11 +1,8 @@
 """RelP: relative precision."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -15,24 +12,14 @@ from qrels import Judged
     "filtering, section 4.2",
     trec_eval="relative_P.n",
 )
-def relative_precision(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def relative_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Precision over the highest precision that the first ranks can have.
 
     .. math:: \mathrm{RelP}@n = r_n / \min(n, R)
 
     P over its best value, and Recall over its best value: 1 if the first ranks hold as many
-    relevant items as they can. 0 if R = 0.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; the depth of the lists by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    relevant items as they can. 0 if R = 0. Ranks considered: n; the depth of the lists by default.
+    Values in [0, 1].
 
     Notes
     -----

@@ -1,12 +1,7 @@
 """S-Recall: subtopic recall."""
 
-from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.metrics.shared.features import n_categories, new_categories
-from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.metric import Floats, metric, ratio
 from qrels import Judged
 
 
@@ -16,25 +11,14 @@ from qrels import Judged
     "metrics for subtopic retrieval",
     aliases=("StRecall", "strec", "subtopic recall"),
 )
-def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Share of the categories the user likes that relevant items in the first ranks cover.
 
     .. math::
         \mathrm{S\text{-}Recall}@n = \frac{|\bigcup_{k \le n,\, i(k) \text{ relevant}} C_{i(k)}|}
         {|\bigcup_{i \text{ relevant}} C_i|}
 
-    :math:`C_i` are the categories of an item. 0 if no relevant item has one.
-
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values in [0, 1], of shape (n_users,).
+    :math:`C_i` are the categories of an item. 0 if no relevant item has one. Values in [0, 1].
 
     Notes
     -----
@@ -45,6 +29,7 @@ def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.
     --------
     The relevant item that is found has the first category; another has the others.
 
+    >>> import numpy as np
     >>> from qrels import Catalogue
     >>> from qrels.catalogue import ItemsSeen
     >>> catalogue = Catalogue(2, features=np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]]))

@@ -1,11 +1,8 @@
 """Success."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import metric
+from harness.metrics.shared.metric import Floats, metric
 from qrels import Judged
 
 
@@ -16,21 +13,12 @@ from qrels import Judged
     aliases=("HR", "Hit", "Hits", "hit rate", "hit ratio"),
     lattice=lambda cutoff: 1,
 )
-def success(judged: Judged, *, cutoff: int | None = None) -> NDArray[np.float64]:
+def success(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Whether the first ranks hold a relevant item; recommender papers call it hit rate.
 
     .. math:: \mathrm{Success}@n = [\, r_n > 0 \,]
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    cutoff
-        Ranks considered, n; all of them by default.
-
-    Returns
-    -------
-    Values 0 or 1, of shape (n_users,).
+    Values 0 or 1.
 
     Notes
     -----

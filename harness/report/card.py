@@ -13,9 +13,9 @@ from analyses.shared.figures import STYLE, as_svg
 from analyses.shared.measure import Measure, depth_of
 from analyses.shared.result import FigureFace, Result, choices_of, figures_of, measures_of
 from analyses.shared.table import MISSING, Table
-from harness.metrics.shared.docstring import formulas_in, words_in
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.option import formulas_in, words_in
 from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
 from harness.report.checks import checks_of
 from harness.report.page import Overlay, image_source, overlay_of, render_page
@@ -171,14 +171,12 @@ def _measured(
 
 
 def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
-    from harness.laws.cards import LEGEND, evidence_lines
-    from harness.laws.check import cards_of
+    from harness.laws.cards import LEGEND, cards_of, evidence_lines
 
     (card,) = cards_of([(metric, LAW_CUTOFF)], tries=tries)
-    outcomes = [outcome for outcome in card.outcomes if not outcome.is_measured]
     return {
         "card": card,
-        "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in outcomes],
+        "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes],
         "legend": LEGEND.format(level=card.level),
     }
 

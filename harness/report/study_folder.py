@@ -17,13 +17,12 @@ from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
 from analyses.shared.table import Table
-from harness.metrics.shared.kept_metric import read_kept_metrics
 from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.register import read_kept_metrics
 from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.repeats import Repeats
-from harness.scoring.coverage import Coverage
-from harness.scoring.means import Means
+from harness.scoring.means import Coverage, Means
 from runs import InputError, InputWarning
 from runs.shared.errors import nearest
 from runs.shared.files import write_whole

@@ -1,4 +1,4 @@
-"""Lists that are judged again and again, a block of users at a time, so that arrays stay in cache.
+"""Lists judged again and again, a block of users at a time; and what metrics need of them.
 
 A metric scores every user by that user's lists alone, so it does not matter which users share a
 block: `harness.study.run` tries metrics out for it before any work begins.
@@ -6,18 +6,25 @@ block: `harness.study.run` tries metrics out for it before any work begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from math import ceil
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, depth_of
+from harness.metrics.shared.metric import Metric
 from qrels import Catalogue, Judged, Qrels, match
 from qrels.catalogue import ItemsSeen
 from qrels.judged import Places
 from runs import NO_ITEM, Run
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+Masks = NDArray[np.bool_]
 
 USERS_AT_ONCE = 2048
 
@@ -35,11 +42,11 @@ class Columns:
     """
 
     judgements: NDArray[np.int64]
-    lengths: NDArray[np.intp]
+    lengths: Numbers
     places: Places | None
     run: Run
 
-    def items(self, users: NDArray[np.intp], qrels: Qrels) -> NDArray[np.int32]:
+    def items(self, users: Numbers, qrels: Qrels) -> NDArray[np.int32]:
         """Give the item at each rank, of shape (n_ranks, n_users), -1 where there is none."""
         if self.places is None:
             return self.run.items[users, : len(self.judgements)].T
@@ -55,21 +62,21 @@ class Samples:
 
     qrels: Qrels
     catalogue: Catalogue
-    grades: NDArray[np.float64]
-    kept: NDArray[np.bool_]
+    grades: Floats
+    kept: Masks
 
     @classmethod
-    def of(cls, qrels: Qrels, catalogue: Catalogue, kept: NDArray[np.bool_]) -> Samples:
+    def of(cls, qrels: Qrels, catalogue: Catalogue, kept: Masks) -> Samples:
         """Take masks of shape (n_judgements, n_samples)."""
         nothing = np.zeros((1, kept.shape[1]), dtype=np.bool_)
         grades = np.append(qrels.grades.astype(np.float64), np.nan)
         return cls(qrels, catalogue, grades, np.concatenate([kept, nothing]))
 
     @cached_property
-    def _of_one_sample(self) -> NDArray[np.float64]:
+    def _of_one_sample(self) -> Floats:
         return np.where(self.kept[:, 0], self.grades, np.nan)
 
-    def grades_of(self, judgements: NDArray[np.int64]) -> NDArray[np.float64]:
+    def grades_of(self, judgements: NDArray[np.int64]) -> Floats:
         """Look up judgements (n_ranks, n_users): (n_users * n_samples, n_ranks), NaN where lost.
 
         One rank of all users stands after the other: metrics then add whole columns at a time.
@@ -92,7 +99,7 @@ class Block:
     -1 where a user has fewer. Systems are the lists of all systems.
     """
 
-    users: NDArray[np.intp]
+    users: Numbers
     judgements: NDArray[np.int64]
     systems: Sequence[Columns]
 
@@ -141,16 +148,8 @@ def divide(
 ) -> list[Block]:
     """Divide the users into blocks: those of one have about equally many judgements.
 
-    Parameters
-    ----------
-    runs, qrels
-        The lists and the judgements of the same users.
-    depth
-        Ranks considered; shorter lists end with empty ones.
-    n_samples
-        In which a block is judged at once; the more, the fewer users it has.
-    hits_only
-        Leave out the ranks that hold nothing judged.
+    Lists that are shorter than the depth end with empty ranks. The more samples a block is judged
+    in at once, the fewer users it has. Ranks that hold nothing judged may be left out.
     """
     matches = [_padded(match(run, qrels)[:, :depth], depth) for run in runs]
     columns = _judged_ranks if hits_only else _all_ranks
@@ -173,7 +172,7 @@ def _padded(matches: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
     return np.pad(matches, ((0, 0), (0, missing)), constant_values=-1)
 
 
-def _alike(qrels: Qrels, n_samples: int) -> Iterator[NDArray[np.intp]]:
+def _alike(qrels: Qrels, n_samples: int) -> Iterator[Numbers]:
     """Give users block by block, by the number of their judgements; rising within a block."""
     counts = np.diff(qrels.offsets)
     order = np.argsort(counts, kind="stable")
@@ -185,18 +184,18 @@ def _alike(qrels: Qrels, n_samples: int) -> Iterator[NDArray[np.intp]]:
         first = last
 
 
-def _judgements_of(users: NDArray[np.intp], qrels: Qrels) -> NDArray[np.int64]:
+def _judgements_of(users: Numbers, qrels: Qrels) -> NDArray[np.int64]:
     """Number the judgements of each user, of shape (n, n_users), -1 where a user has fewer."""
     first, last = qrels.offsets[users], qrels.offsets[users + 1]
     numbers = first + np.arange((last - first).max(initial=0))[:, np.newaxis]
     return np.where(numbers < last, numbers, -1)
 
 
-def _all_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp], run: Run) -> Columns:
+def _all_ranks(judgements: NDArray[np.int64], lengths: Numbers, run: Run) -> Columns:
     return Columns(np.ascontiguousarray(judgements), lengths, None, run)
 
 
-def _judged_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp], run: Run) -> Columns:
+def _judged_ranks(judgements: NDArray[np.int64], lengths: Numbers, run: Run) -> Columns:
     """Move the judged ranks of every list to its beginning; what is left is below the lists."""
     depth, n_users = judgements.shape
     rank, user = np.nonzero(judgements >= 0)
@@ -208,3 +207,83 @@ def _judged_ranks(judgements: NDArray[np.int64], lengths: NDArray[np.intp], run:
     numbers[place, user[order]] = judgements[rank[order], user[order]]
     ranks[place, user[order]] = rank[order] + 1
     return Columns(numbers, lengths, Places(ranks, depth), run)
+
+
+TRIED_USERS = 400
+"""About so many users are scored both ways: the same several times, where there are fewer."""
+
+SHARES = (1.0, 0.5, 0.1, 0.0)
+"""Shares of the judgements that are left."""
+
+Needs = Literal["nothing", "judged ranks", "all ranks"]
+"""What the scores of a sample are made from: those on all judgements will do, or these ranks."""
+
+NEEDS: tuple[Needs, ...] = get_args(Needs)
+"""From the cheapest on."""
+
+TOLERANCE = 1e-12
+
+
+def needs_of(
+    runs: Sequence[Run],
+    qrels: Qrels,
+    measures: Sequence[Measure],
+    metrics: Mapping[str, Metric],
+    catalogue: Catalogue,
+    *,
+    depth: int,
+) -> list[Needs]:
+    """Tell of each measure what it needs of the lists when judgements are lost.
+
+    Some users are scored from all ranks and from judged ranks alone: on all their judgements, on
+    half of them, on a tenth, and on none. Of few users several such samples are tried.
+    """
+    users = np.arange(0, qrels.n_users, max(1, qrels.n_users // TRIED_USERS))
+    runs = [Run(run.system, run.items[users]) for run in runs]
+    catalogue = catalogue.of_users(users, qrels.rows_of(users))
+    qrels = qrels.of_users(users)
+    repeats = ceil(TRIED_USERS / max(1, len(users)))
+    n_samples = repeats * len(SHARES)
+    chances = np.random.default_rng(0).random((len(qrels.items), repeats))
+    kept = chances[:, :, None] < SHARES
+    samples = Samples.of(qrels, catalogue, kept.reshape(len(chances), -1))
+    whole, hits = (
+        divide(runs, qrels, depth=depth, n_samples=n_samples, hits_only=hits_only)
+        for hits_only in (False, True)
+    )
+    lists = [
+        (by_lists, by_hits)
+        for block, of_hits in zip(whole, hits, strict=True)
+        for by_lists, by_hits in zip(block.judge(samples), of_hits.judge(samples), strict=True)
+    ]
+    return [
+        _needs(metrics[measure.metric], measure.cutoff, lists, n_samples) for measure in measures
+    ]
+
+
+def _needs(
+    metric: Metric, cutoff: int | None, lists: Sequence[tuple[Judged, Judged]], n_samples: int
+) -> Needs:
+    if metric.per_user:
+        return "all ranks"
+    scores = [metric(by_lists, cutoff=cutoff) for by_lists, _ in lists]
+    if all(_is_unmoved(found.reshape(-1, n_samples)) for found in scores):
+        return "nothing"
+    same = (
+        _is_scored(metric, cutoff, by_hits, found)
+        for (_, by_hits), found in zip(lists, scores, strict=True)
+    )
+    return "judged ranks" if all(same) else "all ranks"
+
+
+def _is_unmoved(by_user: Floats) -> bool:
+    return bool((by_user == by_user[:, :1]).all())
+
+
+def _is_scored(metric: Metric, cutoff: int | None, judged: Judged, expected: Floats) -> bool:
+    """Tell whether lists score as expected: a metric may count on columns that are left out."""
+    try:
+        found = metric(judged, cutoff=cutoff)
+    except (ValueError, IndexError):
+        return False
+    return bool(np.allclose(found, expected, rtol=0, atol=TOLERANCE))

@@ -18,6 +18,13 @@ from harness.metrics.infap import SMOOTHING
 from qrels import Qrels, match
 from runs import Run
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Places = NDArray[np.intp]
+Ranks = NDArray[np.int32]
+Kinds = NDArray[np.int8]
+Masks = NDArray[np.uint8]
+
 FUSED = ("P", "Recall", "AP", "RR", "bpref", "infAP", "nDCG")
 """Names of the metrics, in the order of the first axis of the kernel's results."""
 
@@ -47,12 +54,12 @@ class Hits:
     """
 
     qrels: Qrels
-    order: NDArray[np.int64]
-    gains: NDArray[np.float64]
-    kinds: NDArray[np.int8]
-    offsets: NDArray[np.int64]
-    ranks: NDArray[np.int32]
-    judgements: NDArray[np.int32]
+    order: Integers
+    gains: Floats
+    kinds: Kinds
+    offsets: Integers
+    ranks: Ranks
+    judgements: Ranks
 
     @property
     def n_systems(self) -> int:
@@ -90,18 +97,18 @@ def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
     )
 
 
-def _by_falling_grade(qrels: Qrels) -> NDArray[np.int64]:
+def _by_falling_grade(qrels: Qrels) -> Integers:
     highest = int(qrels.grades.max(initial=0))
     span = highest - int(qrels.grades.min(initial=0)) + 1
     return np.argsort(qrels.users * np.int64(span) + (highest - qrels.grades), kind="stable")
 
 
-def _kinds(qrels: Qrels) -> NDArray[np.int8]:
+def _kinds(qrels: Qrels) -> Kinds:
     kinds = np.where(qrels.relevant, RELEVANT, np.where(qrels.nonrelevant, NONRELEVANT, NEITHER))
     return kinds.astype(np.int8)
 
 
-def _users_first(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _users_first(counts: Integers) -> tuple[Integers, Integers]:
     """Order hits that come system by system user by user, from counts (n_systems, n_users)."""
     starts = np.cumsum(counts).reshape(counts.shape) - counts
     per_list = counts.T.ravel()
@@ -111,24 +118,17 @@ def _users_first(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
 
 
 def group_sums(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: NDArray[np.intp]
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: Places
+) -> Iterator[tuple[slice, Floats]]:
     """Score every system by the seven metrics, in the sum over each group of users.
 
     The users of a group are scored one after the other, so that their sums stay in cache. Users
     are summed in one fixed order and samples never meet, so the sums do not depend on how samples
     are divided among calls or workers.
 
-    Parameters
-    ----------
-    hits
-        From `find_hits`, at least as deep as the deepest cut-off.
-    kept
-        Mask of the judgements left in each sample, of shape (n_judgements, n_samples).
-    cutoffs
-        Rising cut-offs.
-    groups
-        Group of each user, of shape (n_users,): every number from 0 on.
+    Hits are from `find_hits`, at least as deep as the deepest of the rising cut-offs; ``kept`` is a
+    mask of the judgements left in each sample, (n_judgements, n_samples); groups are those of the
+    users, (n_users,): every number from 0 on.
 
     Yields
     ------
@@ -147,7 +147,7 @@ def group_sums(
         yield some, _finish(sums, cutoffs)[..., : kept.shape[1]]
 
 
-def _masks(hits: Hits, kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def _masks(hits: Hits, kept: NDArray[np.bool_]) -> Masks:
     """Order the masks as the judgements in ``hits``, and pad them with empty samples."""
     n_samples = kept.shape[1]
     width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
@@ -156,13 +156,7 @@ def _masks(hits: Hits, kept: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return masks
 
 
-def _sum(
-    hits: Hits,
-    masks: NDArray[np.uint8],
-    cutoffs: Sequence[int],
-    users: NDArray[np.intp],
-    groups: NDArray[np.intp],
-) -> NDArray[np.float64]:
+def _sum(hits: Hits, masks: Masks, cutoffs: Sequence[int], users: Places, groups: Places) -> Floats:
     """Sum over users' groups: (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples)."""
     borders = np.asarray(cutoffs, dtype=np.int64)
     bucket_of_rank = np.searchsorted(borders, np.arange(borders[-1] + 1))
@@ -188,7 +182,7 @@ def _sum(
     return sums
 
 
-def _finish(sums: NDArray[np.float64], cutoffs: Sequence[int]) -> NDArray[np.float64]:
+def _finish(sums: Floats, cutoffs: Sequence[int]) -> Floats:
     """Turn sums over buckets into scores: (7, n_cutoffs, n_systems, n_groups, n_samples)."""
     scores = sums[:, :, :, : len(FUSED)]
     for cutoff in range(1, len(cutoffs)):
@@ -203,20 +197,20 @@ jit = numba.njit(nogil=True, cache=True, error_model="numpy")
 
 @jit
 def _accumulate(
-    users: NDArray[np.intp],
-    groups: NDArray[np.intp],
-    offsets: NDArray[np.int64],
-    ranks: NDArray[np.int32],
-    hit_judgements: NDArray[np.int32],
-    judgement_offsets: NDArray[np.int64],
-    gains: NDArray[np.float64],
-    kinds: NDArray[np.int8],
-    bucket_of_rank: NDArray[np.int64],
-    cutoffs: NDArray[np.int64],
-    discounts: NDArray[np.float64],
-    ideals: NDArray[np.float64],
-    masks: NDArray[np.uint8],
-    sums: NDArray[np.float64],
+    users: Places,
+    groups: Places,
+    offsets: Integers,
+    ranks: Ranks,
+    hit_judgements: Ranks,
+    judgement_offsets: Integers,
+    gains: Floats,
+    kinds: Kinds,
+    bucket_of_rank: Integers,
+    cutoffs: Integers,
+    discounts: Floats,
+    ideals: Floats,
+    masks: Masks,
+    sums: Floats,
 ) -> None:
     """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples).
 
@@ -267,13 +261,7 @@ def _accumulate(
 
 @jit
 def _look_up(
-    kinds: NDArray[np.int8],
-    masks: NDArray[np.uint8],
-    start: int,
-    end: int,
-    kept: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    shares: NDArray[np.float64],
+    kinds: Kinds, masks: Masks, start: int, end: int, kept: Floats, totals: Floats, shares: Floats
 ) -> None:
     """Copy the user's masks as numbers; count R and N; take what hits are multiplied by."""
     totals[:] = 0.0
@@ -293,15 +281,15 @@ def _look_up(
 
 @jit
 def _normalise(
-    gains: NDArray[np.float64],
-    masks: NDArray[np.uint8],
+    gains: Floats,
+    masks: Masks,
     start: int,
     end: int,
-    cutoffs: NDArray[np.int64],
-    ideals: NDArray[np.float64],
+    cutoffs: Integers,
+    ideals: Floats,
     settled: int,
-    count: NDArray[np.int64],
-    normaliser: NDArray[np.float64],
+    count: Integers,
+    normaliser: Floats,
 ) -> None:
     """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes.
 
@@ -325,9 +313,7 @@ def _normalise(
 
 
 @jit
-def _add_gain(
-    kept: NDArray[np.float64], row: int, gain: float, totals: NDArray[np.float64], to: int
-) -> None:
+def _add_gain(kept: Floats, row: int, gain: float, totals: Floats, to: int) -> None:
     """Add a gain in the samples in which the judgement is left."""
     for w in range(kept.shape[1]):
         totals[to, w] += gain * kept[row, w]
@@ -335,12 +321,12 @@ def _add_gain(
 
 @jit
 def _add_settled(
-    kept: NDArray[np.float64],
+    kept: Floats,
     row: int,
     gain: float,
-    normaliser: NDArray[np.float64],
+    normaliser: Floats,
     settled: int,
-    sums: NDArray[np.float64],
+    sums: Floats,
     group: int,
     system: int,
     bucket: int,
@@ -352,13 +338,7 @@ def _add_settled(
 
 @jit
 def _add_early(
-    dcg: NDArray[np.float64],
-    normaliser: NDArray[np.float64],
-    begin: int,
-    settled: int,
-    sums: NDArray[np.float64],
-    group: int,
-    system: int,
+    dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: Floats, group: int, system: int
 ) -> None:
     """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes."""
     for c in range(begin, settled):
@@ -371,13 +351,13 @@ def _add_early(
 
 @jit
 def _add_relevant(
-    kept: NDArray[np.float64],
+    kept: Floats,
     row: int,
     rank: int,
-    totals: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    above: NDArray[np.float64],
-    sums: NDArray[np.float64],
+    totals: Floats,
+    shares: Floats,
+    above: Floats,
+    sums: Floats,
     group: int,
     system: int,
     bucket: int,

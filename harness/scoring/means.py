@@ -1,22 +1,98 @@
-"""Mean scores of the systems, by every measure."""
+"""Means of scores over users and over runs of a system; and what the systems cover."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
 from analyses.shared.result import Result, table
 from analyses.shared.table import Best, Table, shown
 from harness.metrics.shared.metric import Metric
-from harness.scoring.user_weights import Average
+from qrels import Qrels, match
+from runs import Run
+from runs.replicates import Replicates
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+Average = Literal["users", "judgements"]
+"""What a mean is taken over: users, or their relevant items."""
+
+
+def user_weights(qrels: Qrels, average: Average) -> Floats | None:
+    r"""Weigh users as a mean asks for it, of shape (n_users,); None if all weigh the same.
+
+    A mean over judgements takes each user as often as the user has relevant items,
+    :math:`v_u`: the weighted mean :math:`\sum_u v_u x_u / \sum_u v_u` is the plain mean of
+    :math:`w_u x_u` with :math:`w_u = v_u / \bar v`, the weights, whose mean is 1.
+
+    References
+    ----------
+    Cañamares, Castells & Moffat (2020), Offline evaluation options for recommender systems.
+    """
+    if average == "users":
+        return None
+    volumes = qrels.per_user(qrels.relevant)
+    return np.asarray(volumes / volumes.mean())
+
+
+def weighted(scores: Scores, weights: Floats | None) -> Scores:
+    """Multiply every user's scores by the weight of the user, so that plain means are weighted."""
+    return scores if weights is None else replace(scores, values=scores.values * weights)
+
+
+def averaged(scores: Scores, replicates: Replicates | None) -> Scores:
+    """Average scores of runs over those of each system, and keep what runs differ by.
+
+    Without replicates scores are left as they are.
+    """
+    if replicates is None:
+        return scores
+    values = replicates.mean(scores.values)
+    runs = deviations(scores, replicates)
+    return replace(scores, values=values, systems=replicates.systems, runs=runs)
+
+
+def deviations(scores: Scores, replicates: Replicates) -> RunDeviations:
+    """Give what runs differ by from their systems, in means over users for whom all of them rank.
+
+    Scores are of runs, in place of systems; weighted, if means are.
+    """
+    found = np.zeros(scores.values.shape[:2])
+    for system in range(len(replicates.systems)):
+        users, own = replicates.common(system), replicates.numbers == system
+        if users.any() and own.sum() > 1:
+            means = scores.values[:, own][..., users].mean(axis=2)
+            found[:, own] = means - means.mean(axis=1, keepdims=True)
+    complete = [replicates.common(system).all() for system in range(len(replicates.systems))]
+    return RunDeviations(found, replicates.numbers, np.array(complete))
+
+
+def spread(scores: Scores, replicates: Replicates, metrics: Mapping[str, Metric]) -> Floats:
+    """Give the standard deviation of the mean scores of each system's runs.
+
+    Scores are of runs, in place of systems; weighted, if means are. Means are over the users whom
+    all runs of the system rank for, so that they differ by the runs alone. The result is of shape
+    (n_measures, n_systems), NaN for a single run, and where there are no such users.
+    """
+    found = np.full((len(scores.measures), len(replicates.systems)), np.nan)
+    for system in np.flatnonzero(replicates.sizes > 1).tolist():
+        users = replicates.common(system)
+        if not users.any():
+            continue
+        runs = scores.values[:, replicates.numbers == system][..., users]
+        for number, measure in enumerate(scores.measures):
+            found[number, system] = metrics[measure.metric].average(runs[number]).std(ddof=1)
+    return found
 
 
 SPREAD = "± "
@@ -30,17 +106,17 @@ class Means(Result):
     Values, and deviations, the standard deviations over users (NaN for a single one), are of shape
     (n_measures, n_systems). Where users are weighted, both are of weighted scores. Where there are
     several runs of a system, sizes count them, and spreads are the standard deviations of their
-    means, of shape (n_measures, n_systems): see `harness.scoring.replicated.spread`.
+    means, of shape (n_measures, n_systems): see `harness.scoring.means.spread`.
     """
 
     measures: Measures
     systems: tuple[str, ...]
-    values: NDArray[np.float64]
-    deviations: NDArray[np.float64]
+    values: Floats
+    deviations: Floats
     n_users: int
     average: Average = "users"
-    sizes: NDArray[np.intp] | None = None
-    spreads: NDArray[np.float64] | None = None
+    sizes: Numbers | None = None
+    spreads: Floats | None = None
 
     @classmethod
     def of(
@@ -122,3 +198,75 @@ class Means(Result):
 
         title = f"Mean scores{compared.where}"
         return Table.crossed("means", title, self.caption(), "system", cells, best=best)
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage(Result):
+    """Counts of what systems recommend, the arrays of shape (n_systems,).
+
+    Users are those in the qrels, of whom some have no list or a shorter one than the longest; items
+    are the different ones that are recommended, and judged is the share of the recommendations that
+    have a judgement.
+    """
+
+    systems: tuple[str, ...]
+    n_users: int
+    without_list: Numbers
+    with_short_list: Numbers
+    n_items: Numbers
+    judged: Floats
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], qrels: Qrels) -> Coverage:
+        """Count what runs recommend to the users of the qrels."""
+        return cls(
+            systems=tuple(run.system for run in runs),
+            n_users=qrels.n_users,
+            without_list=np.array([(run.lengths == 0).sum() for run in runs]),
+            with_short_list=np.array([(run.lengths < run.depth).sum() for run in runs]),
+            n_items=np.array(
+                [np.count_nonzero(np.bincount(run.items[run.items >= 0])) for run in runs]
+            ),
+            judged=np.array(
+                [(match(run, qrels) >= 0).sum() / max(run.lengths.sum(), 1) for run in runs]
+            ),
+        )
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``coverage``: one row for each system."""
+        import pandas as pd
+
+        return {
+            "coverage": pd.DataFrame(
+                {
+                    "system": self.systems,
+                    "users": self.n_users,
+                    "users_without_recommendations": self.without_list,
+                    "users_with_short_lists": self.with_short_list,
+                    "items_recommended": self.n_items,
+                    "judged_share": self.judged,
+                }
+            )
+        }
+
+    def caption(self) -> str:
+        """Say what the last column is."""
+        return "The last column is the share of the recommendations with a judgement."
+
+    @table("coverage", "what the systems recommend")
+    def table(self) -> Table:
+        """Tabulate what the systems recommend."""
+        columns = (self.without_list, self.with_short_list, self.n_items, self.judged)
+        return Table(
+            name="coverage",
+            title="What the systems recommend",
+            note=self.caption(),
+            headings=[
+                "system",
+                "users without list",
+                "users with short list",
+                "items recommended",
+                "judged",
+            ],
+            rows=list(zip(self.systems, *(column.tolist() for column in columns), strict=True)),
+        )

@@ -11,16 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
-from harness.metrics.shared.averages import logarithms
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric
-from harness.scoring.blocks import Block, Samples, depth_seen, divide
-from harness.scoring.trial import NEEDS, Needs, needs_of
+from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms
+from harness.scoring.blocks import NEEDS, Block, Needs, Samples, depth_seen, divide, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
 from runs.replicates import Replicates
 
 if TYPE_CHECKING:
     from harness.scoring.kernel import Hits
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+Masks = NDArray[np.bool_]
 
 HITS_AT_ONCE = 64
 """Samples of the judgements that are scored together, by definitions over judged ranks."""
@@ -64,9 +66,7 @@ def depth_needed(
     return depth_seen(runs, measures)
 
 
-def _scores(
-    judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]
-) -> NDArray[np.float64]:
+def _scores(judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> Floats:
     """Score lists by their definitions, of shape (n_measures, n_lists)."""
     return np.array(
         [metrics[measure.metric](judged, cutoff=measure.cutoff) for measure in measures]
@@ -90,7 +90,7 @@ class SampleScorer:
         measures: Sequence[Measure],
         metrics: Mapping[str, Metric],
         catalogue: Catalogue | None = None,
-        weights: NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
         replicates: Replicates | None = None,
     ) -> None:
         self._weights = weights
@@ -102,7 +102,7 @@ class SampleScorer:
         self._metrics = metrics
         self._depth = depth_needed(runs, measures, metrics)
 
-    def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
+    def __call__(self, kept: Masks, *, blocks: Numbers) -> Floats:
         """Score the samples, in the sum over each block of users, as `SumSamples` says.
 
         Sums are of logarithms where the metric asks for a geometric mean.
@@ -167,9 +167,9 @@ class SampleScorer:
         self,
         numbers: Sequence[int],
         divided: Sequence[Block],
-        kept: NDArray[np.bool_],
-        blocks: NDArray[np.intp],
-        sums: NDArray[np.float64],
+        kept: Masks,
+        blocks: Numbers,
+        sums: Floats,
     ) -> None:
         """Add the scores by some measures to the sums over blocks of users."""
         samples = Samples.of(self._qrels, self._catalogue, kept)
@@ -187,13 +187,11 @@ class SampleScorer:
                 totals = np.add.reduceat(weighted, firsts, axis=1)
                 sums[np.array(numbers)[:, np.newaxis], groups, run] += totals
 
-    def _shared(self, scores: NDArray[np.float64], users: slice) -> NDArray[np.float64]:
+    def _shared(self, scores: Floats, users: slice) -> Floats:
         """Give what scores, of shape (..., n_runs, n_users, n_samples), add to those of systems."""
         return scores if self._shares is None else scores * self._shares[:, users, np.newaxis]
 
-    def _weighted(
-        self, scores: NDArray[np.float64], users: slice | NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _weighted(self, scores: Floats, users: slice | Numbers) -> Floats:
         """Weigh scores of some users, of shape (..., n_users, n_samples)."""
         return scores if self._weights is None else scores * self._weights[users, np.newaxis]
 

@@ -17,8 +17,8 @@ from analyses.shared.measure import Measures
 from analyses.shared.work import OtherWorld, StudyWorld, Truth
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, find_metric
+from harness.scoring.means import user_weights, weighted
 from harness.scoring.score import score
-from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection, collect
 from harness.study.provenance import home_of, made_by
 from harness.study.score_parts import read_catalogue, true_catalogue, true_measures, true_scores

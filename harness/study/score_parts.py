@@ -13,17 +13,22 @@ from scipy.sparse import csr_array
 
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
-from harness.metrics.shared.kept_metric import keep_metrics
 from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.register import keep_metrics
 from harness.metrics.shared.weights import weighting_of
 from harness.readers.item_tables import Features, read_features, read_item_values
 from harness.readers.scores import SCORES_FILE, scores_to_parquet
 from harness.report.study_folder import KEPT_METRICS
-from harness.scoring.coverage import Coverage
-from harness.scoring.means import Means
-from harness.scoring.replicated import averaged, deviations, spread
+from harness.scoring.means import (
+    Coverage,
+    Means,
+    averaged,
+    deviations,
+    spread,
+    user_weights,
+    weighted,
+)
 from harness.scoring.score import score
-from harness.scoring.user_weights import user_weights, weighted
 from harness.study.collection import Collection
 from harness.study.sections import ItemsSection
 from harness.study.store import result_files

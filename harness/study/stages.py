@@ -34,7 +34,7 @@ from harness.report.study_folder import (
     of_topics,
 )
 from harness.report.tables import estimates_of
-from harness.scoring.user_weights import user_weights, weighted
+from harness.scoring.means import user_weights, weighted
 from harness.study.collection import TRUE_QRELS, Collection, InputPart, checksum, input_parts
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.pipeline import make_analysis, make_part

@@ -20,7 +20,7 @@ from pydantic import (
 
 from analyses.shared.measure import Measure, Measures, depth_of
 from harness.metrics.shared.names import ParsedName, parse_name
-from harness.scoring.user_weights import Average
+from harness.scoring.means import Average
 from harness.study.sections import (
     QRELS,
     AnalysesSection,

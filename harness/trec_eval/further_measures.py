@@ -23,26 +23,12 @@ GRADES: Mapping[int, float] = MappingProxyType({})
 
 
 def set_average_precision(judged: Judged) -> Floats:
-    """Precision times recall of the retrieved set (``m_set_map.c``).
-
-    Examples
-    --------
-    One of two retrieved items is relevant, and one of four relevant items is retrieved:
-
-    >>> set_average_precision(Judged(np.array([[1.0, np.nan]]), np.ones((1, 4))))
-    array([0.125])
-    """
+    """Precision times recall of the retrieved set (``m_set_map.c``)."""
     return ratio(judged.hits() ** 2, judged.n_retrieved * judged.n_relevant)
 
 
 def set_relative_precision(judged: Judged) -> Floats:
-    """Share of the relevant items that a set of K could hold: r_K / min(K, R).
-
-    Examples
-    --------
-    >>> set_relative_precision(Judged(np.array([[1.0, np.nan]]), np.ones((1, 4))))
-    array([0.5])
-    """
+    """Share of the relevant items that a set of K could hold: r_K / min(K, R)."""
     return ratio(judged.hits(), np.minimum(judged.n_retrieved, judged.n_relevant))
 
 
@@ -51,12 +37,6 @@ def utility(judged: Judged, *, worths: Sequence[float] = (1, -1, 0)) -> Floats:
 
     Worths are those of a relevant item retrieved, of another item retrieved, and of a relevant item
     missed.
-
-    Examples
-    --------
-    >>> judged = Judged(np.array([[1.0, np.nan, 0.0]]), np.ones((1, 4)))
-    >>> utility(judged), utility(judged, worths=(2, -1, -0.5))
-    (array([-1.]), array([-1.5]))
     """
     hits = judged.hits()
     counts = (hits, judged.n_retrieved - hits, judged.n_relevant - hits)
@@ -64,15 +44,7 @@ def utility(judged: Judged, *, worths: Sequence[float] = (1, -1, 0)) -> Floats:
 
 
 def binary_gain(judged: Judged) -> Floats:
-    """Mean, over the relevant items, of 1 / log2(2 + others ranked above) (``m_binG.c``).
-
-    Examples
-    --------
-    Two items are above the only relevant one: 1 / log2(4).
-
-    >>> binary_gain(Judged(np.array([[0.0, np.nan, 1.0]]), np.ones((1, 1))))
-    array([0.5])
-    """
+    """Mean, over the relevant items, of 1 / log2(2 + others ranked above) (``m_binG.c``)."""
     others_above = _ranks(judged) - judged.relevant_so_far
     earned = judged.relevant / np.log2(2 + others_above)
     return ratio(earned.sum(axis=1), judged.n_relevant)
@@ -103,13 +75,6 @@ def ndcg_of_relevant(judged: Judged, *, gains: Mapping[int, float] = GRADES) -> 
     """Mean of nDCG@k over the items with a gain, k being the rank of each (``m_ndcg_rel.c``).
 
     One that is not retrieved counts with the nDCG of the whole list.
-
-    Examples
-    --------
-    At rank 2 the DCG is 1 / log2(3), the ideal one 1 + 1 / log2(3); the other is not retrieved.
-
-    >>> ndcg_of_relevant(Judged(np.array([[0.0, 1.0]]), np.ones((1, 2)))).round(4)
-    array([0.3869])
     """
     judged = _valued(judged, gains)
     discounts = np.log2(_ranks(judged) + 1)

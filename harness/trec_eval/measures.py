@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.metrics.ndcg import ndcg
-from harness.metrics.shared import averages as averaging
 from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.metric import geometric_mean as geometric_means
 from harness.metrics.shared.names import DECIMAL, parse_name
 from harness.metrics.shared.register import find_metric
 from harness.trec_eval.further_measures import ODDITIES, utility
-from harness.trec_eval.metrics.interpolated_average_precision import RECALL_POINTS
+from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
 from runs.shared.errors import nearest
@@ -41,14 +41,8 @@ def total(values: Floats) -> float:
 
 
 def geometric_mean(values: Floats) -> float:
-    """Average the logarithms, of 0.00001 at least, as ``gm_map`` does.
-
-    Examples
-    --------
-    >>> round(geometric_mean(np.array([0.1, 0.001])), 6)
-    0.01
-    """
-    return float(averaging.geometric_mean(values))
+    """Average the logarithms, of 0.00001 at least, as ``gm_map`` does."""
+    return float(geometric_means(values))
 
 
 @dataclass(frozen=True)
@@ -94,16 +88,8 @@ WITHOUT_METRIC = {**COUNTS, **{name: Column(name, score) for name, score in ODDI
 class TrecMeasure:
     """A measure of trec_eval, and the metric of ours that agrees with it.
 
-    Parameters
-    ----------
-    metric
-        Name of ours.
-    parameters
-        Its parameters if none are given, one column each; empty where the measure takes none.
-    option
-        The option of the metric that a parameter sets; "" where parameters are cut-offs.
-    average
-        Makes one value of those of all topics.
+    The parameters are those if none are given, one column each; they set the option of the metric,
+    or cut-offs where it is "". The average makes one value of those of all topics.
     """
 
     metric: str
@@ -160,27 +146,14 @@ LEFT_OUT = {
 
 
 def remarks(texts: Sequence[str]) -> list[str]:
-    """Say which measures a nickname leaves out.
-
-    Examples
-    --------
-    >>> remarks(["all_trec"])
-    ['all_trec leaves out relstring, rbp, rbp_resid, unj; the last three are trec_eval 10 only.']
-    """
+    """Say which measures a nickname leaves out."""
     if "all_trec" not in texts:
         return []
     return [f"all_trec leaves out {', '.join(LEFT_OUT)}; the last three are trec_eval 10 only."]
 
 
 def offered_names(metrics: Mapping[str, Metric]) -> tuple[str, ...]:
-    """Give the names of trec_eval for which these metrics suffice, in trec_eval's order.
-
-    Examples
-    --------
-    >>> from harness.metrics.shared.register import built_in_metrics
-    >>> offered_names({"AP": built_in_metrics()["AP"]})[5:8]
-    ('map', 'gm_map', 'utility')
-    """
+    """Give the names of trec_eval for which these metrics suffice, in trec_eval's order."""
     return tuple(
         name for name in ORDER if name in WITHOUT_METRIC or TREC_MEASURES[name].metric in metrics
     )

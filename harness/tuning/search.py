@@ -23,8 +23,8 @@ from analyses.shared.table import Cell, Table
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
+from harness.scoring.means import user_weights, weighted
 from harness.scoring.score import score
-from harness.scoring.user_weights import user_weights, weighted
 from harness.study.run import check, try_out
 from harness.study.store import Store, content_key, digest, ratings_digest
 from harness.study.study import Study

@@ -12,9 +12,9 @@ from pathlib import Path
 from pkgutil import iter_modules
 from traceback import extract_tb
 from types import CodeType, MappingProxyType, ModuleType
-from typing import Annotated, Any, Generic, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from runs.shared.errors import InputError
 
@@ -45,12 +45,10 @@ class Member(Generic[SettingsT]):
 
     @classmethod
     def declared_in(cls, module: ModuleType) -> list[Self]:
-        """Give the members declared in a module, not those that it imports."""
-        return [
-            value
-            for value in vars(module).values()
-            if isinstance(value, cls) and value.make.__module__ == module.__name__
-        ]
+        """Give the members declared in a module, or in a package's modules; not other imports."""
+        own = module.__name__
+        members = [value for value in vars(module).values() if isinstance(value, cls)]
+        return [m for m in members if f"{m.make.__module__}.".startswith(f"{own}.")]
 
     @classmethod
     def declared_below(cls, folder: str) -> Mapping[str, Self]:
@@ -114,6 +112,17 @@ class Section(BaseModel):
     """A table of a file of settings: frozen, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    removed: ClassVar[Mapping[str, str]] = {}
+    """By former key: what to use instead, as part of a sentence."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_removed(cls, given: Any) -> Any:
+        for key in cls.removed if isinstance(given, Mapping) else ():
+            if key in given:
+                raise ValueError(f"`{key}` was removed in version 0.12: {cls.removed[key]}")
+        return given
 
     def anchored(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths that are values absolute."""

@@ -79,7 +79,7 @@ def test_the_chosen_coefficient_is_the_column_tau(noisy: Scores) -> None:
     assert "rbo" not in frame.columns
 
 
-@pytest.mark.parametrize("coefficient", ["tau-b", "tau-ap-a"])
+@pytest.mark.parametrize("coefficient", ["tau-b", "tau-ap"])
 def test_an_interval_is_that_of_the_agreement_in_populations_behind_the_means(
     coefficient: str, noisy: Scores
 ) -> None:

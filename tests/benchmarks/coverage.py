@@ -15,7 +15,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
-from analyses.calibration.studies import (
+from analyses.ordering import tau_b
+from analyses.shared.measure import Scores
+from analyses.validity.comparison import Comparison, JointUsers
+from analyses.validity.uncertainty import ResampledComparison
+from tests.benchmarks.study_intervals import (
     N_RELEVANT,
     SIMULATED,
     Held,
@@ -23,10 +27,6 @@ from analyses.calibration.studies import (
     intervals_of,
     share_held,
 )
-from analyses.ordering import tau_b
-from analyses.shared.measure import Scores
-from analyses.verdicts.beside_truth import BesideTruth
-from analyses.verdicts.joint_users import JointUsers
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -140,8 +140,8 @@ def study(lists: Lists, judged: Scores, users: Numbers, *, seed: int) -> Iterato
     everybody = lists.everybody.scores
     measured, true = (_some_of(scores, users) for scores in (judged, everybody))
     joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=seed)
-    rulers = np.arange(len(SIMULATED))[np.newaxis]
-    tau = BesideTruth(measured, true, rulers, joint).tau().part(0)
+    comparison = Comparison(measured, true, np.arange(len(SIMULATED))[np.newaxis])
+    tau = ResampledComparison(comparison, joint).tau().part(0)
     low, high = tau.users
     yield VALIDITY, Held(tau.values, low, high)
     of_all = tau_b(judged.means(), everybody.means())

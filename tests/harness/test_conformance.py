@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.metrics.shared.averages import geometric_mean
+from harness.metrics.shared.metric import geometric_mean
 from harness.metrics.shared.names import Value, parse_name, print_name
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, judge

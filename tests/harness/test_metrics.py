@@ -564,13 +564,6 @@ def test_a_plugin_may_not_take_a_built_in_name(tmp_path: Path) -> None:
         available_metrics([path])
 
 
-def test_an_unknown_metric_is_answered_with_the_list() -> None:
-    with pytest.raises(
-        InputError, match="no metric is called 'zzz'; there are alpha-nDCG, AUC, AP, ARP, bpref"
-    ):
-        find_metric("zzz", METRICS)
-
-
 def test_a_geometric_mean_is_trec_evals_gm_map() -> None:
     run, qrels = random_case(5, n_users=40, n_items=80, depth=20, n_judged=30)
     scores = pytrec_eval_scores(run, qrels, "gm_map")  # of one topic: log(max(AP, 1e-5))

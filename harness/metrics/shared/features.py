@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.metrics.shared.metric import Floats
 from qrels import Catalogue, Judged
 from runs import InputError
 
@@ -17,7 +18,7 @@ DECIMALS = 12
 """Gains that differ by less are equal: which of two items is taken is then settled by number."""
 
 
-def directions(catalogue: Catalogue) -> NDArray[np.float64]:
+def directions(catalogue: Catalogue) -> Floats:
     """Scale the features of each item to length 1, so that products are cosines.
 
     Returns
@@ -37,17 +38,12 @@ def directions(catalogue: Catalogue) -> NDArray[np.float64]:
     return np.pad(scaled, ((0, 1), (0, 0)))
 
 
-def categories(catalogue: Catalogue) -> NDArray[np.float64]:
+def categories(catalogue: Catalogue) -> Floats:
     """Give the categories of each item, 1 for those it has.
 
     Returns
     -------
     Of shape (n_items + 1, n_features): 0 where nothing is known of an item, and at the end.
-
-    Raises
-    ------
-    InputError
-        If a feature is something else than 0 or 1.
     """
     features = catalogue.known("features")
     other = np.argwhere((features != 0) & (features != 1))
@@ -62,16 +58,13 @@ def categories(catalogue: Catalogue) -> NDArray[np.float64]:
     return np.pad(features, ((0, 1), (0, 0)))
 
 
-def new_categories(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
+def new_categories(judged: Judged, *, alpha: float) -> Floats:
     r"""Count the categories of the relevant item at each rank, each less the more often it came.
 
     .. math:: \sum_{c} \mathrm{has}(i(k), c) \, (1 - \alpha)^{r_{c,k-1}}
 
-    with :math:`r_{c,k-1}` the relevant items of category c above rank k.
-
-    Returns
-    -------
-    Of shape (n_users, n_ranks), 0 where the item is not relevant.
+    with :math:`r_{c,k-1}` the relevant items of category c above rank k; 0 where the item is not
+    relevant.
     """
     from harness.metrics.shared.features_loop import count_new
 
@@ -79,13 +72,8 @@ def new_categories(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
     return count_new(*lists, judged.catalogue.once(_by_item), alpha).T
 
 
-def greedy_categories(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
-    """Count so in a list that takes at each rank the relevant item that earns most there.
-
-    Returns
-    -------
-    Of shape (n_users, n), 0 below the last relevant item.
-    """
+def greedy_categories(judged: Judged, *, alpha: float) -> Floats:
+    """Count so in a list that takes at each rank the relevant item that earns most there."""
     from harness.metrics.shared.features_loop import count_greedily
 
     return count_greedily(
@@ -93,7 +81,7 @@ def greedy_categories(judged: Judged, *, alpha: float) -> NDArray[np.float64]:
     ).T
 
 
-def n_categories(judged: Judged) -> NDArray[np.float64]:
+def n_categories(judged: Judged) -> Floats:
     """Count the categories of each user's relevant items, in the list or not, (n_users,)."""
     from harness.metrics.shared.features_loop import count_new
 
@@ -101,31 +89,19 @@ def n_categories(judged: Judged) -> NDArray[np.float64]:
     return np.asarray(counts.sum(axis=0))
 
 
-def similarities(judged: Judged) -> NDArray[np.float64]:
+def similarities(judged: Judged) -> Floats:
     """Add the cosines of the item at each rank with those above it, (n_users, n_ranks)."""
     from harness.metrics.shared.features_loop import add_cosines
 
     return add_cosines(_by_rank(judged.items, np.int32), judged.catalogue.once(directions)).T
 
 
-def mean_distances(
-    judged: Judged, *, values: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def mean_distances(judged: Judged, *, values: Floats, weights: Floats) -> Floats:
     """Add the weighted mean distances of items from the others in the list, down to each rank.
 
-    Parameters
-    ----------
-    judged
-        Judged ranked lists.
-    values
-        What the item at each rank is worth, of shape (n_users, n_ranks).
-    weights
-        Weights of the ranks, from 1 on, of shape (depth,). In the mean of another item an item is
-        weighed as if ranks began there; above it, as at rank 1.
-
-    Returns
-    -------
-    Of shape (n_users, n_ranks).
+    Values are of the items at each rank, (n_users, n_ranks), as is the result; weights those of the
+    ranks from 1 on, (depth,). In the mean of another item an item is weighed as if ranks began
+    there; above it, as at rank 1.
     """
     from harness.metrics.shared.features_loop import add_distances
 
@@ -135,12 +111,7 @@ def mean_distances(
 
 
 def _by_rank(table: NDArray[Any], dtype: type[np.generic] | None = None) -> NDArray[Any]:
-    """Lay out (n_users, n_ranks) one rank after the other, as loops go through it.
-
-    Returns
-    -------
-    Of shape (n_ranks, n_users); of what is laid out so already, no copy.
-    """
+    """Lay out (n_users, n_ranks) one rank after the other, as loops go through it."""
     return np.ascontiguousarray(table.T, dtype=dtype)
 
 

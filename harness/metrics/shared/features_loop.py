@@ -44,11 +44,7 @@ def count_new(
 
 @jit
 def count_greedily(
-    items: Integers,
-    counts: NDArray[np.bool_],
-    known: Categories,
-    alpha: float,
-    decimals: int,
+    items: Integers, counts: NDArray[np.bool_], known: Categories, alpha: float, decimals: int
 ) -> Doubles:
     """Count the categories of the items that count, likewise, taking first what earns most.
 
@@ -109,11 +105,7 @@ def add_cosines(items: Integers, directions: Doubles) -> Doubles:
 
 @jit
 def add_distances(
-    items: Integers,
-    ranks: Integers,
-    values: Doubles,
-    directions: Doubles,
-    discounts: Doubles,
+    items: Integers, ranks: Integers, values: Doubles, directions: Doubles, discounts: Doubles
 ) -> Doubles:
     """Add the mean distances of each item from the others of its list, down to each rank.
 

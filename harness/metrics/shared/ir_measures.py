@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.metric import Floats, Metric
 from harness.metrics.shared.names import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
@@ -27,11 +26,6 @@ def metric_of_ir_measures(text: str) -> Metric:
         given, it is the relevance level of the qrels. Where it has no cut-off, lists are cut
         before they are scored.
 
-    Raises
-    ------
-    InputError
-        If ir_measures has no such measure or parameter.
-
     Notes
     -----
     A provider sees each list with invented item ids: ranks and grades are all that a measure may
@@ -40,7 +34,7 @@ def metric_of_ir_measures(text: str) -> Metric:
     parsed = parse_name(text.removeprefix(PREFIX))
     measure = _measure(parsed.name, parsed.options)
 
-    def score(judged: Judged, *, cutoff: int | None = None, **_: Any) -> NDArray[np.float64]:
+    def score(judged: Judged, *, cutoff: int | None = None, **_: Any) -> Floats:
         chosen = measure
         if "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
             chosen = chosen(rel=int(judged.relevance_level))
@@ -77,7 +71,7 @@ def _measure(name: str, options: Mapping[str, Value]) -> Any:
     return measure
 
 
-def _provided(measure: Any, judged: Judged, *, depth: int | None) -> NDArray[np.float64]:
+def _provided(measure: Any, judged: Judged, *, depth: int | None) -> Floats:
     """Let the provider score every user; users that it leaves out score 0."""
     import ir_measures
 
@@ -108,7 +102,7 @@ def _as_dicts(
     return run, qrels
 
 
-def _missed(judgements: NDArray[np.float64], listed: NDArray[np.float64]) -> list[int]:
+def _missed(judgements: Floats, listed: Floats) -> list[int]:
     """Take the grades that the list holds out of all grades of the user."""
     left = {grade: np.count_nonzero(judgements == grade) for grade in np.unique(judgements)}
     return [

@@ -1,4 +1,4 @@
-"""What a metric is: a function of judged lists with a name."""
+"""What a metric is: a function of judged lists with a name; and averages over users."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Protocol, get_args, overload
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.averages import logarithms
 from harness.metrics.shared.names import Value, print_name
 from harness.metrics.shared.option import Option, options_of
 from qrels import Judged
@@ -20,6 +19,8 @@ from runs import InputError
 from runs.shared.errors import require_choice
 from runs.shared.members import failure_of
 
+Floats: TypeAlias = NDArray[np.float64]
+
 
 class MetricFunction(Protocol):
     """Scores of all users: judged lists in, float64 of shape (n_users,) out.
@@ -27,9 +28,7 @@ class MetricFunction(Protocol):
     A metric with options takes each as a further keyword.
     """
 
-    def __call__(
-        self, judged: Judged, *, cutoff: int | None = None, **options: Any
-    ) -> NDArray[np.float64]:
+    def __call__(self, judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats:
         """Score every user."""
 
 
@@ -204,14 +203,7 @@ class Metric:
         ]
 
     def with_options(self, values: Mapping[str, Any]) -> Metric:
-        """Set options.
-
-        Raises
-        ------
-        InputError
-            If there is no such option or it does not take the value; the sentence says what
-            there is.
-        """
+        """Set options."""
         known = {option.name: option for option in self.all_options}
         for name, value in values.items():
             if name not in known:
@@ -240,36 +232,27 @@ class Metric:
             )
         return replace(self, cutoff=int(cutoff))
 
-    def average(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def average(self, scores: Floats) -> Floats:
         """Average over users, the last axis, by the mean that the metric asks for."""
         means = scores.mean(axis=-1)
         return np.asarray(np.exp(means) if self.is_geometric else means)
 
     @overload
-    def __call__(
-        self, judged: Judged, *, cutoff: int | None = None, **options: Any
-    ) -> NDArray[np.float64]: ...
+    def __call__(self, judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats: ...
 
     @overload
     def __call__(self, **options: Any) -> Metric: ...
 
     def __call__(
         self, judged: Judged | None = None, *, cutoff: int | None = None, **options: Any
-    ) -> NDArray[np.float64] | Metric:
-        """Score every user, and check what came back; without lists, set options.
-
-        Raises
-        ------
-        InputError
-            If there is no such option, the definition fails, or it does not return one finite
-            number per user.
-        """
+    ) -> Floats | Metric:
+        """Score every user, and check what came back; without lists, set options."""
         chosen = self.with_options(options) if options else self
         if judged is None:
             return chosen if cutoff is None else chosen @ cutoff
         return chosen._score(judged, self.cutoff if cutoff is None else cutoff)
 
-    def _score(self, judged: Judged, cutoff: int | None) -> NDArray[np.float64]:
+    def _score(self, judged: Judged, cutoff: int | None) -> Floats:
         options = dict(self.given)
         level = options.pop(LEVEL.name, None) if self.has_level else None
         for shared in (CONDENSED, MEAN):
@@ -305,28 +288,30 @@ class Metric:
         return f"its options are {listed}."
 
 
+class Facts(TypedDict, total=False):
+    """What a metric may declare of itself, beside name and source; see `Metric`."""
+
+    trec_eval: str
+    aliases: tuple[str, ...]
+    lattice: Callable[[int], int | None]
+    low: float
+    high: float
+    higher_is_better: bool
+    has_level: bool
+    needs: tuple[Validation, ...]
+
+
 def metric(
-    name: str,
-    *,
-    source: str,
-    trec_eval: str = "",
-    aliases: tuple[str, ...] = (),
-    lattice: Callable[[int], int | None] = no_lattice,
-    low: float = 0.0,
-    high: float = 1.0,
-    higher_is_better: bool = True,
-    has_level: bool = True,
-    needs: tuple[Validation, ...] = (),
+    name: str, *, source: str, **facts: Unpack[Facts]
 ) -> Callable[[Callable[..., Any]], Metric]:
-    """Make a metric of a function over judged lists.
+    """Make a metric of a function over judged lists: what all metrics share.
 
-    Keyword-only parameters beside the cut-off are its options (see
-    `harness.metrics.shared.option.options_of`).
-
-    Parameters
-    ----------
-    name, source, trec_eval, aliases, lattice, low, high, higher_is_better, has_level, needs
-        See `Metric`.
+    The function takes `qrels.Judged` lists and a cut-off n, the ranks considered (all of them by
+    default), and gives the scores of all users, float64 of shape (n_users,). In formulas rel(k)
+    says whether rank k holds a relevant item, :math:`r_k` and :math:`n_k` count the relevant and
+    the judged non-relevant items in ranks 1 to k, and R and N those of the user, in the list or
+    not. Further keyword-only parameters are options of the metric (see
+    `harness.metrics.shared.option.options_of`). The facts are fields of `Metric`.
 
     Examples
     --------
@@ -339,24 +324,11 @@ def metric(
     >>> hits(Judged(np.array([[1.0, 0.0]]), np.ones((1, 1))), times=2)
     array([2.])
     """
-    for need in needs:
+    for need in facts.get("needs", ()):
         require_choice("needs", need, get_args(Validation))
 
     def declare(function: Callable[..., Any]) -> Metric:
-        return Metric(
-            name,
-            function,
-            source=source,
-            trec_eval=trec_eval,
-            aliases=aliases,
-            lattice=lattice,
-            options=_own_options(name, function),
-            low=low,
-            high=high,
-            higher_is_better=higher_is_better,
-            has_level=has_level,
-            needs=needs,
-        )
+        return Metric(name, function, source, options=_own_options(name, function), **facts)
 
     return declare
 
@@ -369,13 +341,32 @@ def _own_options(name: str, function: Callable[..., Any]) -> tuple[Option, ...]:
     return own
 
 
-def ratio(numerator: NDArray[np.float64], denominator: NDArray[np.number]) -> NDArray[np.float64]:
-    """Divide, giving 0 where the denominator is 0, as trec_eval does.
+def ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
+    """Divide, giving 0 where the denominator is 0, as trec_eval does."""
+    quotient = np.zeros(len(numerator))
+    return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+
+
+FLOOR = 1e-5
+"""What trec_eval puts in the place of lower scores (``MIN_GEO_MEAN``)."""
+
+
+def geometric_mean(scores: Floats, *, floor: float = FLOOR) -> Floats:
+    r"""Geometric mean over users, the last axis: it gives weight to those who are served badly.
+
+    .. math:: \exp\left(\frac{1}{U} \sum_u \log \max(s_u, \mathrm{floor})\right)
+
+    Of AP it is trec_eval's ``gm_map`` (Robertson 2006, On GMAP: and other transformations), of
+    bpref its ``gm_bpref``.
 
     Examples
     --------
-    >>> ratio(np.array([1.0, 1.0]), np.array([2, 0]))
-    array([0.5, 0. ])
+    >>> float(geometric_mean(np.array([0.1, 0.4])))
+    0.2
     """
-    quotient = np.zeros(len(numerator))
-    return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
+    return np.asarray(np.exp(logarithms(scores, floor=floor).mean(axis=-1)))
+
+
+def logarithms(scores: Floats, *, floor: float = FLOOR) -> Floats:
+    """Give the logarithms whose arithmetic mean orders systems as the geometric mean does."""
+    return np.asarray(np.log(np.maximum(scores, floor)))

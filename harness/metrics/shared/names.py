@@ -45,18 +45,7 @@ class ParsedName:
 
 
 def split_depth(text: str) -> tuple[str, int | None, bool]:
-    """Part a name from its depth: the cut-off, None without one, and whether it is ``@all``.
-
-    Raises
-    ------
-    InputError
-        If what stands behind the ``@`` is no depth, or there are two.
-
-    Examples
-    --------
-    >>> split_depth("nDCG@10"), split_depth("bpref@all"), split_depth("AP")
-    (('nDCG', 10, False), ('bpref', None, True), ('AP', None, False))
-    """
+    """Part a name from its depth: the cut-off, None without one, and whether it is ``@all``."""
     name, sign, depth = text.strip().partition("@")
     if not sign or depth == WHOLE:
         return name, None, depth == WHOLE
@@ -73,11 +62,6 @@ def split_depth(text: str) -> tuple[str, int | None, bool]:
 
 def parse_name(text: str) -> ParsedName:
     """Take a name apart.
-
-    Raises
-    ------
-    InputError
-        If the text is no metric's name, an option is duplicated, or the depth is none.
 
     Examples
     --------
@@ -101,13 +85,7 @@ def parse_name(text: str) -> ParsedName:
 
 
 def print_name(name: str, options: Mapping[str, Value], cutoff: int | None = None) -> str:
-    """Write a metric's name; what it prints reads back the same.
-
-    Examples
-    --------
-    >>> print_name("P", {"rel": 4}, 10)
-    'P(rel=4)@10'
-    """
+    """Write a metric's name; what it prints reads back the same."""
     inside = ",".join(f"{key}={print_value(value)}" for key, value in options.items())
     brackets = f"({inside})" if inside else ""
     return f"{name}{brackets}" + ("" if cutoff is None else f"@{cutoff}")
@@ -115,8 +93,7 @@ def print_name(name: str, options: Mapping[str, Value], cutoff: int | None = Non
 
 def _split(inside: str) -> list[str]:
     """Split at commas outside braces."""
-    parts = re.split(r",(?![^{]*\})", inside)
-    return [part for part in parts if part.strip()]
+    return [part for part in re.split(r",(?![^{]*\})", inside) if part.strip()]
 
 
 def _value(text: str, whole: str) -> Value:

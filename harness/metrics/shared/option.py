@@ -1,8 +1,9 @@
-"""Options of metrics: keywords with a default, which the name of a metric can set."""
+"""Options of metrics: keywords with a default, and what a docstring says of them."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,6 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 
 from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
 
-from harness.metrics.shared.docstring import parameter_in
 from harness.metrics.shared.names import Value, print_value
 from runs import InputError
 
@@ -41,18 +41,8 @@ BOUNDS: Mapping[type, tuple[str, str, Callable[[Any, Any], bool]]] = {
 class Option:
     """An option of a metric, as data.
 
-    Parameters
-    ----------
-    name
-        Keyword of the definition.
-    default
-        Its value where the name of the metric does not give one; not printed.
-    values
-        Which values it takes, in words.
-    text
-        What it does.
-    accepts
-        Tells whether a value will do.
+    The name is the keyword of the definition; the default is not printed in names of metrics.
+    ``values`` say in words which values it takes, and ``accepts`` tells whether one will do.
     """
 
     name: str
@@ -73,11 +63,6 @@ def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
 
     The annotation says which values an option takes, or else the type of the default does; the
     docstring, among the parameters, what it does.
-
-    Raises
-    ------
-    InputError
-        If a keyword has no default, or an annotation that no name of a metric can express.
 
     Examples
     --------
@@ -175,3 +160,33 @@ def _bounded(rule: Rule, metadata: tuple[Any, ...]) -> Rule:
 
 def _is_switch(value: Any) -> bool:
     return isinstance(value, bool)
+
+
+FORMULA = re.compile(r"\.\. math::\s*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)
+ROLE = re.compile(r":math:`([^`]*)`|``([^`]*)``|\*([^*]+)\*")
+UPRIGHT = re.compile(r"\\mathrm\{(\w+)\}")
+PARAMETERS = "\nParameters\n"
+SECTIONS = re.compile(r"\n(?:Parameters|Returns|Notes|References|Examples)\n-+\n")
+
+
+def formulas_in(doc: str) -> list[str]:
+    r"""Give the formulas, as TeX."""
+    return [" ".join(tex.split()) for tex in FORMULA.findall(doc)]
+
+
+def words_in(doc: str) -> list[str]:
+    r"""Give the paragraphs between the first and the first section, formulas aside."""
+    paragraphs = FORMULA.sub("\n\n", SECTIONS.split(doc)[0]).split("\n\n")[1:]
+    return [words for words in map(plain, paragraphs) if words]
+
+
+def parameter_in(doc: str, name: str) -> str:
+    r"""Give what is said of a parameter; "" if nothing is."""
+    told = re.search(rf"^{name}\b.*\n((?: +.+\n?)+)", doc.partition(PARAMETERS)[2], re.MULTILINE)
+    return plain(told[1]) if told else ""
+
+
+def plain(text: str) -> str:
+    """Take marks away, and line breaks."""
+    unmarked = ROLE.sub(lambda m: m[1] or m[2] or m[3], " ".join(text.split()))
+    return UPRIGHT.sub(r"\1", unmarked)

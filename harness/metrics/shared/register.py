@@ -1,35 +1,40 @@
-"""Where metrics are found: in two folders, in files of users, in ir_measures."""
+"""Where metrics are found: in two places, in files of users, in ir_measures; kept as data."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from harness.metrics.shared.ir_measures import PREFIX, metric_of_ir_measures
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.option import Option
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.members import load_module, modules_of
 
 FOLDERS = ("harness.metrics", "harness.trec_eval.metrics")
-"""Packages whose modules declare metrics, named as in an import; those of the second exist for the
-names of trec_eval, which stands above."""
+"""The package whose modules declare metrics, and the module of those that exist for the names of
+trec_eval, which stands above; named as in an import."""
 
 OF_OTHERS = re.compile(r"^(.*?)(?:[_.]([0-9]+))?$", re.DOTALL)
 """A name, and a cut-off as trec_eval writes it."""
 
 
 def built_in_metrics() -> dict[str, Metric]:
-    """Give the metrics of `FOLDERS`, by name, in the order of their files.
+    """Give the metrics of `FOLDERS` by name, in alphabetical order.
 
-    The folders are the list: a file added there is found here.
+    The folder is the list: a file added there is found here.
     """
-    found = (module for folder in FOLDERS for module in modules_of(folder))
-    in_order = sorted(found, key=lambda module: module.__name__.rpartition(".")[2])
-    return {name: made for module in in_order for name, made in _declared(module).items()}
+    folder, for_trec_eval = FOLDERS
+    modules = [*modules_of(folder), import_module(for_trec_eval)]
+    found = {name: made for module in modules for name, made in _declared(module).items()}
+    return dict(sorted(found.items(), key=lambda item: item[0].casefold()))
 
 
 def plugin_metrics(path: Path) -> dict[str, Metric]:
@@ -50,13 +55,7 @@ def plugin_metrics(path: Path) -> dict[str, Metric]:
 def available_metrics(
     plugins: Sequence[Path] = (), own: Sequence[Metric] = ()
 ) -> dict[str, Metric]:
-    """Give the built-in metrics, those of the plug-ins and others of one's own, by name.
-
-    Raises
-    ------
-    InputError
-        If a name is already taken.
-    """
+    """Give the built-in metrics, those of the plug-ins and others of one's own, by name."""
     found = built_in_metrics()
     for metric in own:
         bare = metric.bare
@@ -74,12 +73,6 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     """Give the metric that a name with options means; a cut-off in it is left aside.
 
     A name such as ``ir_measures:nDCG(dcg='exp-log2')`` means a measure of ir_measures.
-
-    Raises
-    ------
-    InputError
-        If there is none, or its options are wrong; the sentence names the nearest, or the
-        options there are.
 
     Examples
     --------
@@ -127,3 +120,48 @@ def _declared(module: ModuleType) -> dict[str, Metric]:
         for metric in found
         if metric.function.__module__ == module.__name__ and str(metric) == metric.name
     }
+
+
+FACTS = ("name", "source", "aliases", "low", "high", "higher_is_better", "has_level", "per_user")
+
+
+def keep_metrics(metrics: Iterable[Metric], cutoffs: Sequence[int]) -> bytes | None:
+    """Write what the users' metrics among some declare, without options; None if there are none.
+
+    Their lattices are kept for some cut-offs.
+    """
+    users = {m.name: m.bare for m in metrics if not m.function.__module__.startswith(FOLDERS)}
+    kept = [_facts(metric, cutoffs) for metric in users.values()]
+    return json.dumps(kept, indent=1, ensure_ascii=False).encode() if kept else None
+
+
+def _facts(metric: Metric, cutoffs: Sequence[int]) -> dict[str, Any]:
+    options = [
+        {name: getattr(option, name) for name in ("name", "default", "values", "text")}
+        for option in metric.options
+    ]
+    return {
+        **{name: getattr(metric, name) for name in FACTS},
+        "doc": metric.doc,
+        "options": options,
+        "lattice": {cutoff: metric.lattice(cutoff) for cutoff in cutoffs},
+    }
+
+
+def read_kept_metrics(content: bytes) -> dict[str, Metric]:
+    """Give the metrics that `keep_metrics` wrote, by name: all but their definitions."""
+    return {facts["name"]: _metric(facts) for facts in json.loads(content)}
+
+
+def _metric(facts: Mapping[str, Any]) -> Metric:
+    def score(*_: Any, **options: Any) -> Any:
+        raise InputError("its definition is in a file of a user's: name it with --plugin.")
+
+    score.__doc__ = facts["doc"]
+    lattice = {int(cutoff): whole for cutoff, whole in facts["lattice"].items()}
+    return Metric(
+        **{name: facts[name] for name in FACTS} | {"aliases": tuple(facts["aliases"])},
+        function=score,
+        lattice=lattice.get,
+        options=tuple(Option(**each, accepts=lambda value: True) for each in facts["options"]),
+    )

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Metric, metric, no_lattice
+from harness.metrics.shared.metric import Facts, Floats, Metric, metric
 from qrels import Judged
 
 UserFunction = Callable[..., float]
@@ -37,19 +36,11 @@ class User:
     relevance_level: float
     n_relevant: int
     n_nonrelevant: int
-    ideal_grades: NDArray[np.float64]
+    ideal_grades: Floats
 
 
 def user_metric(
-    name: str,
-    *,
-    source: str,
-    aliases: tuple[str, ...] = (),
-    lattice: Callable[[int], int | None] = no_lattice,
-    low: float = 0.0,
-    high: float = 1.0,
-    higher_is_better: bool = True,
-    has_level: bool = True,
+    name: str, *, source: str, **facts: Unpack[Facts]
 ) -> Callable[[UserFunction], Metric]:
     """Make a metric of a function over one user's list.
 
@@ -57,11 +48,6 @@ def user_metric(
     list (1-d, NaN where the item is unjudged), and a `User`; keyword-only parameters are the
     metric's options. It is called once for every user, which takes some thirty to two hundred times
     as long as one function over the lists of all users (`harness.metrics.shared.metric.metric`).
-
-    Parameters
-    ----------
-    name, source, aliases, lattice, low, high, higher_is_better, has_level
-        See `harness.metrics.shared.metric.Metric`.
 
     Examples
     --------
@@ -75,9 +61,7 @@ def user_metric(
 
     def declare(function: UserFunction) -> Metric:
         @wraps(function)
-        def score_each(
-            judged: Judged, *, cutoff: int | None = None, **options: Any
-        ) -> NDArray[np.float64]:
+        def score_each(judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats:
             cutoff = judged.depth if cutoff is None else cutoff
             scores = [
                 _score(function, judged, number, cutoff, options)
@@ -85,16 +69,7 @@ def user_metric(
             ]
             return np.array(scores, dtype=np.float64)
 
-        made = metric(
-            name,
-            source=source,
-            aliases=aliases,
-            lattice=lattice,
-            low=low,
-            high=high,
-            higher_is_better=higher_is_better,
-            has_level=has_level,
-        )
+        made = metric(name, source=source, **facts)
         return replace(made(score_each), per_user=True)
 
     return declare
@@ -119,5 +94,5 @@ def _score(
         raise
 
 
-def _from_the_best(judgements: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_the_best(judgements: Floats) -> Floats:
     return -np.sort(-judgements[judgements >= 0])

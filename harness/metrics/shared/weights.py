@@ -1,15 +1,18 @@
-"""Weights that make up for items being observed with unequal chances."""
+"""Weights of items and ranks: inverse propensities, discounts, and what an item is worth."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
-from annotated_types import Ge, Lt
+from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 
-from qrels import Catalogue
+from harness.metrics.shared.metric import Floats, ratio
+from qrels import Catalogue, Judged
+from runs import InputError
 
 Beta: TypeAlias = Annotated[float, Ge(0)]
 Propensity: TypeAlias = Literal["popularity", "table"]
@@ -36,7 +39,7 @@ class Weighting:
     propensity: Propensity
     clip: float
 
-    def of(self, items: NDArray[np.integer], catalogue: Catalogue) -> NDArray[np.float64]:
+    def of(self, items: NDArray[np.integer], catalogue: Catalogue) -> Floats:
         """Weigh items by number, of any shape: at least 1; 0 for no item, number -1.
 
         Examples
@@ -47,7 +50,7 @@ class Weighting:
         """
         return catalogue.once(self)[items]
 
-    def __call__(self, catalogue: Catalogue) -> NDArray[np.float64]:
+    def __call__(self, catalogue: Catalogue) -> Floats:
         """Weigh every item, of shape (n_items + 1,): 0 at the end."""
         if self.propensity == "table":
             propensities = np.asarray(catalogue.known("propensities"), dtype=np.float64)
@@ -57,14 +60,7 @@ class Weighting:
         return np.append(1.0 / np.maximum(propensities, self.clip), 0.0)
 
     def effective_number(self, items: NDArray[np.integer], catalogue: Catalogue) -> float:
-        r"""Count judgements of items as so many of equal weight: :math:`(\sum w)^2 / \sum w^2`.
-
-        Examples
-        --------
-        >>> catalogue = Catalogue(2, popularity=np.array([3, 1]))
-        >>> Weighting(1, "popularity", 0).effective_number(np.array([0, 1]), catalogue)
-        1.6
-        """
+        r"""Count judgements of items as so many of equal weight: :math:`(\sum w)^2 / \sum w^2`."""
         weights = self.of(items, catalogue)
         total = float(weights.sum())
         return total**2 / float((weights**2).sum()) if total > 0 else 0.0
@@ -75,3 +71,68 @@ def weighting_of(beta: float, propensity: Propensity, clip: float) -> Weighting 
     if beta == 0 and propensity == "popularity":
         return None
     return Weighting(beta, propensity, clip)
+
+
+Discount: TypeAlias = Literal["none", "log2"] | Annotated[float, Gt(0), Lt(1)]
+Relevance: TypeAlias = Literal["none", "binary", "graded"]
+
+
+def discounts(ranks: NDArray[np.integer], discount: Discount) -> Floats:
+    """Say how likely a rank is looked at: 1, 1 / log2(k + 1), or p^(k - 1) for a number p."""
+    if discount == "none":
+        return np.ones(ranks.shape)
+    if discount == "log2":
+        return np.asarray(1.0 / np.log2(ranks + 1))
+    return np.asarray(discount ** (ranks - 1.0))
+
+
+def worth(judged: Judged, relevance: Relevance) -> Floats:
+    """Say what the item at each rank is worth: 1, or less if it is not known to be relevant.
+
+    ``graded`` is the probability that the item satisfies, as in ERR.
+    """
+    if relevance == "graded":
+        return satisfaction(judged)
+    return np.asarray(judged.relevant | (relevance == "none"), dtype=np.float64)
+
+
+def satisfaction(judged: Judged, *, top: int | None = None) -> Floats:
+    """Probability that the item at each rank satisfies, 0 where it is unjudged."""
+    highest = judged.ideal_gains.max(axis=1, initial=0.0)
+    if top and (highest > top).any():
+        raise InputError(f"`top` is {top}, but the qrels hold the grade {highest.max():g}.")
+    scale = 2.0 ** (np.full_like(highest, top) if top else highest)
+    return np.asarray((2.0**judged.gains - 1) / scale[:, np.newaxis])
+
+
+def browsed(judged: Judged, cutoff: int | None, discount: Discount) -> Floats:
+    """Add the discounts of the ranks that a list holds down to a cut-off, of shape (n_users,)."""
+    totals = np.append(0.0, np.cumsum(discounts(np.arange(1, judged.depth + 1), discount)))
+    cutoff = judged.depth if cutoff is None else min(cutoff, judged.depth)
+    return np.asarray(totals[np.minimum(judged.n_retrieved, cutoff)])
+
+
+def mean_novelty(
+    judged: Judged,
+    novelty: Callable[..., Floats],
+    *,
+    cutoff: int | None,
+    discount: Discount,
+    relevance: Relevance,
+) -> Floats:
+    """Average the novelty of the listed items, by rank and relevance; 0 for an empty list.
+
+    Novelty is that of every item, given the catalogue: (n_items + 1,), 0 at the end. The mean is
+    over the discounts of the ranks, whatever is relevant.
+    """
+    options = {"novelty": novelty, "discount": discount, "relevance": relevance}
+    return ratio(
+        judged.total(_discounted, cutoff=cutoff, **options), browsed(judged, cutoff, discount)
+    )
+
+
+def _discounted(
+    judged: Judged, *, novelty: Callable[..., Floats], discount: Discount, relevance: Relevance
+) -> Floats:
+    of_items = judged.catalogue.once(novelty)[judged.items]
+    return discounts(judged.ranks, discount) * worth(judged, relevance) * of_items

@@ -72,8 +72,11 @@ def test_the_interval_holds_what_was_observed() -> None:
     assert high[1] == 0.95
 
 
-@pytest.mark.validity
-@pytest.mark.parametrize(("n_systems", "n_users"), [(8, 50), (20, 50), (20, 200)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_systems", "n_users"),
+    [(8, 50), *(pytest.param(20, n, marks=pytest.mark.validity) for n in (50, 200))],
+)
 def test_intervals_hold_the_agreement_in_the_population(n_systems: int, n_users: int) -> None:
     """Of 80 intervals of 95 %, fewer than 70 hold with a chance below 1 in 1,000."""
     n_held = 0

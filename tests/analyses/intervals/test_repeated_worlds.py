@@ -38,7 +38,6 @@ def test_intervals_end_at_the_limits() -> None:
     assert (float(low), float(high)) == (-1.0, 1.0)
 
 
-@pytest.mark.validity
 @pytest.mark.parametrize("n_systems", [8, 20])
 @pytest.mark.parametrize("correlation", [0.3, 0.9])
 def test_intervals_over_worlds_hold_the_mean_tau_of_all_worlds(

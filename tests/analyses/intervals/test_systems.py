@@ -67,9 +67,9 @@ def test_subsets_in_which_a_statistic_is_undefined_are_left_out() -> None:
     assert np.isfinite(over_systems(of_the_first, 8, seed=1)).all()
 
 
-@pytest.mark.validity
-@pytest.mark.parametrize("n_systems", [8, 20])
-@pytest.mark.parametrize("correlation", [0.3, 0.9])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_systems", [8, pytest.param(20, marks=pytest.mark.validity)])
+@pytest.mark.parametrize("correlation", [0.3, pytest.param(0.9, marks=pytest.mark.validity)])
 def test_intervals_over_systems_hold_tau_of_the_population(
     n_systems: int, correlation: float, rng: np.random.Generator
 ) -> None:

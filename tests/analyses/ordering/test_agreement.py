@@ -1,15 +1,10 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.ordering import COEFFICIENTS
-from analyses.ordering.agreement import (
-    IN_TABLES,
-    further_coefficients,
-    mean_coefficients,
-    mean_of_defined,
-)
+from analyses.ordering.agreement import mean_of_defined
+from analyses.ordering.coefficients import further_coefficients, mean_coefficients
 
 REFERENCE = np.array([[4.0, 3.0, 2.0, 1.0]])
 
@@ -18,21 +13,16 @@ def test_with_tau_b_the_coefficients_are_all_that_there_are() -> None:
     assert {"tau-b", *further_coefficients(REFERENCE, REFERENCE)} == set(COEFFICIENTS)
 
 
-def test_captions_count_them_rightly() -> None:
-    assert (len(COEFFICIENTS), "all eight coefficients" in IN_TABLES) == (8, True)
-
-
-@pytest.mark.parametrize("name", ["tau-ap", "tau-ap-a"])
-def test_the_second_ordering_is_the_reference(name: str) -> None:
+def test_the_second_ordering_is_the_reference() -> None:
     estimate = np.array([[4.0, 1.0, 3.0, 2.0]])
-    found = further_coefficients(estimate, REFERENCE)[name]
-    assert found == COEFFICIENTS[name].compare(estimate, REFERENCE)
-    assert found != COEFFICIENTS[name].compare(REFERENCE, estimate)
+    found = further_coefficients(estimate, REFERENCE)["tau-ap"]
+    assert found == COEFFICIENTS["tau-ap"].compare(estimate, REFERENCE)
+    assert found != COEFFICIENTS["tau-ap"].compare(REFERENCE, estimate)
 
 
 def test_samples_in_which_a_coefficient_is_undefined_are_left_out() -> None:
     samples = np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
-    assert mean_coefficients(samples, REFERENCE)["spearman"] == 0.0
+    assert mean_coefficients(samples, REFERENCE)["tau-ap"] == 0.0
 
 
 @given(st.lists(st.floats(-1, 1) | st.just(np.nan), min_size=1, max_size=5))

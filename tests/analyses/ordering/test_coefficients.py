@@ -1,12 +1,11 @@
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from analyses.ordering import COEFFICIENTS
-from tests.analyses.ordering.examples import PERMUTATIONS, TIED_PAIRS, X, Y
+from analyses.ordering import COEFFICIENTS, find_coefficient
+from runs import InputError
+from tests.analyses.ordering.test_correlations import PERMUTATIONS, TIED_PAIRS, X, Y
 
 Floats = NDArray[np.float64]
 every_coefficient = pytest.mark.parametrize("name", COEFFICIENTS)
@@ -44,9 +43,8 @@ def test_partners_may_change_places(name: str, scores: Floats) -> None:
     assert there == pytest.approx(back, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("name", ["tau-ap", "tau-ap-a"])
-def test_partners_of_the_others_may_not(name: str) -> None:
-    compare = COEFFICIENTS[name].compare
+def test_partners_of_tau_ap_may_not() -> None:
+    compare = COEFFICIENTS["tau-ap"].compare
     assert compare(X, Y) != pytest.approx(compare(Y, X), abs=1e-3)
 
 
@@ -91,22 +89,7 @@ def test_one_system_has_no_order(name: str) -> None:
     assert np.isnan(COEFFICIENTS[name].compare(np.ones(1), np.ones(1)))
 
 
-@every_coefficient
-def test_arguments_are_left_as_they_are(name: str) -> None:
-    x, y = X.copy(), Y.copy()
-    COEFFICIENTS[name].compare(x, y)
-    assert (x == X).all()
-    assert (y == Y).all()
-
-
-def test_the_name_of_a_coefficient_is_its_key() -> None:
-    assert all(one.name == name for name, one in COEFFICIENTS.items())
-
-
-@every_coefficient
-def test_undefined_agreement_is_no_reason_to_warn(name: str) -> None:
-    tied = np.ones((3, 5))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        COEFFICIENTS[name].compare(tied, tied)
-    assert not caught
+@pytest.mark.parametrize("name", ["tau-a", "spearman"])
+def test_a_coefficient_that_was_removed_is_refused_with_those_that_there_are(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}' was removed .* use tau-b, tau-ap, rbo"):
+        find_coefficient(name)

@@ -98,7 +98,6 @@ def test_all_users_once_resample_to_what_was_observed(rng: np.random.Generator) 
     assert found == pytest.approx(effects_of(*pair_means_and_deviations(values)))
 
 
-@pytest.mark.validity
 def test_the_t_test_finds_as_many_as_is_promised(rng: np.random.Generator) -> None:
     for effect, n_users in ((0.5, 34), (0.2, 100), (1.5, 5)):
         drawn = np.stack([rng.normal(effect, size=(4000, n_users)), np.zeros((4000, n_users))], 1)

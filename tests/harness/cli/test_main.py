@@ -80,7 +80,6 @@ def test_help_names_every_command() -> None:
         "metrics",
         "check",
         "correlate",
-        "calibrate",
         "discriminate",
         "evaluate",
         "export",

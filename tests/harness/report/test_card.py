@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 from analyses.shared.measure import Measure
 from harness.cli.main import main
-from harness.metrics.shared.docstring import formulas_in
+from harness.metrics.shared.option import formulas_in
 from harness.metrics.shared.register import built_in_metrics
 from harness.report.card import formula_image, metric_card
 from harness.report.study_folder import FinishedStudy
@@ -58,10 +58,10 @@ def test_the_card_says_what_the_metric_is(html: str) -> None:
 
 
 def test_the_card_names_the_coefficient_of_every_study(finished: Path, copied: Path) -> None:
-    choose_coefficient(copied, "spearman")
+    choose_coefficient(copied, "rbo")
     text = Page(page_of("nDCG@20", finished, copied)).text
     assert "Kendall's tau-b with P" in text
-    assert "Spearman's rho with P" in text
+    assert "rank-biased overlap (p = 0.9) with P" in text
 
 
 def test_the_card_has_the_laws(html: str) -> None:

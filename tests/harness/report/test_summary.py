@@ -134,8 +134,8 @@ def test_agreement_counts_each_pair_once(copied: Path) -> None:
 
 
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
-    choose_coefficient(copied, "spearman")
-    assert "at cut-off 20 by Spearman's rho: P and" in found(copied, "Agreement")
+    choose_coefficient(copied, "rbo")
+    assert "at cut-off 20 by rank-biased overlap (p = 0.9): P and" in found(copied, "Agreement")
 
 
 def test_agreement_that_is_the_same_for_all_is_told_once(copied: Path) -> None:

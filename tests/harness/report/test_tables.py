@@ -72,9 +72,9 @@ def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
 
 
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
-    choose_coefficient(copied, "spearman")
+    choose_coefficient(copied, "rbo")
     made = tabulate(FinishedStudy.at(copied), "correlation")
-    assert made.note.startswith("Orderings of the systems by mean, compared by Spearman's rho.")
+    assert made.note.startswith("Orderings of the systems by mean, compared by rank-biased overlap")
 
 
 def test_areas_have_intervals_of_every_analysis(copied: Path) -> None:

@@ -218,12 +218,11 @@ def test_with_local_workers_nothing_listens_beyond_this_machine() -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        ["calibrate", "--check", "null", "--sets", "60", "--format", "csv", "--quiet"],
         ["tune", "study.toml", "puresvd", "--trials", "4", "--quiet", "--output", "OUTPUT"],
         ["sampled", "ranks.csv", "--repeats", "5", "--quiet", "--format", "csv"],
     ],
 )
-def test_what_is_calibrated_tuned_and_sampled_is_the_same(
+def test_what_is_tuned_and_sampled_is_the_same(
     study: Path, two: Any, tmp_path: Path, asked: list[str]
 ) -> None:
     ranks = [f"{system},u{user},{1 + user * user % 97}" for system in "ab" for user in range(40)]

@@ -8,7 +8,7 @@ import pytest
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.work import OtherWorld
-from analyses.validity_sweep import ValiditySweep
+from analyses.validity import ValiditySweep
 from harness.readers.scores import scores_from_parquet
 from harness.study.other_worlds import with_world, work_of
 from harness.study.study import parse_study

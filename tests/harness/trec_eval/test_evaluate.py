@@ -298,11 +298,6 @@ def test_recall_points_are_rounded_up_or_to_the_nearest(tmp_path: Path) -> None:
     assert [text.split()[-1] for text in printed] == ["0.5000", "1.0000"]
 
 
-def test_what_all_trec_leaves_out_is_said_on_stderr(collection: tuple[Path, Path]) -> None:
-    answer = evaluate("--qrels", collection[0], collection[1], "-m", "all_trec")
-    assert answer.stderr.startswith("all_trec leaves out relstring, rbp")
-
-
 def test_a_relevance_level_makes_low_grades_non_relevant(collection: tuple[Path, Path]) -> None:
     assert averages(collection, "num_rel", relevance_level=2) == [1.0]
 
@@ -364,31 +359,6 @@ def test_json_has_averages_topics_and_coverage(collection: tuple[Path, Path]) ->
     assert document["runs"][0]["topics without recommendations"] == 1
     assert document["runs"][0]["all"]["RR@4"] == 0.125
     assert document["runs"][0]["topics"]["u1"]["recip_rank"] == 0.25
-
-
-def test_a_table_has_systems_side_by_side(collection: tuple[Path, Path]) -> None:
-    qrels, run = collection
-    other = write_run(run.parent, "knn", {"u2": ["c"]})
-    answer = evaluate("--qrels", qrels, run, other, "-mP.1", "-mnum_ret", "--format", "table")
-    assert answer.stdout.splitlines() == [
-        "measure  topic     als     knn",
-        "num_ret  all         4       1",
-        "P_1      all    0.0000  0.5000",
-    ]
-
-
-def test_a_table_names_runs_of_one_tag_by_their_files(collection: tuple[Path, Path]) -> None:
-    qrels, run = collection
-    answer = evaluate("--qrels", qrels, run, run, "-mP.1", "--format", "table")
-    assert answer.stdout.splitlines()[0].split() == ["measure", "topic", str(run), str(run)]
-
-
-def test_coverage_is_said_beside_the_means(collection: tuple[Path, Path]) -> None:
-    qrels, run = collection
-    assert evaluate("--qrels", qrels, run).stderr.splitlines() == [
-        "2 topics: 0 without relevant items, 1 without judged non-relevant items; all count.",
-        f"{run}: 1 topics without recommendations.",
-    ]
 
 
 def test_positive_only_qrels_are_warned_of(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
-"""The exported files, read and scored by other tools, give our means."""
+"""Exports and scripts, read back by trec_eval and ir_measures."""
+
+from __future__ import annotations
 
 import io
 import os
 import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from itertools import product
 from pathlib import Path
@@ -20,10 +23,18 @@ from click.testing import CliRunner
 from harness.cli.main import main
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import built_in_metrics
-from harness.trec_eval.export import export_study
+from harness.trec_eval.export import (
+    TOOL_NAMES,
+    export_study,
+    ir_measure_of,
+    ir_measures_script,
+    trec_eval_script,
+)
 from harness.trec_eval.measures import offered_names
+from qrels import judge
 from runs import InputError
 from tests.harness.small import as_trec, contents
+from tests.lists import OF_ITEMS, qrels_as_dicts, random_case, run_as_dicts
 
 LEVEL = 4
 CUTOFFS = (1, 5, 20)
@@ -40,7 +51,7 @@ def exported(scored: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def means(scored: Path) -> "pd.Series[float]":
+def means(scored: Path) -> pd.Series[float]:
     frame = pd.read_csv(scored / "tables/means.csv", float_precision="round_trip")
     return frame.set_index(["metric", "cutoff", "system"])["mean"]
 
@@ -81,7 +92,7 @@ def by_ir_measures(exported: Path, system: str, measure: str) -> float:
     [("P", "P"), ("Recall", "recall"), ("AP", "map_cut"), ("nDCG", "ndcg_cut")],
 )
 def test_pytrec_eval_agrees_where_it_has_cutoffs(
-    exported: Path, means: "pd.Series[float]", system: str, cutoff: int, metric: str, measure: str
+    exported: Path, means: pd.Series[float], system: str, cutoff: int, metric: str, measure: str
 ) -> None:
     run = exported / f"runs/{system}.run"
     theirs = by_pytrec_eval(exported / "qrels/test.qrels", run, f"{measure}.{cutoff}")
@@ -92,7 +103,7 @@ def test_pytrec_eval_agrees_where_it_has_cutoffs(
 @pytest.mark.parametrize("cutoff", CUTOFFS)
 @pytest.mark.parametrize(("metric", "measure"), [("RR", "recip_rank"), ("bpref", "bpref")])
 def test_pytrec_eval_agrees_on_runs_cut_to_size(
-    exported: Path, means: "pd.Series[float]", system: str, cutoff: int, metric: str, measure: str
+    exported: Path, means: pd.Series[float], system: str, cutoff: int, metric: str, measure: str
 ) -> None:
     run = exported / f"runs/{system}.run"
     theirs = by_pytrec_eval(exported / "qrels/test.qrels", run, measure, cut_to=cutoff)
@@ -102,7 +113,7 @@ def test_pytrec_eval_agrees_on_runs_cut_to_size(
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("cutoff", CUTOFFS)
 def test_pytrec_eval_gives_the_papers_infap_on_pooled_qrels(
-    exported: Path, means: "pd.Series[float]", system: str, cutoff: int
+    exported: Path, means: pd.Series[float], system: str, cutoff: int
 ) -> None:
     pooled = exported / f"qrels/pooled/{system}.qrels"
     run = exported / f"runs/{system}.run"
@@ -123,7 +134,7 @@ def test_pytrec_eval_gives_the_papers_infap_on_pooled_qrels(
     ],
 )
 def test_ir_measures_agrees(
-    exported: Path, means: "pd.Series[float]", system: str, cutoff: int, metric: str, text: str
+    exported: Path, means: pd.Series[float], system: str, cutoff: int, metric: str, text: str
 ) -> None:
     theirs = by_ir_measures(exported, system, text.format(level=LEVEL, cutoff=cutoff))
     assert abs(means[metric, cutoff, system] - theirs) < TOLERANCE
@@ -131,7 +142,7 @@ def test_ir_measures_agrees(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_ir_measures_agrees_on_bpref_of_whole_lists(
-    exported: Path, means: "pd.Series[float]", system: str
+    exported: Path, means: pd.Series[float], system: str
 ) -> None:
     theirs = by_ir_measures(exported, system, f"Bpref(rel={LEVEL})")
     assert abs(means["bpref", 20, system] - theirs) < TOLERANCE
@@ -225,7 +236,7 @@ METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_trec_eval_script_prints_our_means(
-    means: "pd.Series[float]", printed_by_trec_eval: Means, metric: str
+    means: pd.Series[float], printed_by_trec_eval: Means, metric: str
 ) -> None:
     if metric == "infAP" and "infAP" not in offered_names(built_in_metrics()):
         pytest.skip("trec_eval's infAP is not among the metrics")
@@ -236,7 +247,7 @@ def test_the_trec_eval_script_prints_our_means(
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_ir_measures_script_prints_our_means(
-    means: "pd.Series[float]", printed_by_ir_measures: Means, metric: str
+    means: pd.Series[float], printed_by_ir_measures: Means, metric: str
 ) -> None:
     for cutoff, system in product(CUTOFFS, SYSTEMS):
         printed = printed_by_ir_measures[metric, cutoff, system]
@@ -274,3 +285,51 @@ def test_an_unfinished_study_is_not_exported(copied: Path, tmp_path: Path) -> No
     (copied / "manifest.json").unlink()
     with pytest.raises(InputError, match="no finished study is here"):
         export_study(copied, tmp_path / "target")
+
+
+OURS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
+OF_GRADES = [name for name in OURS if name not in OF_ITEMS]
+
+
+@pytest.mark.parametrize("name", OF_GRADES)
+def test_our_metrics_are_measures_for_them(name: str) -> None:
+    run, qrels = random_case(4, n_users=15, n_items=60, depth=20, n_judged=10)
+    measure = ir_measure_of(f"{name}@7", relevance_level=4)
+    given = ir_measures.calc_aggregate([measure], qrels_as_dicts(qrels), run_as_dicts(run))
+    expected = OURS[name](judge(run, qrels), cutoff=7).mean()
+    assert given[measure] == pytest.approx(expected, abs=1e-12)
+    assert str(measure) == f"{name}@7"
+
+
+@pytest.mark.parametrize("name", sorted(OF_ITEMS))
+def test_a_metric_of_items_says_that_ir_measures_has_grades_alone(name: str) -> None:
+    run, qrels = random_case(4, n_users=15, n_items=60, depth=20, n_judged=10)
+    measure = ir_measure_of(f"{name}@7", relevance_level=4)
+    with pytest.raises(InputError, match="nothing says which items they hold"):
+        ir_measures.calc_aggregate([measure], qrels_as_dicts(qrels), run_as_dicts(run))
+
+
+Script = Callable[..., str]
+
+WRITERS = (trec_eval_script, ir_measures_script)
+
+
+@pytest.mark.parametrize("script_of", WRITERS)
+def test_every_name_gets_a_command(script_of: Script) -> None:
+    script = script_of("s", list(TOOL_NAMES), [5, 10], level=4)
+    tool = "trec_eval" if script_of is trec_eval_script else "ir_measures"
+    for names in TOOL_NAMES.values():
+        assert getattr(names, tool).format(level=4) in script
+
+
+def test_the_papers_infap_takes_the_pooled_qrels_alone() -> None:
+    lines = trec_eval_script("s", ["bpref", "infAP"], [5], level=4).splitlines()
+    assert [line.split()[-2] for line in lines if "trec_eval -c" in line] == [
+        "qrels/test.qrels",
+        '"$pooled"',
+    ]
+
+
+def test_a_level_of_its_own_is_a_command_of_its_own() -> None:
+    lines = trec_eval_script("s", ["P", "P(rel=2)"], [5], level=4).splitlines()
+    assert [line.split()[3] for line in lines if "trec_eval -c" in line] == ["4", "2"]

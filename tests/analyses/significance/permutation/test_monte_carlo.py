@@ -85,8 +85,8 @@ def test_it_reports_all_permutations(scores: Floats) -> None:
     assert len(finished) > 1
 
 
-@pytest.mark.validity
-@pytest.mark.parametrize("permutations", [99, 999])
+@pytest.mark.slow
+@pytest.mark.parametrize("permutations", [99, pytest.param(999, marks=pytest.mark.validity)])
 def test_a_true_null_hypothesis_is_not_rejected_too_often(
     permutations: int, rng: np.random.Generator
 ) -> None:

@@ -1,0 +1,6 @@
+"""Validity: whether measures order the systems as the truth does; in one study, and in a sweep."""
+
+from analyses.validity.measure_validity import Settings, Validity, validity
+from analyses.validity.sweep import ValiditySweep, validity_sweep
+
+__all__ = ["Settings", "Validity", "ValiditySweep", "validity", "validity_sweep"]

@@ -1,0 +1,245 @@
+"""Measured and true scores of the same systems: what is compared, and over which users."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.intervals.resampling import random_blocks, resample_means, run_noise
+from analyses.ordering import DECIMALS
+from analyses.shared.measure import Measures, RunDeviations, Scores
+from analyses.shared.sentences import listed
+from analyses.shared.work import ScoresAlone
+from analyses.significance.permutation import pair_indices
+from analyses.significance.question import Question, answer, correct
+from runs import InputError
+
+if TYPE_CHECKING:
+    from analyses.shared.work import Work
+
+Floats = NDArray[np.float64]
+
+
+def signs_of(measures: Measures) -> Floats:
+    """Give -1 for measures of which less is better, else 1."""
+    return np.array([-1.0 if m.metric in measures.falling else 1.0 for m in measures])
+
+
+def oriented(scores: Scores) -> Scores:
+    """Change the sign of the scores of which less is better: more is better then by all."""
+    signs = signs_of(scores.measures)
+    if (signs == 1).all():
+        return scores
+    values = scores.values * signs[:, np.newaxis, np.newaxis]
+    runs = None if scores.runs is None else scores.runs.of([*range(len(signs))], signs)
+    return replace(scores, values=values, runs=runs)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Measures and what they are compared with; more is better by all.
+
+    Parameters
+    ----------
+    measured, true
+        Scores of the same systems.
+    references
+        Numbers of the true measures that each measure is compared with, of shape (n_truths,
+        n_measures): the measure itself, then the references of the truth.
+    """
+
+    measured: Scores
+    true: Scores
+    references: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, work: Work) -> Comparison:
+        """Take the measures that have a value on the truth."""
+        truth, scores = work.truth, work.scores
+        known = scores.measures.among(truth.scores.measures)
+        if not known:
+            names = listed([*map(str, scores.measures)])
+            raise InputError(f"the truth has no scores of {names}, to compare with.")
+        numbers = scores.measures.numbers(known)
+        runs = None if scores.runs is None else scores.runs.of(numbers)
+        some = replace(scores, values=scores.values[numbers], measures=known, runs=runs)
+        _check_systems(some, truth.scores)
+        places = truth.scores.measures.numbers
+        each = [[number] * len(known) for number in places(truth.references)]
+        references = np.array([places(known), *each], dtype=np.intp)
+        return cls(oriented(some), oriented(truth.scores), references)
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Give means, (n_measures, n_systems), and true ones, (n_truths, n_measures, n_systems)."""
+        return self.measured.means(), np.asarray(self.true.means()[self.references])
+
+    def p_values(self, work: Work, question: Question) -> tuple[Floats, Floats]:
+        """Test measured and true differences, (n_measures, n_pairs) and with n_truths in front."""
+        p, true_p = (_p_values(scores, work, question) for scores in (self.measured, self.true))
+        return p, np.asarray(true_p[self.references])
+
+    def attainable(self) -> Floats:
+        """Give the tau that is expected of a measure that is right, (n_truths, n_measures)."""
+        true = reliability(self.true.values)[self.references]
+        return tau_within_noise(reliability(self.measured.values), true)
+
+
+def _check_systems(scores: Scores, true: Scores) -> None:
+    if len(scores.systems) < 2 or len(scores.users) == 0 or len(true.users) == 0:
+        raise InputError(
+            "validity needs at least two systems, a user and a user of the truth, got "
+            f"{len(scores.systems)}, {len(scores.users)} and {len(true.users)}."
+        )
+    if scores.systems != true.systems:
+        raise InputError(
+            f"the truth must be of the same systems in the same order, {listed(scores.systems)}, "
+            f"got {listed(true.systems)}."
+        )
+
+
+def _p_values(scores: Scores, work: Work, question: Question) -> Floats:
+    alone = ScoresAlone(scores, seed=work.seed, n_jobs=work.n_jobs)
+    every = np.arange(len(pair_indices(len(scores.systems))[0]))
+    found = answer(alone, question, every, advance=lambda _: None)
+    adjusted = correct(found.p, alone, question)
+    return found.p if adjusted is None else adjusted
+
+
+def reliability(values: Floats) -> Floats:
+    r"""Give the reliability of mean scores of systems: Cronbach's alpha with users as items.
+
+    .. math:: \alpha = \frac{n}{n - 1} \left(1 - \frac{\sum_u \mathrm{var}_s(x_{su})}
+        {\mathrm{var}_s(\sum_u x_{su})}\right)
+
+    This is the mean, over all ways to halve the users, of the correlation between the systems' two
+    means, stepped up to all users (Cronbach 1951; Bodoff & Li 2007 on test collections). Values
+    are of shape (..., n_systems, n_users), the result of (...), in [0, 1]: negative values are set
+    to 0, and NaN is for one user, or systems whose means are all equal.
+
+    Examples
+    --------
+    Two users who agree, and two who do not:
+
+    >>> reliability(np.array([[[0.1, 0.1], [0.5, 0.5]], [[0.5, 0.1], [0.2, 0.6]]])).round(3)
+    array([1., 0.])
+    """
+    n_users = values.shape[-1]
+    whole = values.sum(axis=-1).var(axis=-1)
+    apart = values.var(axis=-2).sum(axis=-1)
+    shares = np.divide(apart, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
+    if n_users < 2:
+        return np.full(whole.shape, np.nan)
+    return np.clip(n_users / (n_users - 1) * (1 - shares), 0.0, 1.0)
+
+
+def tau_within_noise(measured: Floats, true: Floats) -> Floats:
+    r"""Give the tau that is expected of a measure that is right, but for chance over users.
+
+    .. math:: \frac{2}{\pi} \arcsin \sqrt{\alpha_x \alpha_t}
+
+    of the reliabilities of measure and truth: the correlation that two noisy values of one thing
+    can have (Spearman 1904), and its tau, where systems are normally distributed (Kendall).
+    """
+    return np.asarray(2 / np.pi * np.arcsin(np.sqrt(measured * true)))
+
+
+def put_first(estimates: Floats) -> NDArray[np.bool_]:
+    """Mark the system with the highest score along the last axis; several, if they tie."""
+    rounded = estimates.round(DECIMALS)
+    return np.asarray(rounded == rounded.max(axis=-1, keepdims=True))
+
+
+def regret(estimates: Floats, truth: Floats) -> Floats:
+    r"""Give how much truth is lost by choosing the system with the highest estimate.
+
+    .. math:: \max_s t_s - t_{\arg\max_s x_s}
+
+    Scores of the systems are along the last axis, more is better; other axes broadcast. Of systems
+    that tie as first, one is chosen at random: their mean counts. NaN where a score is undefined.
+
+    Examples
+    --------
+    The second system is chosen, and the first is truly best:
+
+    >>> regret(np.array([0.1, 0.3, 0.2]), np.array([0.9, 0.5, 0.1])).round(3)
+    np.float64(0.4)
+    """
+    first = put_first(estimates)
+    n_first = first.sum(axis=-1)
+    chosen = np.divide(
+        (truth * first).sum(axis=-1),
+        n_first,
+        out=np.full(np.broadcast_shapes(estimates.shape, truth.shape)[:-1], np.nan),
+        where=n_first > 0,
+    )
+    return np.asarray(np.maximum(truth.max(axis=-1) - chosen, 0.0))
+
+
+def regret_share(lost: Floats, truth: Floats) -> Floats:
+    """Divide regret by the range of the truth; NaN where all systems are equally good."""
+    extent = np.broadcast_to(np.ptp(truth, axis=-1), lost.shape)
+    return np.divide(lost, extent, out=np.full(lost.shape, np.nan), where=extent > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class JointUsers:
+    """Users drawn from all that the study or the truth knows, given by their sorted ids.
+
+    Who has the same id is the same user, and is drawn on both sides; users of one side alone are
+    drawn on their own.
+    """
+
+    users: NDArray[np.str_]
+    replicates: int
+    seed: int
+
+    @classmethod
+    def of(cls, first: Scores, second: Scores, *, replicates: int, seed: int) -> JointUsers:
+        """Draw from the users of both."""
+        return cls(np.union1d(first.users, second.users), replicates, seed)
+
+    def means(
+        self, values: Floats, users: NDArray[np.str_], runs: RunDeviations | None = None
+    ) -> Floats:
+        """Resample the means of values of some users, the last axis, and of runs.
+
+        The means are of shape (..., n_replicates); NaN where none of these users was drawn.
+        """
+        if self.replicates == 0:
+            return np.empty((*values.shape[:-1], 0))
+        filled = np.zeros((*values.shape[:-1], len(self.users)))
+        filled[..., np.searchsorted(self.users, users)] = values
+        means, shares = self._resampled(filled), self.shares(users)
+        shares = np.broadcast_to(shares, means.shape)
+        found = np.divide(means, shares, out=np.full(means.shape, np.nan), where=shares > 0)
+        return found + self.noise(runs)
+
+    def noise(self, runs: RunDeviations | None) -> Floats | float:
+        """Draw runs: the same numbers on either side."""
+        return run_noise(runs, replicates=self.replicates, seed=self.seed)
+
+    def shares(self, users: NDArray[np.str_]) -> Floats:
+        """Give the share of some of the users among those drawn, of shape (n_replicates,)."""
+        return self._resampled(np.isin(self.users, users).astype(np.float64))
+
+    def _resampled(self, values: Floats) -> Floats:
+        return resample_means(values, replicates=self.replicates, seed=self.seed)
+
+
+def block_sums(
+    scores: Scores, users: NDArray[np.str_], blocks: NDArray[np.intp], *, seed: int
+) -> Floats:
+    """Add up scores in the blocks of the users who have the same ids; others get a random block.
+
+    The sums are of shape (n_measures, n_blocks, n_systems).
+    """
+    n_blocks = int(blocks.max()) + 1
+    own = random_blocks(len(scores.users), n_blocks=n_blocks, seed=seed)
+    order = np.argsort(users, kind="stable")
+    places = order[np.minimum(np.searchsorted(users[order], scores.users), len(users) - 1)]
+    own = np.where(users[places] == scores.users, blocks[places], own)
+    sums = [scores.values[:, :, own == block].sum(axis=2) for block in range(n_blocks)]
+    return np.stack(sums, axis=1)

@@ -1,0 +1,123 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analyses.ordering import tau_b
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.validity.comparison import (
+    JointUsers,
+    block_sums,
+    put_first,
+    regret,
+    regret_share,
+    reliability,
+    tau_within_noise,
+)
+
+P = Measures([Measure("P", 5)])
+
+
+def scores(values: np.ndarray, users: list[str]) -> Scores:
+    systems = tuple(f"s{number}" for number in range(values.shape[0]))
+    return Scores(values[np.newaxis], P, systems, np.array(users))
+
+
+def resample_jointly(
+    first: Scores, second: Scores, *, replicates: int, seed: int
+) -> tuple[NDArray[np.float64], ...]:
+    drawn = JointUsers.of(first, second, replicates=replicates, seed=seed)
+    return tuple(drawn.means(scores.values, scores.users) for scores in (first, second))
+
+
+def test_the_same_users_in_another_order_are_drawn_together(rng: np.random.Generator) -> None:
+    values, users = rng.random((3, 20)), [f"u{number}" for number in range(20)]
+    order = rng.permutation(20)
+    there = scores(values[:, order], [users[n] for n in order])
+    first, second = resample_jointly(scores(values, users), there, replicates=50, seed=1)
+    assert first.tolist() == second.tolist()
+
+
+def test_users_of_one_alone_are_drawn_on_their_own(rng: np.random.Generator) -> None:
+    values = rng.random((1, 200))
+    first, second = resample_jointly(
+        scores(values, [f"a{n}" for n in range(200)]),
+        scores(values, [f"b{n}" for n in range(200)]),
+        replicates=400,
+        seed=1,
+    )
+    # The standard error of a correlation of nothing is 1 / sqrt 400.
+    assert np.corrcoef(first.ravel(), second.ravel())[0, 1] == pytest.approx(0.0, abs=0.2)
+    for means in (first, second):
+        assert means.std() == pytest.approx(values.std() / np.sqrt(200), rel=0.15)
+
+
+def test_a_truth_of_which_no_user_is_drawn_is_undefined() -> None:
+    many = scores(np.ones((1, 9)), [f"a{number}" for number in range(9)])
+    one = scores(np.ones((1, 1)), ["b"])
+    _, second = resample_jointly(many, one, replicates=60, seed=1)
+    # One user of ten is missed in (1 - 1/10)^10, a third, of the draws.
+    assert 5 < np.isnan(second).sum() < 40
+    assert np.nanmin(second) == np.nanmax(second) == 1.0
+
+
+def test_blocks_hold_the_same_users_on_both_sides(rng: np.random.Generator) -> None:
+    users = [f"u{number}" for number in range(12)]
+    values, blocks, order = rng.random((2, 12)), np.arange(12) % 3, rng.permutation(12)
+    there = scores(values[:, order], [users[n] for n in order])
+    sums = block_sums(there, np.array(users), blocks, seed=1)
+    for block in range(3):
+        assert sums[0, block] == pytest.approx(values[:, blocks == block].sum(axis=1))
+
+
+def test_users_that_only_the_truth_knows_are_in_some_block(rng: np.random.Generator) -> None:
+    there = scores(rng.random((2, 9)), [f"t{number}" for number in range(9)])
+    sums = block_sums(there, np.array(["u0", "u1", "u2"]), np.arange(3), seed=1)
+    assert sums.sum(axis=1) == pytest.approx(there.values.sum(axis=2))
+
+
+def test_reliability_is_the_mean_over_all_halvings_of_the_users(rng: np.random.Generator) -> None:
+    """Flanagan and Rulon: 4 cov(a, b) / var(a + b), of the sums a and b of the halves."""
+    values = rng.random((5, 1)) + rng.random((5, 6))
+    halves = []
+    for half in combinations(range(6), 3):
+        a = values[:, half].sum(axis=1)
+        b = values.sum(axis=1) - a
+        halves.append(4 * np.cov(a, b)[0, 1] / np.var(a + b, ddof=1))
+    assert reliability(values) == pytest.approx(np.mean(halves))
+
+
+@pytest.mark.parametrize("values", [np.ones((3, 4)), np.array([[0.1], [0.3]])])
+def test_of_equal_systems_and_of_one_user_nothing_is_known(values: np.ndarray) -> None:
+    assert np.isnan(reliability(values))
+
+
+def test_two_noisy_views_of_normal_systems_agree_as_expected(rng: np.random.Generator) -> None:
+    worth = rng.normal(size=(300, 25))
+    views = worth[:, None] + rng.normal(size=(300, 2, 25))
+    # Half of the variance is noise in each: tau of a correlation of 1/2.
+    expected = tau_within_noise(np.array(0.5), np.array(0.5))
+    assert expected == pytest.approx(1 / 3)
+    assert tau_b(views[:, 0], views[:, 1]).mean() == pytest.approx(expected, abs=0.03)
+
+
+def test_regret_is_what_the_best_system_has_more() -> None:
+    assert regret(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.9, 0.5])) == pytest.approx(0.8)
+
+
+def test_of_systems_that_tie_as_first_the_mean_counts() -> None:
+    assert regret(np.array([3.0, 3.0, 2.0]), np.array([0.1, 0.9, 0.5])) == pytest.approx(0.4)
+
+
+def test_a_difference_below_the_last_decimal_is_a_tie() -> None:
+    assert put_first(np.array([0.3, 0.1 + 0.2])).all()
+
+
+def test_regret_of_an_undefined_score_is_undefined() -> None:
+    assert np.isnan(regret(np.array([np.nan, 1.0]), np.array([0.5, 1.0])))
+    assert np.isnan(regret(np.array([2.0, 1.0]), np.array([np.nan, 1.0])))
+
+
+def test_of_systems_that_are_worth_the_same_no_share_is_lost() -> None:
+    assert np.isnan(regret_share(np.array(0.0), np.array([0.4, 0.4])))

@@ -1,0 +1,316 @@
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from analyses.intervals.resampling import resampled_users
+from analyses.intervals.systems import system_subsets
+from analyses.ordering import tau_b
+from analyses.shared.analysis import Given, SettingError
+from analyses.shared.estimate import SUBSETS
+from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.work import ScoresAndTruth, Truth
+from analyses.validity import Settings, Validity, validity
+from analyses.validity.comparison import Comparison, JointUsers
+from analyses.validity.pair_verdicts import resampled_rates
+from runs import InputError
+
+NDCG, P, ARP = Measure("nDCG", 10), Measure("P", 10), Measure("ARP", 10)
+
+
+def scores(
+    values: Any, measures: Measures | None = None, *, users: str = "u", systems: str = "s"
+) -> Scores:
+    values = np.asarray(values, dtype=np.float64)
+    known = measures or Measures([NDCG, P, *(Measure(f"m{n}", 10) for n in range(len(values)))])
+    return Scores(
+        values,
+        Measures(known[: len(values)], falling=known.falling),
+        tuple(f"{systems}{number}" for number in range(values.shape[1])),
+        np.array([f"{users}{number}" for number in range(values.shape[2])]),
+    )
+
+
+def compare(measured: Scores, true: Scores, *, seed: int = 0, **settings: Any) -> Validity:
+    asked = {"replicates": 50, "repeats": 3, "judgements": False} | settings
+    truth = Truth(true, (true.measures[0],), "of a made world")
+    return validity(ScoresAndTruth(measured, truth, seed=seed), Settings(**asked))
+
+
+@pytest.fixture
+def right(rng: np.random.Generator) -> Scores:
+    return scores(rng.random((2, 9, 1)) + 0.3 * rng.random((2, 9, 40)))
+
+
+def test_a_metric_that_is_the_truth_is_right(right: Scores) -> None:
+    found = compare(right, right)
+    assert found.tau.values[0].tolist() == found.tau_aps[0].tolist() == [1.0, 1.0]
+    assert found.regret.values[0].tolist() == [0.0, 0.0]
+    assert (found.tau_replicates[0] == 1).all()
+    assert not found.verdicts.wrong[0].any()
+    assert found.rate("power").values[0].tolist() == [1.0, 1.0]
+
+
+def test_resampling_draws_who_is_the_same_user_together(right: Scores) -> None:
+    others = Scores(right.values, right.measures, right.systems, np.char.add("t", right.users))
+    assert (compare(right, right).regret.users[1][0] == 0).all()
+    assert (compare(right, others).tau_replicates[0] < 1).any()
+
+
+def test_a_reversed_metric_is_wrong_everywhere(right: Scores) -> None:
+    found = compare(scores(-right.values), right)
+    assert found.tau.values[0].tolist() == [-1.0, -1.0]
+    assert not found.verdicts.right[0].any()
+    assert found.rate("type III").values[0].tolist() == [1.0, 1.0]
+    extent = np.ptp(right.means(), axis=1)
+    assert found.regret.values[0] == pytest.approx(extent)
+
+
+def test_of_random_scores_tau_is_zero_within_noise(rng: np.random.Generator) -> None:
+    n_systems, n_measures = 10, 300
+    found = compare(
+        scores(rng.random((n_measures, n_systems, 3))),
+        scores(rng.random((n_measures, n_systems, 3))),
+        replicates=0,
+    )
+    variance = 2 * (2 * n_systems + 5) / (9 * n_systems * (n_systems - 1))
+    assert abs(found.tau.values[0].mean()) < 4 * np.sqrt(variance / n_measures)
+    assert found.tau.values[0].var() == pytest.approx(variance, rel=0.4)
+
+
+def test_three_users_and_four_systems_by_hand() -> None:
+    """Measured: d is put first; truly a, b, c, d, of which only a and b are within noise."""
+    true = np.array([[8, 9, 10], [7, 9, 10], [4, 5, 6], [1, 2, 3]]) / 10
+    measured = np.array([[5, 6, 7], [4, 5, 6], [3, 4, 5], [8, 9, 10]]) / 10
+    found = compare(scores([measured]), scores([true]), replicates=0)
+    # Of the pairs ab, ac, ad, bc, bd, cd the three with d are the wrong way round.
+    assert found.tau.values[0, 0] == pytest.approx(0.0)
+    # Down d, a, b, c: above a 0 of 1 is right, above b 1 of 2, above c 2 of 3.
+    assert found.tau_aps[0, 0] == pytest.approx(2 / 3 * (0 / 1 + 1 / 2 + 2 / 3) - 1)
+    assert found.regret.values[0, 0] == pytest.approx(0.9 - 0.2)
+    assert found.verdicts.sure[0, 0].tolist() == [False, True, True, True, True, True]
+    assert found.verdicts.inverted[0, 0].tolist() == [False, False, True, False, True, True]
+    assert found.verdicts.significant[0, 0].all()
+    assert found.verdicts.right[0, 0].sum() == 2
+    assert found.verdicts.unsure[0, 0].tolist() == [True, *[False] * 5]
+    assert found.rate("power").values[0, 0] == pytest.approx(2 / 5)
+    assert found.rate("type III").values[0, 0] == pytest.approx(3 / 6)
+    row = found.to_frame().iloc[0]
+    assert (row.chosen, row.true_differences, row.inversions) == ("s3", 5, 3)
+    assert row.regret_share == pytest.approx(1.0)
+
+
+def test_verdicts_are_those_of_a_loop_over_pairs(rng: np.random.Generator) -> None:
+    worth = 0.15 * rng.random((3, 7, 1))
+    measured, true = (worth + rng.random((3, 7, 30)) for _ in range(2))
+    found = compare(scores(measured), scores(true, users="t"), replicates=0)
+    for measure in range(3):
+        counted = dict.fromkeys(("right", "wrong", "unsure", "unfound", "inverted"), 0)
+        for i, j in combinations(range(7), 2):
+            p, true_p = (ttest_rel(s[measure, i], s[measure, j]).pvalue for s in (measured, true))
+            first, second = (s[measure, i].mean() - s[measure, j].mean() for s in (measured, true))
+            counted["inverted"] += true_p <= 0.05 and first * second < 0
+            counted["unfound"] += true_p <= 0.05 < p
+            if p <= 0.05:
+                same = "right" if first * second > 0 else "wrong"
+                counted[same if true_p <= 0.05 else "unsure"] += 1
+        for name, count in counted.items():
+            assert getattr(found.verdicts, name)[0, measure].sum() == count, name
+
+
+def test_measures_are_compared_with_themselves_and_with_references(right: Scores) -> None:
+    found = compare(right, right)
+    assert found.truths == ("itself", "nDCG@10")
+    means = right.means()
+    assert found.tau.values[1].tolist() == pytest.approx([1.0, float(tau_b(means[1], means[0]))])
+
+
+def test_of_a_falling_metric_less_is_better(rng: np.random.Generator) -> None:
+    values, true = rng.random((2, 9, 20)), rng.random((2, 9, 20))
+    turned = np.array([1.0, -1.0])[:, None, None]
+    falling = Measures([NDCG, ARP], falling=["ARP"])
+    plain = compare(scores(values), scores(true))
+    found = compare(scores(values * turned, falling), scores(true * turned, falling))
+    for name in ("tau_aps", "tau_replicates", "p", "user_taus", "attainable"):
+        assert getattr(found, name) == pytest.approx(getattr(plain, name)), name
+    for name in ("tau", "regret", "rates"):
+        one, other = getattr(found, name), getattr(plain, name)
+        for values, expected in zip(
+            (one.values, *one.users), (other.values, *other.users), strict=True
+        ):
+            assert values == pytest.approx(expected, nan_ok=True), name
+    assert found.verdicts.shares() == pytest.approx(plain.verdicts.shares())
+
+
+def test_all_users_are_the_last_of_the_subsets(right: Scores, rng: np.random.Generator) -> None:
+    found = compare(right, scores(rng.random((2, 9, 40))))
+    assert found.sizes[-1] == 40
+    assert (found.user_taus[:, :, -1] == found.tau.values[:, :, np.newaxis]).all()
+
+
+def test_the_leading_measure_is_compared_with_the_others_in_pairs(
+    right: Scores, rng: np.random.Generator
+) -> None:
+    found = compare(right, scores(rng.random((2, 9, 40))))
+    told = found.estimates().difference(NDCG, P)
+    assert told.value == pytest.approx(found.tau.values[1, 0] - found.tau.values[1, 1])
+    assert told.low <= told.value <= told.high
+
+
+def test_whether_the_leader_would_lead_with_other_systems_is_told(rng: np.random.Generator) -> None:
+    true = scores(rng.random((2, 9, 1)) + 0.3 * rng.random((2, 9, 40)))
+    measured = scores(true.values[[0, 0]] + 0.2 * rng.random((2, 9, 1)))
+    found = compare(measured, true)
+    subsets = system_subsets(9, seed=0)
+    means, worth = measured.means(), true.means()[0]
+    first, second = (np.array([tau_b(m[s], worth[s]) for s in subsets]) for m in means)
+    best = found.estimates().first_in(NDCG)[SUBSETS]
+    assert 0 < best < 1
+    assert best == pytest.approx((first >= second - 1e-12).mean())
+
+
+def test_no_more_is_lost_than_lies_between_the_best_and_the_worst(rng: np.random.Generator) -> None:
+    worth = np.array([0.0, 0.5, 1.0])[:, None]
+    true = scores([np.repeat(worth, 30, axis=1)])
+    found = compare(scores(0.1 * worth + rng.random((1, 3, 30))), true)
+    assert found.regret.users[1].max() <= 1
+
+
+def test_a_result_is_read_back_from_its_evidence(right: Scores, tmp_path: Path) -> None:
+    found = compare(right, right)
+    (tmp_path / "kept").write_bytes(to_evidence(found))
+    again = read_evidence(tmp_path / "kept", Validity)
+    assert to_evidence(again) == to_evidence(found)
+    assert again.caption() == found.caption()
+
+
+@pytest.mark.parametrize(
+    ("true", "finding"),
+    [
+        (scores(np.ones((2, 9, 2)), systems="t"), "of the same systems in the same order"),
+        (scores(np.ones((2, 9, 0))), "two systems, a user and a user of the truth, got 9, 40 and"),
+    ],
+)
+def test_a_truth_that_does_not_fit_is_refused(right: Scores, true: Scores, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        compare(right, true)
+
+
+def test_a_study_without_truth_is_refused_before_any_work() -> None:
+    given = Given(("a", "b"), Measures([P]), has_training=True)
+    with pytest.raises(SettingError, match=r"in \[truth\], or study a simulated world"):
+        Settings().check(given)
+    Settings().check(Given(("a", "b"), Measures([P]), has_training=True, has_truth=True))
+
+
+def test_what_has_no_value_on_the_truth_is_left_out(right: Scores) -> None:
+    true = scores(right.values[:1])
+    found = compare(right, true)
+    assert (found.measures, found.measures.reported) == ((NDCG,), (NDCG,))
+    assert found.tau.values.tolist() == compare(scores(right.values[:1]), true).tau.values.tolist()
+    assert found.unmeasured == ("P@10",)
+    assert found.about(P) == {}
+
+
+def test_rates_over_users_are_those_of_the_test_on_who_is_drawn(rng: np.random.Generator) -> None:
+    """Ten users drawn with replacement, and tested by scipy; one replicate after the other."""
+    measured, true = (scores(rng.random((1, 4, 10)) + 0.1 * np.arange(4)[:, None]) for _ in "ab")
+    users = JointUsers.of(measured, true, replicates=30, seed=3)
+    comparison = Comparison(measured, true, np.zeros((1, 1), dtype=np.intp))
+    drawn = resampled_rates(comparison, [0], users, Settings(correction="holm"))
+    for replicate, weights in enumerate(resampled_users(0, 30, n_users=10, seed=3)):
+        again = np.repeat(np.arange(10), weights.astype(int))
+        sides = [scores(each.values[:, :, again]) for each in (measured, true)]
+        found = compare(*sides, replicates=0, correction="holm")
+        assert drawn[:, 0, 0, replicate] == pytest.approx(found.rates.values[:, 0, 0], nan_ok=True)
+
+
+@pytest.mark.parametrize("asked", [{"test": "sign"}, {"correction": "tukey", "permutations": 99}])
+def test_rates_of_tests_that_are_not_like_student_s_have_no_interval_over_users(
+    right: Scores, asked: dict[str, Any]
+) -> None:
+    assert np.isnan(compare(right, right, **asked).rates.users).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("noise", "n_draws"),
+    [
+        (0.3, 20),
+        *(pytest.param(noise, 100, marks=pytest.mark.validity) for noise in (0.3, 1.0)),
+    ],
+)
+def test_intervals_over_users_hold_tau_and_regret_of_all_users(
+    noise: float, n_draws: int, rng: np.random.Generator
+) -> None:
+    """A population of users: the measure is biased, and shares its users with the truth."""
+    worth = rng.normal(size=10)
+    biased = worth + 0.5 * rng.normal(size=10)
+    truly, lost = tau_b(biased, worth), worth.max() - worth[biased.argmax()]
+    held = np.zeros(2)
+    for draw in range(n_draws):
+        own = rng.normal(size=(10, 150))
+        true = worth[:, None] + 5 * noise * own
+        measured = biased[:, None] + 5 * noise * (0.6 * own + 0.8 * rng.normal(size=(10, 150)))
+        found = compare(scores([measured]), scores([true]), seed=draw, replicates=200, repeats=1)
+        (low, high), frame = found.tau.users, found.to_frame().iloc[0]
+        held += [low[0, 0] <= truly <= high[0, 0], frame.regret_low <= lost <= frame.regret_high]
+    assert (held >= 0.9 * n_draws).all()
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize(("noise", "bias"), [(0.5, 0.5), (0.5, 2.0), (3.0, 0.5), (3.0, 2.0)])
+def test_intervals_over_users_hold_the_rates_of_other_users(
+    noise: float, bias: float, rng: np.random.Generator
+) -> None:
+    """What is held is the mean of the rates over samples of as many users."""
+    worth = rng.normal(size=10)
+    biased = worth + bias * rng.normal(size=10)
+    found = []
+    for draw in range(200):
+        own = rng.normal(size=(10, 100))
+        true = worth[:, None] + noise * own
+        measured = biased[:, None] + noise * (0.6 * own + 0.8 * rng.normal(size=(10, 100)))
+        some = {"replicates": 200 if draw < 100 else 0, "repeats": 1}
+        found.append(compare(scores([measured]), scores([true]), seed=draw, **some).rates)
+    expected = np.nanmean([rates.values[:, 0, 0] for rates in found], axis=0)
+    assert_held(expected, [tuple(end[:, 0, 0] for end in r.users) for r in found[:100]])
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize("n_systems", [10, 20])
+@pytest.mark.parametrize("bias", [0.5, 2.0])
+def test_intervals_over_systems_and_over_both_hold_what_others_would_have_given(
+    n_systems: int, bias: float, rng: np.random.Generator
+) -> None:
+    """Systems are drawn from a population of them, with users or, for systems alone, without."""
+
+    def drawn(seed: int) -> Validity:
+        worth = rng.normal(size=n_systems)
+        biased = worth + bias * rng.normal(size=n_systems)
+        true, measured = (
+            level[:, None] + 2 * rng.normal(size=(n_systems, 100)) for level in (worth, biased)
+        )
+        some = {"replicates": 100 if seed < 100 else 0, "repeats": 1}
+        return compare(scores([measured]), scores([true]), seed=seed, **some)
+
+    found = [drawn(seed) for seed in range(300)]
+    rates = [each.rates for each in found]
+    expected = np.nanmean([rate.values[:, 0, 0] for rate in rates], axis=0)
+    assert_held(expected, [tuple(end[:, 0, 0] for end in rate.systems) for rate in rates[:100]])
+    assert_held(expected, [tuple(end[:, 0, 0] for end in rate.both) for rate in rates[:100]])
+    taus = [each.tau for each in found]
+    expected = np.mean([tau.values[0] for tau in taus], axis=0)
+    assert_held(expected, [tuple(end[0] for end in tau.both) for tau in taus[:100]])
+
+
+def assert_held(expected: np.ndarray, limits: list[tuple[np.ndarray, ...]]) -> None:
+    """Nine in ten of the intervals that are given hold what is expected."""
+    low, high = np.array(limits).swapaxes(0, 1)
+    given = ~np.isnan(low)
+    held = ((low <= expected) & (expected <= high)).sum(axis=0)
+    assert (held >= 0.9 * given.sum(axis=0)).all(), (held, given.sum(axis=0))

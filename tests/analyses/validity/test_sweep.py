@@ -1,0 +1,225 @@
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from analyses.shared.analysis import Given, SettingError
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.work import Alone, OtherWorld, StudyWorld, Truth
+from analyses.significance.question import Question
+from analyses.validity.sweep import (
+    Settings,
+    ValiditySweep,
+    WorldAspects,
+    WorldQuestion,
+    validity_sweep,
+)
+from runs import InputError
+from tests.analyses.made import JudgedWork
+from tests.analyses.validity.test_loss_curves import one_judgement_each
+
+MEASURES = Measures([Measure("nDCG", 10), Measure("bpref", 10)])
+ASPECTS = ("itself", "nDCG@10", "ideal", "robustness", "power", "wrong")
+STRENGTHS = (0.0, 1.0, 2.0)
+NDCG, P = Measure("nDCG", 10), Measure("P", 10)
+N_USERS, N_SYSTEMS = 40, 9
+ASKED = WorldQuestion(Question(test="t"), (0.5, 0.25), 4)
+
+# By strength: tau with true nDCG@10 of nDCG, which falls, and of bpref, which does not.
+VALIDITY = {0.0: (0.9, 0.6), 1.0: (0.6, 0.6), 2.0: (0.3, 0.6)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Worlds(Alone):
+    """Worlds in which validity is as stated, with noise of the world's own."""
+
+    name = "worlds"
+    noise: float = 0.01
+
+    def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
+        return (WorldAspects(MEASURES, ASPECTS, self.values(world)) for world in worlds)
+
+    def values(self, world: OtherWorld) -> NDArray[np.float64]:
+        rng = np.random.default_rng(world.seed)
+        valid = np.array(VALIDITY[world.strength]) * world.density
+        rows = [valid, valid, [0.97, 0.97], [0.95, 0.9], [0.8, 0.7], [0.02 * world.strength, 0.0]]
+        return np.clip(np.array(rows) + self.noise * rng.normal(size=(6, 2)), -1, 1)
+
+
+def swept(**settings: Any) -> ValiditySweep:
+    return validity_sweep(Worlds(seed=3), Settings(strengths=STRENGTHS, worlds=5, **settings))
+
+
+@pytest.fixture(scope="module")
+def found() -> ValiditySweep:
+    return swept()
+
+
+def test_values_are_by_strength_density_and_world() -> None:
+    found = swept(densities=(1.0, 0.5))
+    assert found.values.shape == (6, 2, 3, 2, 5)
+    assert found.densities == (0.5, 1.0)
+    expected = np.array([[0.45, 0.9], [0.3, 0.6], [0.15, 0.3]])
+    assert found.means[1, 0] == pytest.approx(expected, abs=0.03)
+
+
+def test_the_order_in_which_points_are_given_does_not_count() -> None:
+    turned = Settings(strengths=(2.0, 0.0, 1.0), worlds=5)
+    assert (validity_sweep(Worlds(seed=3), turned).values == swept().values).all()
+
+
+def test_a_world_does_not_depend_on_the_others_that_are_asked_for() -> None:
+    few, many = (
+        Settings(strengths=strengths, densities=densities, worlds=n).other_worlds(7)
+        for strengths, densities, n in (((1.0,), (1.0,), 3), ((0.0, 1.0), (0.5, 1.0), 5))
+    )
+    assert set(few) < set(many)
+
+
+def test_every_world_has_a_seed_of_its_own() -> None:
+    worlds = [w for seed in (1, 2) for w in Settings().other_worlds(seed)]
+    assert len({world.seed for world in worlds}) == 100
+
+
+def test_what_the_strengths_multiply_is_asked_of_every_world_and_said() -> None:
+    worlds = [Settings(bias=bias).other_worlds(7) for bias in ("both", "exposure", "liking")]
+    assert [{world.bias for world in some} for some in worlds] == [
+        {"both"},
+        {"exposure"},
+        {"liking"},
+    ]
+    assert len({tuple(world.seed for world in some) for some in worlds}) == 1
+    found = swept(bias="liking")
+    assert "does not follow liking, and follows popularity as ever" in found.caption()
+    assert found.plot().get_xlabel() == "strength of liking"
+
+
+def test_measures_that_change_places_beyond_noise_are_named(found: ValiditySweep) -> None:
+    assert found.turned == [("nDCG@10", "bpref@10")]
+    told = " ".join(found.findings())
+    assert "1 of 1 pairs of measures are turned round" in told
+    assert "depends on the strength of the bias" in told
+
+
+def test_measures_that_change_places_within_noise_are_not(found: ValiditySweep) -> None:
+    noisy = validity_sweep(Worlds(seed=3, noise=1.0), Settings(strengths=STRENGTHS, worlds=5))
+    assert noisy.turned == []
+    assert "None of 1 pairs" in " ".join(noisy.findings())
+
+
+def test_the_best_of_each_strength_are_in_a_table(found: ValiditySweep) -> None:
+    rows = found.best().rows
+    assert [row[0] for row in rows] == ["0", "1", "2"]
+    assert (rows[0][1], rows[2][1]) == ("nDCG@10", "bpref@10")
+    # The most robust is nDCG at every strength; its validity falls.
+    assert [row[3] for row in rows] == ["nDCG@10"] * 3
+    assert [row[4] for row in rows] == pytest.approx([0.9, 0.6, 0.3], abs=0.03)
+
+
+def test_the_table_is_of_one_aspect(found: ValiditySweep) -> None:
+    table = found.by_strength(aspect="robustness")
+    assert table.headings == ["measure", "0", "1", "2"]
+    assert [row[1] for row in table.rows] == pytest.approx([0.95, 0.9], abs=0.03)
+    with pytest.raises(
+        InputError, match="there are itself, nDCG@10, ideal, robustness, power, wrong"
+    ):
+        found.by_strength(aspect="validity")
+
+
+def test_the_frame_has_every_mean_with_its_limits(found: ValiditySweep) -> None:
+    frame = found.to_frame()
+    assert len(frame) == 6 * 2 * 3
+    row = frame[(frame.aspect == "power") & (frame.metric == "bpref") & (frame.strength == 2)]
+    values = found.values[4, 1, 2, 0]
+    assert row["mean"].item() == pytest.approx(values.mean())
+    assert row.sd.item() == pytest.approx(values.std(ddof=1))
+    assert row.low.item() < row["mean"].item() < row.high.item()
+    assert row.worlds.item() == 5
+
+
+def test_differences_are_over_the_same_worlds(found: ValiditySweep) -> None:
+    frame = found.frames()["validity_sweep_differences"]
+    row = frame[(frame.aspect == "nDCG@10") & (frame.strength == 0)]
+    assert row.difference.item() == pytest.approx(0.3, abs=0.03)
+
+
+@pytest.mark.parametrize(("strength", "taus"), [(None, [0.6, 0.6]), (2.0, [0.3, 0.6])])
+def test_a_measure_is_a_point_of_its_robustness_and_its_validity_at_one_strength(
+    found: ValiditySweep, strength: float | None, taus: list[float]
+) -> None:
+    points = [
+        np.ravel(line.get_xydata())
+        for line in found.plot_robustness(strength=strength).lines
+        if line.get_label() in found.measures.labels
+    ]
+    assert np.array(points) == pytest.approx(np.array([[0.95, taus[0]], [0.9, taus[1]]]), abs=0.03)
+
+
+def test_a_study_without_a_world_is_refused() -> None:
+    given = Given(systems=("a", "b"), measures=MEASURES, has_training=True, has_truth=True)
+    with pytest.raises(SettingError, match="only where it begins with a simulated one"):
+        Settings().check(given)
+
+
+def by_judgement(
+    kept: NDArray[np.bool_], *, blocks: NDArray[np.intp], values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give every user, who has one judgement, the score it gives where it is kept."""
+    sums = np.zeros((len(values), blocks.max() + 1, values.shape[1], kept.shape[1]))
+    for user, block in enumerate(blocks):
+        sums[:, block] += values[:, :, user, np.newaxis] * kept[user]
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredWork(JudgedWork):
+    """Work on users who have a judgement each, and the scores that it gives."""
+
+    values: Any = None
+
+    @property
+    def scores(self) -> Scores:
+        return scores_of(self.values)
+
+
+def scores_of(values: NDArray[np.float64]) -> Scores:
+    systems = tuple(f"s{number}" for number in range(values.shape[1]))
+    users = np.array([f"u{number:02}" for number in range(values.shape[2])])
+    return Scores(values, Measures([NDCG, P]), systems, users)
+
+
+def world_of(measured: NDArray[np.float64], true: NDArray[np.float64]) -> ScoredWork:
+    return ScoredWork(
+        partial(by_judgement, values=measured),
+        one_judgement_each(N_USERS),
+        Measures([NDCG, P]),
+        N_SYSTEMS,
+        known_truth=Truth(scores_of(true), (NDCG,), "of a made world"),
+        values=measured,
+    )
+
+
+@pytest.fixture
+def true(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Systems that differ so much that half the judgements order them alike."""
+    return np.arange(N_SYSTEMS)[:, None] / 10 + 0.01 * rng.random((2, N_SYSTEMS, N_USERS))
+
+
+def test_a_measure_that_is_the_truth_is_valid_robust_powerful_and_never_wrong(
+    true: NDArray[np.float64],
+) -> None:
+    found = ASKED(world_of(true, true))
+    assert found.aspects == ASPECTS
+    assert found.values == pytest.approx(np.array([[1.0, 1.0]] * 5 + [[0.0, 0.0]]), abs=0.01)
+
+
+def test_a_measure_may_be_robust_and_powerful_and_wrong_everywhere(
+    true: NDArray[np.float64],
+) -> None:
+    found = ASKED(world_of(1 - true, true))
+    expected = np.array([[-1.0, -1.0]] * 2 + [[1.0, 1.0]] * 4)
+    assert found.values == pytest.approx(expected, abs=0.01)

@@ -1,0 +1,142 @@
+"""Means over users, judgements and runs of a system, and coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from analyses.intervals.resampling import of_systems
+from analyses.shared.measure import Measure, Measures, Scores
+from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.scoring.means import Coverage, averaged, deviations, spread, user_weights, weighted
+from harness.scoring.score import SampleScorer, score
+from qrels import Qrels, match, qrels_from_columns
+from runs import Run
+from runs.replicates import Replicates
+from tests.lists import means_on, random_case, runs_and_qrels
+
+
+def test_lists_that_end_before_the_longest_are_short() -> None:
+    """Users have three, two and no items; two of the five are judged."""
+    users, items = np.array([[0, 0, 1, 2], [0, 7, 3, 3]])
+    qrels = qrels_from_columns(users, items, np.ones(4, int), n_users=3, relevance_level=1)
+    lists = np.array([[0, 1, 2], [1, 3, -1], [-1, -1, -1]], np.int32)
+    found = Coverage.of([Run("a", lists)], qrels)
+    assert found.without_list.tolist() == [1]
+    assert found.with_short_list.tolist() == [2]
+    assert found.n_items.tolist() == [4]
+    assert found.judged.tolist() == [2 / 5]
+
+
+METRICS = built_in_metrics()
+
+
+@given(case=runs_and_qrels())
+def test_recall_over_judgements_is_the_share_of_all_relevant_items_that_are_found(
+    case: tuple[Run, Qrels],
+) -> None:
+    run, qrels = case
+    if not qrels.relevant.any():
+        return
+    users = np.arange(qrels.n_users).astype(np.str_)
+    scores = score([run], qrels, Measures([Measure("Recall", 3)]), METRICS, users=users)
+    found = match(run, qrels)[:, :3]
+    n_found = np.count_nonzero(qrels.relevant[found[found >= 0]])
+    means = weighted(scores, user_weights(qrels, "judgements")).means()
+    assert means.item() == pytest.approx(n_found / np.count_nonzero(qrels.relevant))
+
+
+@given(case=runs_and_qrels())
+def test_all_judgements_rescored_give_the_weighted_means(case: tuple[Run, Qrels]) -> None:
+    run, qrels = case
+    if not qrels.relevant.any():
+        return
+    measures, weights = Measures([Measure("nDCG", 3)]), user_weights(qrels, "judgements")
+    users = np.arange(qrels.n_users).astype(np.str_)
+    scores = weighted(score([run], qrels, measures, METRICS, users=users), weights)
+    scorer = SampleScorer([run], qrels, measures, METRICS, weights=weights)
+    np.testing.assert_allclose(means_on(scorer, qrels)[..., 0], scores.means(), atol=1e-12)
+
+
+def test_users_with_equally_many_relevant_items_weigh_the_same() -> None:
+    items = np.arange(6, dtype=np.int32) % 2
+    grades = np.array([1, 1, 1, 1, 1, 1], dtype=np.int32)
+    qrels = Qrels(np.array([0, 2, 4, 6]), items, grades, relevance_level=1)
+    assert user_weights(qrels, "judgements") == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_a_mean_over_users_needs_no_weights() -> None:
+    one = np.ones(1, dtype=np.int32)
+    qrels = Qrels(np.array([0, 1]), one, one, relevance_level=1)
+    assert user_weights(qrels, "users") is None
+
+
+NAMES = ["a", "b", "a", "a", "b"]
+
+
+@pytest.fixture(scope="module")
+def case() -> tuple[list[Run], Qrels]:
+    """Five runs of two systems; the last two rank for some of the users alone."""
+    runs, qrels = [], random_case(0, n_users=12, n_items=30, depth=10, n_judged=9)[1]
+    for seed in range(5):
+        lists = random_case(seed, n_users=12, n_items=30, depth=10, n_judged=9)[0].items.copy()
+        if seed > 2:
+            lists[: 2 * seed] = -1
+        runs.append(Run(f"r{seed}", lists))
+    return runs, qrels
+
+
+def by_run(runs: list[Run], qrels: Qrels, measures: Measures) -> Scores:
+    users = np.arange(qrels.n_users).astype(np.str_)
+    return score(runs, qrels, measures, METRICS, users=users)
+
+
+def test_a_user_has_the_mean_over_the_runs_that_rank_for_the_user(
+    case: tuple[list[Run], Qrels],
+) -> None:
+    runs, qrels = case
+    scores = by_run(runs, qrels, Measures([Measure("nDCG", 5)]))
+    found = averaged(scores, Replicates.of(NAMES, runs))
+    assert found.systems == ("a", "b")
+    of_run = scores.values[0]
+    a_early, a_late = of_run[[0, 2], :6].mean(axis=0), of_run[[0, 2, 3], 6:].mean(axis=0)
+    b_early, b_late = of_run[1, :8], of_run[[1, 4], 8:].mean(axis=0)
+    expected = [np.append(a_early, a_late), np.append(b_early, b_late)]
+    np.testing.assert_allclose(found.values[0], expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("metric", ["nDCG", "bpref", "RBP", "AP(mean=geometric)"])
+def test_samples_are_scored_by_the_same_means(case: tuple[list[Run], Qrels], metric: str) -> None:
+    runs, qrels = case
+    metrics = {metric: find_metric(metric, METRICS)}
+    measures, replicates = Measures([Measure(metric, 5)]), Replicates.of(NAMES, runs)
+    users = np.arange(qrels.n_users).astype(np.str_)
+    scores = averaged(score(runs, qrels, measures, metrics, users=users), replicates)
+    scorer = SampleScorer(runs, qrels, measures, metrics, replicates=replicates)
+    of_runs = deviations(score(runs, qrels, measures, metrics, users=users), replicates)
+    found = of_systems(means_on(scorer, qrels), of_runs)[..., 0]
+    if metrics[metric].is_geometric:
+        found = np.exp(found)
+    expected = [[metrics[metric].average(one) for one in scores.values[0]]]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_the_spread_is_over_the_users_whom_all_runs_rank_for(
+    case: tuple[list[Run], Qrels],
+) -> None:
+    runs, qrels = case
+    scores = by_run(runs, qrels, Measures([Measure("P", 5)]))
+    found = spread(scores, Replicates.of(NAMES, runs), METRICS)
+    late = scores.values[0][[0, 2, 3], 6:].mean(axis=1)
+    assert found[0, 0] == pytest.approx(late.std(ddof=1))
+
+
+def test_a_single_run_has_no_spread_and_neither_have_folds() -> None:
+    lists = [np.array(items, dtype=np.int32) for items in ([[1], [-1]], [[-1], [2]], [[1], [2]])]
+    runs = [Run(f"r{number}", items) for number, items in enumerate(lists)]
+    replicates = Replicates.of(["folds", "folds", "whole"], runs)
+    scores = Scores(
+        np.ones((1, 3, 2)), Measures([Measure("P", 1)]), ("a", "b", "c"), np.array(["1", "2"])
+    )
+    assert np.isnan(spread(scores, replicates, METRICS)).all()
