@@ -79,7 +79,9 @@ def made_by(makers: Iterable[str | Path]) -> dict[str, str]:
     makers
         Names of modules, and paths of files of a user.
     """
-    return made_by_all(frozenset(makers))
+    named = frozenset(makers)
+    own = frozenset(maker for maker in named if isinstance(maker, str))
+    return made_by_code(own) if own == named else _made_by(named)
 
 
 def home_of(function: Callable[..., Any]) -> str | Path:
@@ -89,8 +91,12 @@ def home_of(function: Callable[..., Any]) -> str | Path:
 
 
 @cache
-def made_by_all(makers: frozenset[str | Path]) -> dict[str, str]:
-    """Say what makes a part; kept for the sets of makers that were asked for."""
+def made_by_code(makers: frozenset[str]) -> dict[str, str]:
+    """Say what makes a part without files of users, which may change while the program runs."""
+    return _made_by(makers)
+
+
+def _made_by(makers: Iterable[str | Path]) -> dict[str, str]:
     found = import_closure(makers)
     return {"code": found.digest(), **found.versions()}
 
@@ -109,7 +115,7 @@ def import_closure(makers: Iterable[str | Path]) -> Closure:
         if path is None or path in files:
             continue
         files.add(path)
-        for imported in _imports(path):
+        for imported in _imports(path.read_bytes()):
             home = _home(imported, beside=path.parent)
             pending.append(home)
             if home is None:
@@ -136,8 +142,7 @@ def _home(imported: Imported, *, beside: Path) -> Path | None:
 
 def _home_in_package(path: Path, name: str) -> Path | None:
     """Find the file of a name that a package hands on; the package's own if it defines it."""
-    tree = _tree(path)
-    for node in ast.walk(tree):
+    for node in ast.walk(_parsed(path.read_bytes())):
         if isinstance(node, ast.ImportFrom) and node.module:
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
@@ -156,14 +161,14 @@ def module_path(name: str, folder: Path) -> Path | None:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_bytes())
+def _parsed(content: bytes) -> ast.Module:
+    return ast.parse(content)
 
 
 @cache
-def _imports(path: Path) -> tuple[Imported, ...]:
+def _imports(content: bytes) -> tuple[Imported, ...]:
     """Give the imports of a file, but those for type checkers alone."""
-    return tuple(_imports_in(_tree(path)))
+    return tuple(_imports_in(_parsed(content)))
 
 
 def _imports_in(node: ast.AST) -> Iterator[Imported]:

@@ -73,10 +73,10 @@ def test_another_version_of_a_package_makes_again_what_imports_it(
         return {name: "0" if name == package else v for name, v in installed(*packages).items()}
 
     monkeypatch.setattr(provenance, "versions_of", versions_of)
-    provenance.made_by_all.cache_clear()
+    provenance.made_by_code.cache_clear()
     before = made_at(copied)
     run_text(WHOLE, copied, output=copied)
-    provenance.made_by_all.cache_clear()
+    provenance.made_by_code.cache_clear()
     assert made_again(copied, before) == parts
 
 
@@ -92,7 +92,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget_code() -> None:
-    for known in (provenance.made_by_all, provenance.module_path):
+    for known in (provenance.made_by_code, provenance.module_path):
         known.cache_clear()
 
 
