@@ -156,15 +156,7 @@ def settings_options(
 def score_options(
     settings: Callable[[], type[BaseModel]], *, metavar: str, output: str
 ) -> Callable[[Command], Command]:
-    """Give a command that asks something of scores its tables, settings and what all have.
-
-    Parameters
-    ----------
-    settings
-        Gives the model of what is asked.
-    metavar, output
-        What the tables are called, and what goes into the folder.
-    """
+    """Give a command that asks something of scores its tables, settings and what all have."""
 
     def decorate(command: Command) -> Command:
         for option in (

@@ -33,14 +33,7 @@ N_KINDS = 3
 
 @dataclass(frozen=True)
 class UserList:
-    """One user's list: the grade at each rank, None where unjudged; and grades of what it missed.
-
-    Examples
-    --------
-    >>> listed = UserList(ranked=(None, 2, 0), missed=(3,))
-    >>> listed.marks(level=2), listed.n_relevant(level=2), listed.n_nonrelevant(level=2)
-    ('– R N', 2, 1)
-    """
+    """One user's list: the grade at each rank, None where unjudged; and grades it missed."""
 
     ranked: tuple[int | None, ...]
     missed: tuple[int, ...] = ()

@@ -177,10 +177,6 @@ class Comparison:
         """Draw what at least two studies have a figure of: a panel for each study, (a), (b), ...
 
         Figures with a panel for each metric have a row for each metric that all of them share.
-
-        Yields
-        ------
-        What the figure shows, its caption, and the drawing.
         """
         for face, of in self._shared_faces():
             rows = _rows(face, [*of.values()])
@@ -293,12 +289,7 @@ def _sign(estimates: Estimates, a: str, b: str) -> int:
 
 
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
-    """Write page, figures and table of a comparison into a folder.
-
-    Returns
-    -------
-    Path of the page, which is written last.
-    """
+    """Write page, figures and table of a comparison into a folder."""
     figures = list(_write_figures(compared, folder))
     numbers = compared.frame().to_csv(index=False, lineterminator="\n")
     write_whole(folder / "tables/comparison.csv", numbers.encode())

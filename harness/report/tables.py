@@ -30,17 +30,7 @@ def titles(study: FinishedStudy) -> dict[str, str]:
 
 
 def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
-    """Make a table by name.
-
-    Parameters
-    ----------
-    study
-        The finished study.
-    name
-        Name of a table that one of its results has, or its number in a paper.
-    chosen
-        What the table lets a reader choose, such as ``cutoff`` and ``convention``; None: as usual.
-    """
+    """Make a table by name."""
     chosen = {keyword: value for keyword, value in chosen.items() if value is not None}
     if name == AREAS.name:
         _check_choices(AREAS, {"cutoff": ()}, chosen)

@@ -129,11 +129,6 @@ def group_sums(
     Hits are from `find_hits`, at least as deep as the deepest of the rising cut-offs; ``kept`` is a
     mask of the judgements left in each sample, (n_judgements, n_samples); groups are those of the
     users, (n_users,): every number from 0 on.
-
-    Yields
-    ------
-    Some groups, and their sums, of shape (7, n_cutoffs, n_systems, n_groups of these, n_samples),
-    the metrics in the order of `FUSED`.
     """
     masks = _masks(hits, kept)
     order = np.argsort(groups, kind="stable")
@@ -212,13 +207,7 @@ def _accumulate(
     masks: Masks,
     sums: Floats,
 ) -> None:
-    """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples).
-
-    A bucket is the first cut-off at or below which a hit counts: all metrics are sums over
-    hits, so cut-offs follow as running sums over buckets. For nDCG this holds from the cut-off
-    on that is beyond the user's judgements, where the ideal no longer changes; before it, nDCG
-    is added to the cut-off alone, in the last row.
-    """
+    """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples)."""
     _, n_systems, n_cutoffs, _, n_samples = sums.shape
     longest = np.diff(judgement_offsets).max()
     kept = np.empty((longest, n_samples))
@@ -291,11 +280,7 @@ def _normalise(
     count: Integers,
     normaliser: Floats,
 ) -> None:
-    """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes.
-
-    No sorting: each step down from one grade to the next adds the step times the ideal DCG of as
-    many ones as there are judgements above it.
-    """
+    """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes."""
     normaliser[: settled + 1] = 0.0
     count[:] = 0
     for judgement in range(start, end):

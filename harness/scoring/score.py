@@ -196,10 +196,7 @@ class SampleScorer:
         return scores if self._weights is None else scores * self._weights[users, np.newaxis]
 
     def _stretches(self, numbers: Sequence[int]) -> list[tuple[slice, int, slice]]:
-        """Find measures on the first two axes of what the kernel returns, by metric and cut-offs.
-
-        Measures of one metric that lie side by side, as do their cut-offs, are found together.
-        """
+        """Find measures on the first two axes of what the kernel returns."""
         from harness.scoring.kernel import FUSED
 
         measures = [self._measures[number] for number in numbers]

@@ -304,23 +304,7 @@ def collect_lists(
     popularity: Mapping[str, int] | None = None,
     others: Sequence[str] = (),
 ) -> Collection:
-    """Judge runs by qrels, wherever they were read.
-
-    Parameters
-    ----------
-    run_files, file
-        What runs and qrels say.
-    relevance_level
-        Lowest relevant grade.
-    source
-        What the qrels are called in messages.
-    systems
-        By run, the name of its system, where several may be of one.
-    popularity
-        Training ratings by item, where they are known; 0 for judged items that are not named.
-    others
-        Items that are numbered beside those of runs and qrels.
-    """
+    """Judge runs by qrels, wherever they were read."""
     check_tags(run_files, systems)
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)

@@ -42,18 +42,7 @@ COMMENT_FROM = 40
 
 
 def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] | None = None) -> str:
-    """Write a study of ratings as the text of a file.
-
-    Parameters
-    ----------
-    data
-        The ratings, as they were recognised.
-    file
-        Where the text will be; the path of the ratings counts from its folder.
-    systems
-        Names of the systems; by default those of a study that names none, without those that would
-        need more memory than they may.
-    """
+    """Write a study of ratings as the text of a file."""
     text = "\n".join(_lines(data, file, systems)) + "\n"
     check(parse_study(text, source=str(file), base=file.parent, changes={}))
     return text

@@ -71,18 +71,7 @@ def _facts_of(source: Source) -> dict[str, Any]:
 
 
 def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) -> float:
-    """Give the lowest rating that is relevant: what the study says, or what is usual.
-
-    Parameters
-    ----------
-    section
-        What the study says.
-    ratings
-        All ratings, whose scale tells what is usual. If they are all alike, or the study calls them
-        implicit, everything is relevant.
-    tested
-        The test ratings, to show what thresholds would make of them.
-    """
+    """Give the lowest rating that is relevant: what the study says, or what is usual."""
     lowest = float(ratings.rating.min())
     if section.threshold is not None:
         return section.threshold

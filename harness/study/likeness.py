@@ -106,17 +106,7 @@ class Likeness:
         n_jobs: int,
         progress: Progress,
     ) -> Likeness:
-        """Study both in a folder.
-
-        Parameters
-        ----------
-        ratings
-            The real ratings, and the world's.
-        folder
-            Where the ratings are written, and two study folders.
-        systems, threshold, seed, n_jobs, progress
-            As in a study.
-        """
+        """Study both in a folder."""
         finished = []
         for name, some in zip((REAL, WORLD), ratings, strict=True):
             path = folder / f"{name}.csv"

@@ -62,31 +62,11 @@ class Source(Protocol):
         """Make all parts, or what is left of them."""
 
     def facts(self) -> Mapping[str, Any]:
-        """Give what the manifest says of this source alone.
-
-        Returns
-        -------
-        Sentences "lead" and "data"; "results", keys of what is shown; "inputs"; "collection",
-        counts; "systems", names of what is compared; and "notes", sentences.
-        """
+        """Give what the manifest says of this source alone."""
 
 
 def run_source(source: Source, remarks: Sequence[str], *, foreseen: Sequence[str] = ()) -> Path:
-    """Make a study, or what is left of it, in its folder, and its manifest and report.
-
-    Parameters
-    ----------
-    source
-        What is studied.
-    remarks
-        Warnings about the input.
-    foreseen
-        Sentences of checks that are known before any work.
-
-    Returns
-    -------
-    Path of the report.
-    """
+    """Make a study, or what is left of it, in its folder, and its manifest and report."""
     folder = source.store.folder
     warned = [*foreseen, *remarks]
     for warning in warned:
@@ -131,23 +111,7 @@ def make_analysis(
     makers: Iterable[str | Path],
     worded: Callable[[str], str] = str,
 ) -> None:
-    """Make an analysis, unless it is complete.
-
-    Parameters
-    ----------
-    source
-        The study that asks for it.
-    analysis, settings
-        What is made, and how.
-    work
-        What it may use.
-    made_from
-        Key of what it uses.
-    makers
-        Modules and files that make what it uses, beside its own.
-    worded
-        Puts what results say into the words of the study.
-    """
+    """Make an analysis, unless it is complete."""
     read = [checksum(path)["sha256"] for path in settings.files()]
     asked = settings.model_dump(mode="json")
     key = content_key(made_from, analysis.key, asked, work.seed, *read)

@@ -72,13 +72,7 @@ class Closure:
 
 
 def made_by(makers: Iterable[str | Path]) -> dict[str, str]:
-    """Say what makes a part, as data: it is made again where this differs.
-
-    Parameters
-    ----------
-    makers
-        Names of modules, and paths of files of a user.
-    """
+    """Say what makes a part, as data: it is made again where this differs."""
     named = frozenset(makers)
     own = frozenset(maker for maker in named if isinstance(maker, str))
     return made_by_code(own) if own == named else _made_by(named)

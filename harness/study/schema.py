@@ -19,15 +19,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def study_schema(plugins: Sequence[Path] = (), *, kind: type[StudyFile] = Study) -> dict[str, Any]:
-    """Describe every key of a study file: its type, range, default and meaning.
-
-    Parameters
-    ----------
-    plugins
-        Users' files of analyses, whose sections are described too.
-    kind
-        What the file is read as.
-    """
+    """Describe every key of a study file: its type, range, default and meaning."""
     definitions: dict[str, Any] = {}
     schema = _without_definitions(kind, definitions)
     schema["properties"]["analyses"] = _of_analyses(register_with(plugins), definitions)

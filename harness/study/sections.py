@@ -163,15 +163,7 @@ def usual_analyses(made: Collection[str] = ()) -> AnalysesSection:
 def read_sections(
     values: Mapping[str, Any], origin: Origin, *, made: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Read the sections of the analyses, each as its analysis declares it.
-
-    Parameters
-    ----------
-    values, origin
-        What is read, and where it stands.
-    made
-        What the study makes that an analysis may need.
-    """
+    """Read the sections of the analyses, each as its analysis declares it."""
     plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
     with origin.named("analyses", PLUGINS):
         register = register_with(plugins)

@@ -19,15 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def gather(folders: Sequence[Path], seeds: Sequence[int], results: Sequence[str]) -> Repeats:
-    """Put together what a study found under each seed.
-
-    Parameters
-    ----------
-    folders, seeds
-        Where each is, that of the study first.
-    results
-        Keys of the results.
-    """
+    """Put together what a study found under each seed."""
     studies = [FinishedStudy(f, {"study": f.name, "results": list(results)}) for f in folders]
     means = [study.means for study in studies]
     reported = means[0].measures.reported

@@ -35,13 +35,7 @@ SEEDS = "seeds"
 
 
 def content_key(*parts: Any) -> str:
-    """Hash what a part of the study is made from.
-
-    Parameters
-    ----------
-    parts
-        Anything that JSON can hold; equal parts give equal keys.
-    """
+    """Hash what a part of the study is made from."""
     return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -88,19 +88,7 @@ class StudyFile(Section):
     def parse(
         cls, text: str, *, source: str, changes: Mapping[str, Any], base: Path = Path()
     ) -> Self:
-        """Make a study of TOML text.
-
-        Parameters
-        ----------
-        text
-            The TOML.
-        source
-            Its name, for errors.
-        changes
-            Top-level values that replace those of the text.
-        base
-            The folder that relative input paths count from.
-        """
+        """Make a study of TOML text."""
         try:
             values = tomllib.loads(text)
         except NOT_TOML as error:
@@ -154,19 +142,7 @@ def tables_in(path: Path) -> set[str]:
 def sentence_of(
     error: ValidationError, origin: Origin, root: type[BaseModel], *, table: Sequence[str] = ()
 ) -> str:
-    """Turn the first finding of pydantic into a sentence with file, line, key, rule and value.
-
-    Parameters
-    ----------
-    error
-        What pydantic found.
-    origin
-        Where the text was read.
-    root
-        What it was read as.
-    table
-        The table of the file that was read, if not all of it.
-    """
+    """Turn the first finding of pydantic into a sentence with file, line, key, rule and value."""
     finding = error.errors()[0]
     inner = [str(part) for part in finding["loc"] if not isinstance(part, int)]
     inner += finding.get("ctx", {}).get("within", [])

@@ -152,21 +152,7 @@ class Ranked:
 def of_world(
     truth: world.Truth, split: Split, scale: Scale, *, candidates: Candidates, seed: int
 ) -> TrueJudgements:
-    """Judge every item that a user did not rate in training by its true rating.
-
-    Parameters
-    ----------
-    truth
-        The true ratings.
-    split
-        What was observed of them.
-    scale
-        How ratings become grades; a true rating has that of the nearest.
-    candidates
-        See `TrueJudgements`.
-    seed
-        Key of the users that are drawn from a world of too many pairs.
-    """
+    """Judge every item that a user did not rate in training by its true rating."""
     n_items = len(split.train.items)
     users = split.test_users[drawn_places(split.test_users, n_items, seed)]
     rows = truth.users.numbers(split.train.users.ids[users])
@@ -319,15 +305,7 @@ class TruthFile:
 def read_truth(
     section: TruthSection, *, threshold: float | None = None, rule: GradeRule | None = None
 ) -> TruthFile:
-    """Read the file that a section names.
-
-    Parameters
-    ----------
-    section
-        What the study says.
-    threshold, rule
-        The threshold of the study's ratings, and how they are graded, where there are any.
-    """
+    """Read the file that a section names."""
     if section.path is None:
         raise InputError("`path` in [truth] is needed: only a simulated world knows its own truth.")
     if section.is_qrels:

@@ -116,36 +116,7 @@ def train_and_rank(
     lists: OwnLists | None = None,
     ranked_whole: NDArray[np.int64] | None = None,
 ) -> dict[SystemPart, Timed]:
-    """Train one system, rank for the users, and find full and hidden ranks of relevant items.
-
-    Parameters
-    ----------
-    system, settings, seed
-        See `recommenders.train`.
-    ratings
-        Training ratings.
-    users
-        Numbers of the users to rank for.
-    depth
-        Length of the lists.
-    candidates
-        Mask over the items that may be recommended; all by default.
-    relevant
-        The held-out relevant items; None if their full ranks are not asked for.
-    positives
-        The lowest rating that is learnt from; by default all are. What a user has rated is never
-        recommended, however low.
-    hidden
-        What is hidden in turn; None if no hidden ranks are asked for.
-    lists
-        What other lists are made; None if none are asked for.
-    ranked_whole
-        Places of the users, among those to rank for, all of whose candidates are ranked.
-
-    Returns
-    -------
-    What was asked for, by part: the run, first, and the ranks and lists beside it.
-    """
+    """Train one system, rank for the users, and find full and hidden ranks of relevant items."""
     made: dict[SystemPart, Timed] = {}
     clock = Clock()
 
@@ -194,13 +165,6 @@ def try_and_rank(
 
     Unusual settings may fail anywhere in the libraries below. What no settings could mend, a
     package that is not installed, is raised.
-
-    Parameters
-    ----------
-    label
-        Given back with the outcome.
-    system, settings, args, options
-        See `train_and_rank`.
     """
     clock = Clock()
     try:

@@ -83,30 +83,7 @@ def evaluate_runs(
     precision: Precision = "double",
     topics: Topics = "qrels",
 ) -> Evaluations:
-    """Evaluate run files over the topics of a qrels file.
-
-    Parameters
-    ----------
-    qrels_path, run_paths
-        TREC files, plain or gzipped.
-    columns
-        What to measure, from `harness.trec_eval.measures.read_measures`.
-    relevance_level
-        Lowest relevant grade (trec_eval's ``-l``).
-    depth
-        Ranks kept before all else (``-M``); all by default.
-    judged_only
-        Whether unjudged items are taken out of the lists and the others move up (``-J``).
-    precision
-        In which scores are compared: "double", as in trec_eval 10, or "single", as in 9.
-    topics
-        Those that count: all in the qrels (``-c``), or those of them that the run has.
-
-    Raises
-    ------
-    InputError
-        If a file breaks a rule, or a run has no topic of the qrels.
-    """
+    """Evaluate run files over the topics of a qrels file."""
     file = read_qrels(qrels_path)
     run_files = [read_run(path) for path in run_paths]
     items = common_items(run_files, file.items)

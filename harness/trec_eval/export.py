@@ -43,27 +43,6 @@ def export_study(study: Path, target: Path) -> list[Path]:
     with them stock trec_eval prints the paper's infAP.
     Where numbers stand for ids, the table of ids goes with them; where the truth is known, what it
     says, and the lists that it judges.
-
-    Parameters
-    ----------
-    study
-        The folder of a finished study.
-    target
-        A folder that does not exist or is empty.
-
-    Returns
-    -------
-    The files written.
-
-    Raises
-    ------
-    InputError
-        If there is no finished study, or the target is not empty.
-
-    Warns
-    -----
-    InputWarning
-        If a file was changed after the study wrote it.
     """
     finished = FinishedStudy.at(study)
     warn_of_changes(study, EXPORTED)
@@ -103,16 +82,7 @@ def _as_trec(file: RunFile) -> bytes:
 
 
 def pool(qrels: Qrels, run: Run) -> Qrels:
-    """Add, with grade -1, every item that the run retrieved for a judged user and nobody judged.
-
-    Examples
-    --------
-    >>> qrels = Qrels(np.array([0, 1]), np.array([4], dtype=np.int32),
-    ...               np.array([5], dtype=np.int32), relevance_level=4)
-    >>> pooled = pool(qrels, Run("s", np.array([[2, 4]], dtype=np.int32)))
-    >>> pooled.items.tolist(), pooled.grades.tolist()
-    ([2, 4], [-1, 5])
-    """
+    """Add, with grade -1, every item that the run retrieved for a judged user and nobody judged."""
     has_judgement = np.diff(qrels.offsets) > 0
     unjudged = (match(run, qrels) < 0) & (run.items >= 0) & has_judgement[:, None]
     user, column = np.nonzero(unjudged)
@@ -228,13 +198,6 @@ def trec_eval_script(
 
     Metrics are named with options, as in its table of means; the level is the lowest relevant grade
     where a metric does not name its own.
-
-    Examples
-    --------
-    >>> script = trec_eval_script("s", ["P(rel=3)", "RR"], [5, 10], level=4)
-    >>> print(*[line.strip() for line in script.splitlines() if "trec_eval -c" in line], sep="\n")
-    trec_eval -c -l 3 -m P.5,10 qrels/test.qrels "$run"
-    trec_eval -c -l 4 -M "$n" -m recip_rank qrels/test.qrels "$run"
     """
     ranks = ",".join(map(str, cutoffs))
     whole: dict[int, list[str]] = {}
@@ -264,15 +227,7 @@ def trec_eval_script(
 def ir_measures_script(
     study: str, metrics: Sequence[str], cutoffs: Sequence[int], *, level: int
 ) -> str:
-    r"""Write the commands with which ir_measures prints the means of a study.
-
-    Examples
-    --------
-    >>> script = ir_measures_script("s", ["P(rel=3)", "bpref"], [5, 10], level=4)
-    >>> print(*[line.strip() for line in script.splitlines() if "ir_measures -p" in line], sep="\n")
-    ir_measures -p 12 qrels/test.qrels "$run" "P(rel=3)@5 P(rel=3)@10"
-    ir_measures -p 12 qrels/test.qrels "cut/$n/$name" "Bpref(rel=4)"
-    """
+    r"""Write the commands with which ir_measures prints the means of a study."""
     whole: list[str] = []
     cut: dict[bool, list[str]] = {}
     for names, metric_level in _all_tool_names(metrics, level):
@@ -335,32 +290,7 @@ def _qrels(pooled: bool) -> str:
 
 
 def ir_measure_of(text: str, *, relevance_level: int) -> IrMeasure:
-    """Make a measure object for ir_measures of a metric of ours.
-
-    Parameters
-    ----------
-    text
-        Name with options and cut-off, such as ``infAP@10``.
-    relevance_level
-        Lowest relevant grade, unless the name gives one (``rel``).
-
-    Returns
-    -------
-    A measure for ``ir_measures.calc_aggregate`` and its like. Pass runs without equal scores,
-    restricted to users in the qrels: ir_measures lets others enter the mean.
-
-    Raises
-    ------
-    InputError
-        If there is no such metric, or it asks for a geometric mean, which ir_measures has not.
-
-    Examples
-    --------
-    >>> import ir_measures
-    >>> measure = ir_measure_of("infAP@10", relevance_level=1)
-    >>> ir_measures.calc_aggregate([measure], {"u": {"a": 1}}, {"u": {"x": 2.0, "a": 1.0}})
-    {infAP@10: 0.75}
-    """
+    """Make a measure object for ir_measures of a metric of ours."""
     import ir_measures
 
     parsed = parse_name(text)

@@ -56,13 +56,6 @@ def normalised_gain(judged: Judged, *, gains: Mapping[int, float] = GRADES) -> F
     A gain is divided by log2(2 + best - gained): ``best`` adds up the gains of the best list down
     to this rank, of at least 1 each, and ``gained`` those of this list. The sum is divided by all
     gains that there are.
-
-    Examples
-    --------
-    The best list gains 2 + 1, this one 0 + 2, which leaves 3 - 2: 2 / log2(3) / 2.
-
-    >>> normalised_gain(Judged(np.array([[0.0, 2.0]]), np.array([[2.0, 0.0]]))).round(4)
-    array([0.6309])
     """
     judged = _valued(judged, gains)
     best = np.maximum(_ideal_gains(judged), 1.0).cumsum(axis=1)
@@ -92,14 +85,6 @@ def ndcg_at_levels(judged: Judged, *, gains: Mapping[int, float] = GRADES) -> Fl
 
     For every positive gain of the user, n counts the judgements of at least this gain. The nDCG
     of the whole list is one more, if it goes on for two ranks after the last of these. 0 if R = 0.
-
-    Examples
-    --------
-    One item of grade 2 and one of grade 1, ranked the wrong way round: nDCG@1 is 1/2, nDCG@2 is
-    (1 + 2 / log2(3)) / (2 + 1 / log2(3)) = 0.8597.
-
-    >>> ndcg_at_levels(Judged(np.array([[1.0, 2.0]]), np.array([[1.0, 2.0]]))).round(4)
-    array([0.6799])
     """
     valued = _valued(judged, gains)
     n_gains = (valued.judgements > 0).sum(axis=1)

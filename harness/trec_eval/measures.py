@@ -162,35 +162,7 @@ def offered_names(metrics: Mapping[str, Metric]) -> tuple[str, ...]:
 def read_measures(
     texts: Sequence[str], metrics: Mapping[str, Metric], *, rounding: str = "up"
 ) -> tuple[Column, ...]:
-    """Give the columns that measures, as one names them to trec_eval or to us, stand for.
-
-    Parameters
-    ----------
-    texts
-        Names such as ``map``, ``P.5,10``, ``ndcg.1=0,2=0``, ``set_F.0.5``, ``official``,
-        ``nDCG@10``, ``P(rel=4)@5``. A bare name that both have is trec_eval's: ``infAP`` is
-        trec_eval's form, ``infAP@10`` the paper's.
-    metrics
-        The metrics there are.
-    rounding
-        Of recall points in trec_eval's measures: "up", as in trec_eval 9, or "nearest", as in 10.
-
-    Returns
-    -------
-    trec_eval's measures in its order, then ours in the order given, each once.
-
-    Raises
-    ------
-    InputError
-        If there is no such measure, or its parameters are wrong.
-
-    Examples
-    --------
-    >>> from harness.metrics.shared.register import built_in_metrics
-    >>> columns = read_measures(["nDCG@10", "P.10,5", "map"], built_in_metrics())
-    >>> [column.name for column in columns]
-    ['map', 'P_5', 'P_10', 'nDCG@10']
-    """
+    """Give the columns that measures, as one names them to trec_eval or to us, stand for."""
     offered = offered_names(metrics)
     rounded = _rounding(metrics, rounding)
     parameters: dict[str, set[float]] = {}

@@ -38,15 +38,6 @@ def inferred_average_precision_trec(judged: Judged, *, cutoff: int | None = None
     As in trec_eval (``m_infap.c``), and so in pytrec_eval and ir_measures. With qrels that hold
     no negative grade it is AP, but for the smoothing; the metric ``infAP`` is the form of
     Valcarce et al. (2018), which takes every retrieved item to be in the pool.
-
-    Examples
-    --------
-    A relevant item at rank 2, below a pool-unjudged one: 1/2 + 1/2 * 1/1 * 1/2. Below an item
-    that the qrels lack: 1/2.
-
-    >>> lists = np.array([[-1.0, 1.0], [np.nan, 1.0]])
-    >>> inferred_average_precision_trec(Judged(lists, np.ones((2, 1))))
-    array([0.75, 0.5 ])
     """
     return ratio(judged.total(_expected_precisions, cutoff=cutoff), judged.n_relevant)
 
@@ -77,24 +68,10 @@ def interpolated_average_precision(
 
     Values in [0, 1]; 0 for a user without relevant items.
 
-    Parameters
-    ----------
-    rounding
-        How recall times R becomes a number of items, as in IPrec.
-
     Notes
     -----
     As in trec_eval (``m_11pt_avg.c``), of which version 9 rounds "up" and version 10 to the
     "nearest". It was TREC's average precision before AP.
-
-    Examples
-    --------
-    Relevant items at ranks 1 and 4, both that there are: precision 1 at the six points up to
-    one half, 2/4 at the five above; (6 + 5/2) / 11.
-
-    >>> judged = Judged(np.array([[1.0, np.nan, np.nan, 1.0]]), np.ones((1, 2)))
-    >>> interpolated_average_precision(judged).round(4)
-    array([0.7727])
     """
     highest = judged.once(_mean_of_highest, rounding=rounding)
     return judged.down_to(cutoff, highest)
@@ -128,14 +105,6 @@ def set_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     -----
     Divided by the number of items K that the list holds (up to n), as in trec_eval
     (``m_set_P.c``) and in LensKit's precision; P divides by n even where the list is shorter.
-
-    Examples
-    --------
-    A list that ends after two ranks, of which one is relevant:
-
-    >>> lists = np.array([[1.0, np.nan, np.nan]])
-    >>> set_precision(Judged(lists, np.ones((1, 3)), lengths=np.array([2])), cutoff=3)
-    array([0.5])
     """
     retrieved = judged.n_retrieved if cutoff is None else np.minimum(judged.n_retrieved, cutoff)
     return ratio(judged.hits(cutoff), retrieved)
@@ -157,13 +126,6 @@ def set_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     -----
     trec_eval has two measures, ``recall`` with a cut-off and ``set_recall`` without
     (``m_set_recall.c``); here SetR@n is Recall@n.
-
-    Examples
-    --------
-    One of four relevant items found:
-
-    >>> set_recall(Judged(np.array([[1.0, np.nan]]), np.ones((1, 4))))
-    array([0.25])
     """
     return recall(judged, cutoff=cutoff)
 
@@ -185,24 +147,11 @@ def set_f(
 
     0 if no relevant item is retrieved. Values in [0, 1].
 
-    Parameters
-    ----------
-    beta
-        Importance of recall relative to precision, not squared.
-
     Notes
     -----
     ``beta`` is that of ir_measures and the parameter of trec_eval's ``set_F`` (``m_set_F.c``),
     which enters as it is. In van Rijsbergen's :math:`F_\beta`, and in scikit-learn's, it is
     squared: their F2 is SetF(beta=4). The precision is over the retrieved items, not over n.
-
-    Examples
-    --------
-    One of two retrieved items is relevant, and one of four relevant items is retrieved: precision
-    1/2, recall 1/4, 2 * 1/8 / (3/4).
-
-    >>> set_f(Judged(np.array([[1.0, np.nan]]), np.ones((1, 4)))).round(4)
-    array([0.3333])
     """
     precision = set_precision(judged, cutoff=cutoff)
     recall = set_recall(judged, cutoff=cutoff)

@@ -83,31 +83,6 @@ def tune(
 
     The tables of trials in the study folder are written after every trial; a search that was
     stopped goes on from them, and draws what it would have drawn.
-
-    Parameters
-    ----------
-    study
-        Where ratings, split, threshold and seed come from.
-    systems
-        Their names, which the study need not have; a user's own, as ``my_system.py:MyScorer``, is
-        the study's of that name, or in a file that counts from where the program runs.
-    metric
-        What to optimise, say ``nDCG@10``; without a cut-off, at the depth of the study's lists.
-    sampler
-        Optuna's sampler: ``random`` or ``tpe``.
-    budget
-        When to end, for each system.
-    n_jobs
-        Trials at once of the random sampler, which draws the same settings for any number. TPE
-        learns from every trial, and makes one at a time.
-    progress
-        Shows what is being done.
-
-    Raises
-    ------
-    InputError
-        If the study breaks a rule or has no ratings, there is no such system or metric, a
-        system has nothing to search, or Optuna is not installed.
     """
     searches = prepare(
         study, systems, metric=metric, sampler=sampler, budget=budget, progress=progress

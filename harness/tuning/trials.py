@@ -57,13 +57,7 @@ class TrialTable:
     search: Mapping[str, str]
 
     def read(self) -> dict[int, Trial]:
-        """Read the trials of this search, by number.
-
-        Raises
-        ------
-        InputError
-            If the table cannot be read.
-        """
+        """Read the trials of this search, by number."""
         trials = (self._trial(line, row) for line, row in self._rows() if self._is_own(row))
         return {trial.number: trial for trial in trials}
 

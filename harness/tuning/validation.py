@@ -31,11 +31,6 @@ def validation_of(study: Study) -> Validation:
 
     A validation part that is given is taken as it is. Nothing is taken from the test part: neither
     a rating, nor a user or an item without a training rating, nor the scale of the grades.
-
-    Raises
-    ------
-    InputError
-        If the study has no ratings, or its training part cannot be split again.
     """
     if study.ratings is None:
         with study.errors_at("runs"):

@@ -19,19 +19,7 @@ DECIMALS = 12
 
 
 def directions(catalogue: Catalogue) -> Floats:
-    """Scale the features of each item to length 1, so that products are cosines.
-
-    Returns
-    -------
-    Of shape (n_items + 1, n_features): 0 where nothing is known of an item, and at the end.
-
-    Examples
-    --------
-    >>> directions(Catalogue(2, features=np.array([[3.0, 4.0], [0.0, 0.0]])))
-    array([[0.6, 0.8],
-           [0. , 0. ],
-           [0. , 0. ]])
-    """
+    """Scale the features of each item to length 1, so that products are cosines."""
     features = catalogue.known("features")
     lengths = np.linalg.norm(features, axis=1, keepdims=True)
     scaled = np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0)
@@ -39,12 +27,7 @@ def directions(catalogue: Catalogue) -> Floats:
 
 
 def categories(catalogue: Catalogue) -> Floats:
-    """Give the categories of each item, 1 for those it has.
-
-    Returns
-    -------
-    Of shape (n_items + 1, n_features): 0 where nothing is known of an item, and at the end.
-    """
+    """Give the categories of each item, 1 for those it has."""
     features = catalogue.known("features")
     other = np.argwhere((features != 0) & (features != 1))
     if len(other):

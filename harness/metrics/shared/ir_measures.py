@@ -19,13 +19,6 @@ PREFIX = "ir_measures:"
 def metric_of_ir_measures(text: str) -> Metric:
     """Make a metric of an ir_measures measure, scored by its provider.
 
-    Parameters
-    ----------
-    text
-        Such as ``ir_measures:nDCG(dcg='exp-log2')``. Where the measure has a ``rel`` and none is
-        given, it is the relevance level of the qrels. Where it has no cut-off, lists are cut
-        before they are scored.
-
     Notes
     -----
     A provider sees each list with invented item ids: ranks and grades are all that a measure may

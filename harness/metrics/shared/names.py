@@ -61,13 +61,7 @@ def split_depth(text: str) -> tuple[str, int | None, bool]:
 
 
 def parse_name(text: str) -> ParsedName:
-    """Take a name apart.
-
-    Examples
-    --------
-    >>> parse_name("nDCG(gains={1:0,2:0.5})@20")
-    ParsedName(name='nDCG', options={'gains': {1: 0, 2: 0.5}}, cutoff=20, is_whole=False)
-    """
+    """Take a name apart."""
     whole_name, cutoff, is_whole = split_depth(text)
     found = NAME.fullmatch(whole_name)
     if found is None:

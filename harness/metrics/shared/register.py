@@ -38,13 +38,7 @@ def built_in_metrics() -> dict[str, Metric]:
 
 
 def plugin_metrics(path: Path) -> dict[str, Metric]:
-    """Give the metrics that a user's Python file declares, by name.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, fails when run, or declares no metric.
-    """
+    """Give the metrics that a user's Python file declares, by name."""
     module = load_module(path, what="metric plug-in")
     declared = _declared(module)
     if not declared:
@@ -73,14 +67,6 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     """Give the metric that a name with options means; a cut-off in it is left aside.
 
     A name such as ``ir_measures:nDCG(dcg='exp-log2')`` means a measure of ir_measures.
-
-    Examples
-    --------
-    >>> find_metric("P(rel=4)@10", built_in_metrics()).label
-    'P(rel=4)'
-    >>> find_metric("nDGC", built_in_metrics())
-    Traceback (most recent call last):
-    runs.InputError: no metric is called 'nDGC'; did you mean 'nDCG'?
     """
     if text.startswith(PREFIX):
         return metric_of_ir_measures(text)
@@ -93,13 +79,7 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
 
 
 def own_name(text: str, metrics: Mapping[str, Metric]) -> str:
-    """Say what a metric is called here that others call so; "" if it is none of ours.
-
-    Examples
-    --------
-    >>> [own_name(text, built_in_metrics()) for text in ("MAP", "Hit Ratio", "ndcg_cut_10", "x")]
-    ['AP', 'Success', 'nDCG@10', '']
-    """
+    """Say what a metric is called here that others call so; "" if it is none of ours."""
     base, cutoff = OF_OTHERS.findall(text)[0]
     for metric in metrics.values():
         trec_eval = re.split(r"[ .]", metric.trec_eval)[0]

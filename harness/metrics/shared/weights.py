@@ -40,14 +40,7 @@ class Weighting:
     clip: float
 
     def of(self, items: NDArray[np.integer], catalogue: Catalogue) -> Floats:
-        """Weigh items by number, of any shape: at least 1; 0 for no item, number -1.
-
-        Examples
-        --------
-        >>> catalogue = Catalogue(2, popularity=np.array([4, 1]))
-        >>> Weighting(0.5, "popularity", 0).of(np.array([0, 1, -1]), catalogue)
-        array([1., 2., 0.])
-        """
+        """Weigh items by number, of any shape: at least 1; 0 for no item, number -1."""
         return catalogue.once(self)[items]
 
     def __call__(self, catalogue: Catalogue) -> Floats:

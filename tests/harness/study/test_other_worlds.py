@@ -14,7 +14,6 @@ from harness.study.other_worlds import with_world, work_of
 from harness.study.study import parse_study
 from qrels.ratings.world import PRESETS
 from runs import InputError
-from runs.shared.parallel import processes_on_cluster
 from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
@@ -25,8 +24,6 @@ from tests.harness.small import (
     made_again,
     made_at,
     run_text,
-    start,
-    wait_for_parts,
     write_collection,
     write_ratings,
 )
@@ -75,38 +72,6 @@ def test_two_workers_find_the_same_as_one(swept: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("blank_figures")
-def test_a_cluster_finds_the_same_as_one(swept: Path, tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason="distributed is not installed")
-    with processes_on_cluster("local"):
-        folder = run_text(SWEPT, tmp_path, output=tmp_path / "study")
-    for pattern in FOUND:
-        assert contents(folder, pattern) == contents(swept, pattern)
-
-
-@pytest.mark.usefixtures("blank_figures")
-def test_a_sweep_that_was_killed_goes_on_from_the_worlds_that_are_kept(
-    swept: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "study.toml").write_text(SWEPT)
-    folder = tmp_path / "study"
-    # Of the parts, four are worlds, and one is the analysis.
-    n_before = len(made_at(swept)) - 5
-    killed = start(*("run", tmp_path / "study.toml", "--output", folder, "--jobs", "1", "--quiet"))
-    wait_for_parts(n_before + 2, killed, folder)
-    killed.kill()
-    killed.join()
-    worlds = {part: moment for part, moment in made_at(folder).items() if "world-" in part}
-    # The last may have been announced, and not yet written.
-    *kept, _ = sorted(worlds, key=lambda part: worlds[part])
-    assert 1 <= len(kept) < 4
-    run_text(SWEPT, tmp_path, output=folder)
-    after = made_at(folder)
-    assert {part: after[part] for part in kept} == {part: worlds[part] for part in kept}
-    for pattern in FOUND:
-        assert contents(folder, pattern) == contents(swept, pattern)
-
-
-@pytest.mark.usefixtures("blank_figures")
 def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> None:
     before = made_at(copied)
     run_text(SWEPT.replace("[0.0, 2.0]", "[0.0, 1.0]"), copied, output=copied)
@@ -124,6 +89,7 @@ def test_another_question_is_asked_of_all_worlds(copied: Path) -> None:
     assert len([part for part in made_again(copied, before) if "world-" in part]) == 4
 
 
+@pytest.mark.validity
 @pytest.mark.usefixtures("blank_figures")
 def test_where_many_are_observed_at_random_every_measure_orders_as_the_truth_does(
     tmp_path: Path,
