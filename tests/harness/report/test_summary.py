@@ -191,14 +191,6 @@ def test_few_areas_are_no_failure(copied: Path, areas: dict[tuple[str, int], flo
     assert summarise(FinishedStudy.at(copied)).cautions
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", ["Recall@10", "nDCG@10", "AP", "AUC"])
-def test_estimators_to_compare_by_and_to_report_are_named(ranked: Path, metric: str) -> None:
-    sentence = found(ranked, f"{metric} from 10 negatives of")
-    assert "To compare systems: " in sentence
-    assert "To report a level: " in sentence
-
-
 def test_nothing_is_said_of_negatives_that_were_not_sampled(scored: Path) -> None:
     findings = summarise(FinishedStudy.at(scored)).findings
     assert not any("negatives" in finding for finding in findings)
