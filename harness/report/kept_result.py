@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
@@ -98,52 +97,6 @@ class KeptFigure:
 
 
 @dataclass(frozen=True, eq=False)
-class KeptEstimates:
-    """Estimates, with their replicates."""
-
-    words: tuple[str, ...]
-    measures: Measures
-    values: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    replicates: NDArray[np.float64]
-    lower_is_better: bool
-    within: NDArray[np.float64] | None
-
-    @classmethod
-    def of(cls, found: Estimates) -> KeptEstimates:
-        """Keep what differences are worked out from, too."""
-        return cls(
-            (found.name, found.quantity, found.subject, found.best, found.more),
-            found.measures,
-            found.values,
-            found.low,
-            found.high,
-            found.replicates,
-            found.lower_is_better,
-            found.within,
-        )
-
-    def estimates(self) -> Estimates:
-        """Give the estimates."""
-        name, quantity, subject, best, more = self.words
-        return Estimates(
-            name,
-            quantity,
-            subject,
-            best,
-            more,
-            measures=self.measures,
-            values=self.values,
-            low=self.low,
-            high=self.high,
-            replicates=self.replicates,
-            lower_is_better=self.lower_is_better,
-            within=self.within,
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class KeptResult(Result):
     """What a result showed: tables, figures' captions and sentences."""
 
@@ -153,7 +106,7 @@ class KeptResult(Result):
     beware: tuple[str, ...]
     tables: tuple[KeptTable, ...]
     figures: tuple[KeptFigure, ...]
-    numbers: KeptEstimates | None
+    numbers: Estimates | None
     cards: dict[str, dict[str, str]]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -179,7 +132,7 @@ class KeptResult(Result):
 
     def estimates(self) -> Estimates | None:
         """Give its estimates."""
-        return None if self.numbers is None else self.numbers.estimates()
+        return self.numbers
 
     def about(self, measure: Measure) -> Mapping[str, str]:
         """Give what it said of a measure."""
@@ -201,7 +154,7 @@ def keep_result(result: Result) -> bytes:
             tuple(result.cautions()),
             tuple(KeptTable.of(result, face) for face in tables_of(kind)),
             tuple(KeptFigure.of(result, face) for face in figures_of(kind) if face.is_of(result)),
-            None if found is None else KeptEstimates.of(found),
+            found,
             {str(measure): dict(result.about(measure)) for measure in measures},
         )
     )
