@@ -1,4 +1,4 @@
-"""The house: what may be taken away, and what its rooms are called."""
+"""The structure of the code: what may be removed, and how modules are named."""
 
 import ast
 import os
@@ -12,9 +12,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("runs", "qrels", "recommenders", "analyses", "harness")
-WINGS = ("analyses/online", "analyses/sampled", "harness/online")
+SEPARATE = ("analyses/online", "analyses/sampled", "harness/online")
 COMMANDS = ("harness/cli/online.py", "harness/cli/clicks.py", "harness/cli/sampled.py")
-"""The commands of the wings, which alone know them."""
+"""The commands that alone import them."""
 
 TYPED_BY_USERS = ("harness/cli", "harness/metrics", "recommenders", "analyses")
 """Folders whose files are called as users type them: commands, and members of the lists."""
@@ -51,11 +51,11 @@ def modules(package: str) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_a_study_runs_where_the_wings_are_covered(tmp_path: Path) -> None:
+def test_a_study_runs_without_what_is_imported_by_the_command_line_alone(tmp_path: Path) -> None:
     for package in PACKAGES:
         # What was compiled is copied along, and found by the times of its sources.
         copytree(ROOT / package, tmp_path / package)
-    for path in (*WINGS, *COMMANDS):
+    for path in (*SEPARATE, *COMMANDS):
         (tmp_path / path).rename(tmp_path / path.replace("/", "-"))
     (tmp_path / "study.toml").write_text(STUDY)
     every = [
@@ -118,7 +118,7 @@ def imports_above(path: Path, node: ast.AST) -> bool:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_folder_of_the_house_says_what_it_holds(package: str) -> None:
+def test_a_package_says_what_it_holds(package: str) -> None:
     for path in modules(package):
         if path.name == "__init__.py":
             assert (ROOT / path).read_text(encoding="utf-8").startswith(('"""', 'r"""')), path
