@@ -122,11 +122,7 @@ class Judged:
         return _once(self._of_judgements, derive, self, options)
 
     def total(
-        self,
-        earned: Callable[..., NDArray[np.float64]],
-        *,
-        cutoff: Cutoff = None,
-        **options: Any,
+        self, earned: Callable[..., NDArray[np.float64]], *, cutoff: Cutoff = None, **options: Any
     ) -> NDArray[np.float64]:
         """Add what the first ranks earn; worked out once for all cut-offs.
 
@@ -156,11 +152,7 @@ class Judged:
         return self.down_to(cutoff, self.once(_running, of=earned, by=np.add, **options))
 
     def highest(
-        self,
-        earned: Callable[..., NDArray[np.float64]],
-        *,
-        cutoff: Cutoff = None,
-        **options: Any,
+        self, earned: Callable[..., NDArray[np.float64]], *, cutoff: Cutoff = None, **options: Any
     ) -> NDArray[np.float64]:
         """Give the most that one of the first ranks earns, at least 0; otherwise as `total`.
 
@@ -515,11 +507,6 @@ def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:
     Returns
     -------
     Positions in ``qrels.items``, of shape (n_users, depth); -1 where there is none.
-
-    Raises
-    ------
-    InputError
-        If run and qrels have different numbers of users.
     """
     if run.n_users != qrels.n_users:
         raise InputError(

@@ -67,12 +67,6 @@ def read_qrels(path: Path) -> QrelsFile:
     Lines that begin with ``#`` are skipped, as trec_eval 10 does. A negative grade, of any size,
     means "in the pool, but not judged".
 
-    Raises
-    ------
-    InputError
-        With file and line: a blank line, other than four fields, a grade that is not a whole
-        number, an item judged twice for a user, an empty file.
-
     Warns
     -----
     InputWarning
@@ -116,20 +110,7 @@ def _warn_of_unjudged_users(path: Path, file: QrelsFile) -> None:
 
 
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
-    r"""Write qrels as the lines of a TREC qrels file, low grades included.
-
-    Raises
-    ------
-    InputError
-        If an id does not fit a field.
-
-    Examples
-    --------
-    >>> qrels = Qrels(np.array([0, 1]), np.array([1], dtype=np.int32),
-    ...               np.array([8], dtype=np.int32), relevance_level=8)
-    >>> format_qrels(qrels, Numbering.of(["u7"]), Numbering.of(["a", "b"]))
-    b'u7 0 b 8\n'
-    """
+    r"""Write qrels as the lines of a TREC qrels file, low grades included."""
     for kind, named in (("user", topics.ids), ("item", items.ids)):
         require_fit_ids(named, kind=kind)
     grades, grade = np.unique(qrels.grades, return_inverse=True)

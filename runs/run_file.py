@@ -50,18 +50,7 @@ class RunFile:
         depth: int | None = None,
         precision: Precision = "double",
     ) -> Run:
-        """Order the lines as trec_eval does: score falling, equal scores by item id falling.
-
-        Parameters
-        ----------
-        topics, items
-            The numberings of the study; lists of users that are no topic are left out.
-        depth
-            Ranks kept; the longest list by default.
-        precision
-            In which scores are compared: "double", as in trec_eval 10, or "single", as in
-            trec_eval 9 and pytrec_eval.
-        """
+        """Order the lines as trec_eval does: score falling, equal scores by item id falling."""
         topic = topics.numbers(self.users.ids)[self.user]
         item = items.numbers(self.items.ids)[self.item]
         single = in_single_precision(self.score)

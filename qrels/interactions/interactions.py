@@ -31,25 +31,6 @@ class Interactions:
         Milliseconds since 1970 in UTC, int64 of shape (n_events,).
     value
         What the event counts, float64 of shape (n_events,), finite and not negative.
-
-    Raises
-    ------
-    InputError
-        If the columns differ in length or are not sorted, a number has no id, or a value is
-        negative or not finite.
-
-    Examples
-    --------
-    Ann viewed x, then bought it; bob viewed y:
-
-    >>> events = Interactions.of(
-    ...     Numbering.of(["ann", "bob"]), Numbering.of(["x", "y"]),
-    ...     user=[1, 0, 0], item=[1, 0, 0], time=[5, 9, 7], value=[0.25, 1.0, 0.25],
-    ... )
-    >>> events.user.tolist(), events.time.tolist()
-    ([0, 0, 1], [7, 9, 5])
-    >>> events.totals().rating.tolist()
-    [1.25, 0.25]
     """
 
     users: Numbering

@@ -131,10 +131,7 @@ class LogTable:
         )
 
     def read(
-        self,
-        kinds: Mapping[str, Callable[[LogTable, str], Kind]],
-        *,
-        order: Sequence[str] = (),
+        self, kinds: Mapping[str, Callable[[LogTable, str], Kind]], *, order: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Read columns as arrays, in the order of other columns and then of the file.
 
@@ -174,13 +171,7 @@ class LogDatabase:
     first_year: int
 
     def open(self, path: str | Path) -> LogTable:
-        """Open a table, and read the names and types of its columns.
-
-        Raises
-        ------
-        InputError
-            If there is no such file, or it is neither Parquet nor CSV with a header.
-        """
+        """Open a table, and read the names and types of its columns."""
         path = Path(path)
         if path.is_dir():
             files = tuple(sorted(path.rglob("*.parquet"), key=str))

@@ -22,14 +22,6 @@ class CandidateRanks:
         Number of each user among those that are judged, int64 of shape (n_users,).
     rank
         Ranks from 1, 0 for what is no candidate: uint16 or int32 of shape (n_users, n_items).
-
-    Examples
-    --------
-    >>> ranks = CandidateRanks(np.array([0]), np.array([[2, 0, 1, 3]], dtype=np.uint16))
-    >>> judged = Qrels(np.array([0, 2]), np.array([1, 3], np.int32), np.ones(2, np.int32), 1)
-    >>> full = ranks.of_relevant(judged)
-    >>> full.rank.tolist(), full.n_candidates.tolist(), full.item.tolist()
-    ([4, 3], [4, 4], [1, 3])
     """
 
     topic: NDArray[np.int64]

@@ -35,11 +35,6 @@ def read_hidden_ranks(
     rank_lloo, a row for every hidden item. An empty rank is a miss. Without the first three, which
     every model shares, they are read from ``hidden.parquet`` in the same folder. Items that are not
     known are added to those that are. Times before the first year are refused.
-
-    Raises
-    ------
-    InputError
-        Naming file, row, column and rule, if something is not what it should be.
     """
     with log_database(first_year=first_year) as database:
         table = database.open(path)

@@ -26,19 +26,6 @@ class HiddenItems:
     Columns, of shape (n_hidden,), are as of `Interactions`, with times in milliseconds since 1970
     in UTC, and a mask of the rows that are the first of their user and item. Leave one out hides
     these; leave last one out all of them.
-
-    Examples
-    --------
-    Ann had x, x again, and y at the time of the second x:
-
-    >>> events = Interactions.of(
-    ...     Numbering.of(["ann"]), Numbering.of("xy"), user=[0] * 3, item=[0, 0, 1], time=[1, 2, 2]
-    ... )
-    >>> hidden = HiddenItems.of(events, repeats=True)
-    >>> hidden.item.tolist(), hidden.is_first.tolist(), hidden.has_past.tolist()
-    ([0, 0, 1], [True, False, True], [False, True, True])
-    >>> HiddenItems.of(events).item.tolist()
-    [0, 1]
     """
 
     users: Numbering
@@ -96,11 +83,6 @@ class HiddenRanks:
     ``rank_lloo`` when all events of its time and later are (leave last one out), a rank beyond
     ``deepest`` being a miss there. The lowest rank of every item in any list, ``best``, is uint16
     of shape (n_items,), `MISS` beyond ``deepest``; None if it was not looked for.
-
-    Raises
-    ------
-    InputError
-        If columns differ in length, or a rank is 0.
     """
 
     hidden: HiddenItems
@@ -122,13 +104,7 @@ class HiddenRanks:
         return len(self.hidden)
 
     def coverage(self, cutoff: int) -> float:
-        """Share of the items that are in the first ranks of any list.
-
-        Raises
-        ------
-        InputError
-            If it was not looked for, or not as deep.
-        """
+        """Share of the items that are in the first ranks of any list."""
         if self.best is None:
             raise InputError("coverage needs ranks that were found with `lists` given.")
         if cutoff > self.deepest:
@@ -152,13 +128,7 @@ def hidden_to_parquet(hidden: HiddenItems) -> bytes:
 
 
 def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> HiddenItems:
-    """Read back what `hidden_to_parquet` wrote.
-
-    Raises
-    ------
-    InputError
-        If a user or item is not in these numberings.
-    """
+    """Read back what `hidden_to_parquet` wrote."""
     table = _read(content)
     return HiddenItems(
         users,
@@ -182,13 +152,7 @@ def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
 
 
 def ranks_from_parquet(content: bytes, hidden: HiddenItems) -> HiddenRanks:
-    """Read back what `ranks_to_parquet` wrote, for the same rows.
-
-    Raises
-    ------
-    InputError
-        If the rows are not as many.
-    """
+    """Read back what `ranks_to_parquet` wrote, for the same rows."""
     table = _read(content)
     facts = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
     best = np.frombuffer(bytes.fromhex(facts["best"]), dtype="<u2") if "best" in facts else None

@@ -36,27 +36,14 @@ class JudgedRanks:
     lloo: Ranks | None = None
 
     def known(self, validation: Validation) -> Ranks:
-        """Give the ranks under a validation.
-
-        Raises
-        ------
-        InputError
-            If they are not known.
-        """
+        """Give the ranks under a validation."""
         ranks: Ranks | None = getattr(self, validation)
         if ranks is None:
             raise InputError(f"nothing was ranked under {validation.upper()}.")
         return ranks
 
     def select(self, judgements: NDArray[np.integer]) -> JudgedRanks:
-        """Give the ranks of some judgements by number, of the shape of these; -1 is a miss.
-
-        Examples
-        --------
-        >>> ranks = JudgedRanks(loo=np.array([3, 1], dtype=np.uint16))
-        >>> ranks.select(np.array([1, -1])).loo
-        array([    1, 65535], dtype=uint16)
-        """
+        """Give the ranks of some judgements by number, of the shape of these; -1 is a miss."""
         return self.map(lambda ranks: np.append(ranks, np.uint16(MISS))[judgements])
 
     def map(self, change: Callable[[Ranks], Ranks]) -> JudgedRanks:

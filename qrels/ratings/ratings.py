@@ -136,11 +136,6 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
     -------
     The ratings that remain, over new numbers for the users and items that still have some.
 
-    Raises
-    ------
-    InputError
-        If nothing remains.
-
     References
     ----------
     Seidman (1983), Network structure and minimum degree, Social Networks 5, here with one

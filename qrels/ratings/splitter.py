@@ -164,15 +164,7 @@ def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[
 
 
 def rounded_share(share: float, n: int) -> int:
-    """Round a share of n, as it is written, to the nearest whole number, halves up.
-
-    Examples
-    --------
-    0.29 * 50 + 0.5 is 14.999999999999998 in floating point:
-
-    >>> rounded_share(0.29, 50)
-    15
-    """
+    """Round a share of n, as it is written, to the nearest whole number, halves up."""
     return floor(Fraction(str(share)) * n + Fraction(1, 2))
 
 
@@ -199,13 +191,7 @@ def random_order_by_item(ratings: Ratings, seed: int) -> NDArray[np.intp]:
 
 
 def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[np.intp]:
-    """Order each user's ratings from the first to the latest.
-
-    Raises
-    ------
-    InputError
-        If there are no times.
-    """
+    """Order each user's ratings from the first to the latest."""
     times = times_of(ratings)
     if time_ties == "item":
         return _order(ratings.user, times)
@@ -213,13 +199,7 @@ def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[n
 
 
 def times_of(ratings: Ratings) -> NDArray[np.int64]:
-    """Insist on times.
-
-    Raises
-    ------
-    InputError
-        If there are none.
-    """
+    """Insist on times."""
     if ratings.time is None:
         raise InputError("a split by time needs ratings with times, these have none.")
     return ratings.time
@@ -255,14 +235,7 @@ def is_user_split(name: str) -> bool:
 
 @cache
 def user_split(path: Path) -> Splitter[Any]:
-    """Give the split that a user's Python file declares.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, fails when run, or does not declare one split; when it divides
-        ratings, also if it fails or its parts are no split of them.
-    """
+    """Give the split that a user's Python file declares."""
     module = load_module(path, what="file of the split")
     declared: list[Splitter[Any]] = Splitter.declared_in(module)
     if len(declared) != 1 or "settings" not in declared[0].make.__annotations__:
@@ -324,12 +297,6 @@ def splits() -> Mapping[str, Splitter[Any]]:
 
 def find_split(name: str) -> Splitter[Any]:
     """Look a split up, in the folder or, as ``my_split.py``, in a file of a user.
-
-    Raises
-    ------
-    InputError
-        If there is none of this name (the sentence names the nearest one), or the file
-        declares none; see `user_split`.
 
     Examples
     --------

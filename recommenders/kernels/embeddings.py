@@ -28,11 +28,7 @@ Prune: TypeAlias = Literal["once", "fixpoint"]
 
 
 def prune(
-    ratings: Ratings,
-    *,
-    min_items_per_user: int,
-    min_users_per_item: int,
-    mode: Prune = "once",
+    ratings: Ratings, *, min_items_per_user: int, min_users_per_item: int, mode: Prune = "once"
 ) -> Ratings:
     """Leave out the ratings of users with few items and of items with few users.
 
@@ -244,11 +240,7 @@ BLOCK_BYTES = 32 * 2**20
 
 
 def cosine_neighbours(
-    factors: NDArray[np.floating],
-    *,
-    count: int,
-    n_jobs: int = 1,
-    block_bytes: int = BLOCK_BYTES,
+    factors: NDArray[np.floating], *, count: int, n_jobs: int = 1, block_bytes: int = BLOCK_BYTES
 ) -> csr_array[Any]:
     """Keep the positive cosines of the nearest items, blocks of items at a time.
 

@@ -218,12 +218,7 @@ def _rank_chunk(
     hiding: Hiding,
 ) -> tuple[Ranks, Ranks, Ranks]:
     """Rank the hidden items of some users both ways, and give the best rank of every item."""
-    from recommenders.kernels.hidden_ranks_loop import (
-        Rules,
-        Votes,
-        rank_in_time,
-        rank_left_out,
-    )
+    from recommenders.kernels.hidden_ranks_loop import Rules, Votes, rank_in_time, rank_left_out
 
     votes = Votes(starts, neighbours, weights, FixedPoint(starts, neighbours, weights).bits)
     rules = Rules(hiding.exclude_seen, hiding.reachable == "all", hiding.deepest)

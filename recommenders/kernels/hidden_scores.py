@@ -44,17 +44,6 @@ def rank_hidden_by_scores(
     Arguments are as of `rank_hidden`. Ranks are by falling score and
     then item number. The time is that of the model for as many users as there are hidden items,
     for each validation.
-
-    Parameters
-    ----------
-    score, test, hiding, n_jobs
-        What scores profiles, the events of the users who are tested, and how they are hidden.
-    hidden
-        The items that are hidden, one at a time, if these are not all of the test users.
-    values
-        What profiles hold of each event, of shape (n_events,); 1 by default.
-    validations
-        Of the others all ranks are misses.
     """
     hiding = hiding or Hiding()
     if hiding.lists == "profile":
@@ -79,13 +68,7 @@ def rank_hidden_by_scores(
         best = np.minimum(best, lists)
     misses = np.full(len(hidden), MISS, dtype=np.uint16)
     loo, lloo = (np.concatenate(columns.get(name, [misses])) for name in VALIDATIONS)
-    return HiddenRanks(
-        hidden,
-        loo,
-        lloo,
-        hiding.deepest,
-        best if hiding.lists else None,
-    )
+    return HiddenRanks(hidden, loo, lloo, hiding.deepest, best if hiding.lists else None)
 
 
 def _rows_of(
@@ -190,26 +173,6 @@ def rank_held_out(
     Profiles hold ratings of either part, training and test, with their values. Under leave last one
     out they are those before the item. Candidates are the items with training ratings that are not
     in the profile; what the system cannot score is a miss, and so is what is beyond rank 65534.
-
-    Parameters
-    ----------
-    scorer
-        A system that was trained on the training part.
-    split
-        Ratings of both parts.
-    relevant
-        Which test ratings are relevant, and hidden in turn, of shape (n_test_ratings,).
-    validations
-        What is asked for: "loo", "lloo".
-    candidates
-        Mask over the items that may be recommended; all by default.
-    positives
-        The lowest rating that the system is shown; by default it is shown all. What is in the
-        profile is no candidate, however low.
-
-    Returns
-    -------
-    Ranks of the test ratings, in their order.
     """
 
     def score(profiles: csr_array[Any]) -> NDArray[np.float32]:

@@ -337,10 +337,7 @@ def _best_of_others(scores: NDArray[np.float64], own: csr_array[Any]) -> NDArray
 
 
 # From the probability of items among the neighbours, and in all, to their weights.
-Weighting: TypeAlias = Callable[
-    [NDArray[np.float64], NDArray[np.float64]],
-    NDArray[np.float64],
-]
+Weighting: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 class ExpansionSettings(Settings):

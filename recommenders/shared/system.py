@@ -103,13 +103,7 @@ class Choice:
         return value in self.values
 
     def read(self, text: str) -> Value:
-        """Read a value of this choice back.
-
-        Raises
-        ------
-        ValueError
-            If there is no such value.
-        """
+        """Read a value of this choice back."""
         return self.values[[str(value) for value in self.values].index(text)]
 
     def __str__(self) -> str:
@@ -152,20 +146,7 @@ class Need:
 
 
 def refuse_above(max_gigabytes: float, need: Need, *, system: str) -> None:
-    """Refuse to start what needs more memory than allowed.
-
-    Raises
-    ------
-    InputError
-        With the system, the need, the limit and the setting that raises it.
-
-    Examples
-    --------
-    >>> refuse_above(4.0, Need(9 * 10**9, "3 matrices"), system="ease")
-    Traceback (most recent call last):
-    runs.InputError: system 'ease' needs about 9.0 GB (3 matrices), above the limit of \
-4.0 GB; raise its setting 'max_gigabytes' or leave the system out.
-    """
+    """Refuse to start what needs more memory than allowed."""
     if need.n_bytes > max_gigabytes * 1e9:
         raise InputError(
             f"system {system!r} needs about {need.n_bytes / 1e9:.1f} GB ({need.why}), above the "
@@ -234,11 +215,6 @@ def searched(default: Any, place: Place, **facts: Any) -> Any:
         Where values worth trying are: a `Range` or a `Choice`.
     facts
         What `pydantic.Field` takes: the description, and what is allowed at all.
-
-    Raises
-    ------
-    ValueError
-        If the default is somewhere else.
 
     Examples
     --------

@@ -219,15 +219,7 @@ class Pairs(NamedTuple):
     def require_distinct(
         self, path: Path | str, number: Callable[[int], int], *, unit: str
     ) -> None:
-        """Refuse an item that is duplicated for a user.
-
-        Parameters
-        ----------
-        path
-            The file, for the message.
-        number, unit
-            What the place of a pair is called: the number of its "line" or "row".
-        """
+        """Refuse an item that is duplicated for a user."""
         for second in self.repeated()[:1]:
             user, item = self.user[second], self.item[second]
             first = int(((self.user == user) & (self.item == item)).argmax())
@@ -291,13 +283,7 @@ ROWS_AT_ONCE = 1 << 20
 
 
 def joined_rows(*columns: tuple[Sequence[str], NDArray[np.integer]]) -> bytes:
-    r"""Join the texts of each row, and all rows.
-
-    Parameters
-    ----------
-    columns
-        The distinct texts of each column, and numbers of them, of shape (n_rows,).
-    """
+    r"""Join the texts of each row, and all rows."""
     import pyarrow as pa
 
     texts = [pa.array(distinct, pa.large_string()) for distinct, _ in columns]

@@ -37,18 +37,6 @@ def processes(
     """Give workers of joblib in processes that outlive this one by half a second at most.
 
     Within `runs.shared.parallel.processes_on_cluster` they are those of the cluster.
-
-    Parameters
-    ----------
-    n_jobs
-        Number of workers; with one, this process works.
-    return_as, options
-        See `joblib.Parallel`; ``prefer="threads"`` asks for threads if there is no cluster.
-    needs
-        Bytes of memory that each task takes, for the workers of a cluster; ``n_jobs`` is for
-        those here.
-    here
-        Whether they need what only this machine has.
     """
     client = cluster_in_use()
     if client is not None and not here:

@@ -39,12 +39,7 @@ FIRST_OF_FINER: Final = 10**7
 
 
 def whole_seconds(numbers: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Round times down to seconds, in the first unit in which all of them make sense.
-
-    Returns
-    -------
-    Seconds since 1970, int64 of the same shape; None if there is no such unit.
-    """
+    """Round times down to seconds, in the first unit in which all of them make sense."""
     for unit in UNITS:
         seconds = np.floor(numbers / unit)
         is_within = (seconds >= EARLIEST) & (seconds <= LATEST)

@@ -325,15 +325,6 @@ def format_rating_lines(
 
     Numbers have the digits that read back as the same number. Ids are in double quotes, all or
     none, where one of them has a separator, a quote or a line break.
-
-    Parameters
-    ----------
-    ratings
-        What is written.
-    header
-        Names of the four columns.
-    separator
-        One character.
     """
     import pyarrow as pa
 

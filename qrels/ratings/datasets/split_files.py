@@ -22,13 +22,6 @@ def read_two_parts(
     """Read training and test ratings as one set, which knows what is held out.
 
     Times are kept if both parts have them.
-
-    Parameters
-    ----------
-    train, test
-        Files or sources, as `read_ratings` takes them.
-    options
-        See `read_ratings`; they hold for both.
     """
     parts = [read_ratings(path, **options) for path in (train, test)]
     users = Numbering.of(np.concatenate([part.users.ids for part in parts]))

@@ -64,21 +64,6 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     A share of all N ratings puts the cut at the time of the
     :math:`\lfloor \mathrm{share} \cdot N + 1/2 \rfloor`-th latest, at least the first. Ratings of
     that second are all tested, so there may be more. `SplitCounts` tells how many users are cold.
-
-    Raises
-    ------
-    InputError
-        If there are no times, or all ratings lie on one side of the cut.
-
-    Examples
-    --------
-    The cut is 5; dan is cold and dropped::
-
-                   ratings       train         test
-        ann      1 2 5 . 6     1 2 . . .     . . 5 . 6
-        bob      . 3 4 . .     . 3 4 . .     . . . . .
-        cid      4 . . 7 .     4 . . . .     . . . 7 .
-        dan      . . 8 9 .     . . . . .     . . . . .
     """
     later = times_of(ratings) >= _cut(ratings, settings)
     if later.all() or not later.any():

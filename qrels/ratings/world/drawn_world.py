@@ -151,19 +151,7 @@ class Exposure:
         *,
         sweeps: int,
     ) -> Self:
-        """Find with what exposure users and items have the ratings that they have, by alternation.
-
-        Parameters
-        ----------
-        appeal
-            How much users care for items beside it, of shape (n_users, n_items).
-        bands
-            How many ratings there are to be: those of users are met, of items nearly so.
-        popularity
-            Where the search starts.
-        sweeps
-            How often popularity is found anew.
-        """
+        """Alternate until users and items have the exposure that explains their ratings."""
         leaning = _leaning(appeal, popularity, bands)
         for _ in range(sweeps):
             keys = leaning[:, bands.band]
@@ -229,15 +217,6 @@ def make_world(settings: WorldSettings) -> World:
 
     Every part has a random stream of its own, so that a change of, say, the noise leaves the
     choice of items as it was. Items that nobody rated stay in the numbering.
-
-    Parameters
-    ----------
-    settings
-        One of `PRESETS`, or your own.
-
-    Returns
-    -------
-    Ratings and truth, which share their numbering.
 
     Notes
     -----
@@ -395,10 +374,7 @@ def _activity(
 
 
 def _popularity(
-    settings: WorldSettings,
-    appeal: Appeal,
-    counts: NDArray[np.intp],
-    famous: NDArray[np.float64],
+    settings: WorldSettings, appeal: Appeal, counts: NDArray[np.intp], famous: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Raise the fame of items to the power that gives the Gini asked for."""
     held = appeal.held()

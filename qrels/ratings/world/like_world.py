@@ -202,17 +202,6 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     of items but for a few in a thousand. Each strength is fitted by its own moment (`Moments`):
     five times the world is drawn with the same deviates, and every strength is multiplied by a
     power of what its moment is short of.
-
-    Parameters
-    ----------
-    ratings
-        The real ratings.
-    settings
-        What they do not tell.
-
-    Returns
-    -------
-    A world with as many users, items and ratings, under ids of its own.
     """
     ratings = _rated(ratings)
     _check(ratings)

@@ -107,17 +107,7 @@ class Truth:
     scale: NDArray[np.float64] = field(default_factory=ONE_TO_FIVE.copy)
 
     def ratings(self, users: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Give the true ratings of all items by these users.
-
-        Parameters
-        ----------
-        users
-            User numbers, of shape (n,); ask for blocks where all users would not fit in memory.
-
-        Returns
-        -------
-        Expected ratings between the ends of the scale, of shape (n, n_items).
-        """
+        """Give the true ratings of all items by these users."""
         preferences = self.preferences.block(users)
         steps = zip(self.cuts, np.diff(self.scale), strict=True)
         # The logistic function as a hyperbolic tangent, which cannot overflow.
@@ -231,21 +221,6 @@ def item_propensities(
     weights of relevant judgements are the inverse of; the mean over all users where the item is
     relevant to none. See `inclusion` for :math:`\pi`. That a rating is tested, too, has the same
     chance for all items if the split draws at random; weights that are normalised do not need it.
-
-    Parameters
-    ----------
-    truth, observation
-        A world, and what decides which items are rated.
-    users, items
-        Ids of those of its users and items that are wanted.
-    counts
-        How many of these items each of these users rated, of shape (n_users,).
-    threshold
-        Lowest true rating that is relevant.
-
-    Returns
-    -------
-    In (0, 1], of shape (n_items,).
     """
     rows, columns = truth.users.numbers(users), truth.items.numbers(items)
     chances, relevant, n_relevant = np.zeros((3, len(items)))
@@ -271,17 +246,6 @@ def inclusion(logits: NDArray[np.float64], counts: NDArray[np.integer]) -> NDArr
 
     where the moment is taken that n items are expected at. That is exact for equal weights, and off
     by a few hundredths at worst where few items are drawn.
-
-    Parameters
-    ----------
-    logits
-        Logarithms of the weights, of shape (n_users, n_items).
-    counts
-        Items that each user draws, of shape (n_users,).
-
-    Returns
-    -------
-    Chances of shape (n_users, n_items), whose sum is the count of the user.
     """
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     drawn = np.asarray(counts, dtype=np.float64)[:, np.newaxis]

@@ -41,9 +41,7 @@ def _rows(events: Interactions) -> list[tuple[int, int, int, float]]:
 
 
 @given(EVENTS)
-def test_events_are_sorted_by_user_time_and_item(
-    events: list[tuple[int, int, int, float]],
-) -> None:
+def test_events_are_sorted_by_user_time_and_item(events: list[tuple[int, int, int, float]]) -> None:
     keys = [(user, time, item) for user, item, time, _ in _rows(_of(events))]
     assert keys == sorted((user, time, item) for user, item, time, _ in events)
 

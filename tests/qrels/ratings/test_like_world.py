@@ -190,9 +190,7 @@ def test_propensities_add_up_to_the_ratings_and_follow_popularity(fitted: Fitted
     assert np.corrcoef(found, world.ratings.item_counts())[0, 1] > 0.9
 
 
-def test_who_rates_what_in_two_camps_has_one_singular_value_beside_the_first(
-    real: Ratings,
-) -> None:
+def test_who_rates_what_in_two_camps_has_one_singular_value_beside_the_first(real: Ratings) -> None:
     """Each of 40 users rates the 12 items of their camp: the second value is 1, others are 0."""
     user, item = np.divmod(np.arange(480, dtype=np.int32), 12)
     some = replace(

@@ -40,10 +40,7 @@ def test_the_scale_is_the_distinct_ratings() -> None:
 
 def test_times_are_shown_as_dates_in_utc() -> None:
     row = describe(RATINGS).to_frame().iloc[0]
-    assert (row["first"], row["last"]) == (
-        "1970-01-01 00:00:00+00:00",
-        "1970-01-02 00:00:00+00:00",
-    )
+    assert (row["first"], row["last"]) == ("1970-01-01 00:00:00+00:00", "1970-01-02 00:00:00+00:00")
 
 
 def test_without_times_there_is_no_range() -> None:

@@ -48,11 +48,7 @@ def test_ranks_found_by_hand() -> None:
     data=st.data(),
 )
 def test_a_sum_of_similarities_is_ranked_as_by_definition(
-    table: NDArray[np.float64],
-    repeats: bool,
-    lists: Any,
-    reachable: Any,
-    data: st.DataObject,
+    table: NDArray[np.float64], repeats: bool, lists: Any, reachable: Any, data: st.DataObject
 ) -> None:
     # The definition takes negative votes for none where scores must be positive.
     table = np.maximum(table, 0) if reachable == "positive" else table
@@ -87,10 +83,7 @@ def test_scores_of_another_shape_are_refused() -> None:
 def test_coverage_of_whole_profiles_is_refused() -> None:
     with pytest.raises(InputError, match="`lists` must be loo or lloo"):
         rank_hidden_by_scores(
-            lambda profiles: profiles.toarray(),
-            golden_events(),
-            Hiding(lists="profile"),
-            n_jobs=1,
+            lambda profiles: profiles.toarray(), golden_events(), Hiding(lists="profile"), n_jobs=1
         )
 
 

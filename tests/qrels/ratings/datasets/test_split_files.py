@@ -43,11 +43,7 @@ def test_names_tell_what_files_hold(
     ("names", "fold", "sentence"),
     [
         (["train.csv"], None, r"no file of test ratings; no name has the word test or testing or"),
-        (
-            FOLDERS,
-            None,
-            r"several files of train ratings, .* or a `fold`: .*fold1",
-        ),
+        (FOLDERS, None, r"several files of train ratings, .* or a `fold`: .*fold1"),
         (FOLDERS, 3, r", fold 3: no file of train ratings"),
     ],
 )

@@ -31,11 +31,7 @@ def table_of(ratings: Ratings) -> Table:
     assert ratings.time is not None
     users, items = ratings.users.ids[ratings.user], ratings.items.ids[ratings.item]
     return dict(
-        zip(
-            zip(users.tolist(), items.tolist(), strict=True),
-            ratings.time.tolist(),
-            strict=True,
-        )
+        zip(zip(users.tolist(), items.tolist(), strict=True), ratings.time.tolist(), strict=True)
     )
 
 

@@ -37,10 +37,7 @@ def test_a_file_of_a_user_is_a_split(tmp_path: Path) -> None:
         (DECLARED.replace(": SplitSettings", ""), "its argument `settings` annotated with a class"),
         ("1 / 0", r"my_split\.py: the file of the split fails with ZeroDivisionError"),
         (DECLARED + "    return ratings\n", "the split 'mine' must return a Split, got Ratings"),
-        (
-            DECLARED + "    return tested.no\n",
-            r"'mine' fails in .*my_split\.py, line 6: Attr",
-        ),
+        (DECLARED + "    return tested.no\n", r"'mine' fails in .*my_split\.py, line 6: Attr"),
         (
             DECLARED + "    return Split(ratings, ratings.select(tested))\n",
             "the split 'mine' tests 1 of the ratings that it trains on",
