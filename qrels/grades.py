@@ -69,13 +69,6 @@ class Scale:
 
         A number has the grade of the nearest rating, as far as that leaves relevant what reaches
         the threshold, and nothing else.
-
-        Examples
-        --------
-        >>> stars = np.arange(1, 6)
-        >>> scale = Scale(stars.astype(float), stars.astype(np.int32), 4.0, 4, "")
-        >>> scale.nearest_grades(np.array([1.2, 2.6, 3.9, 4.1, 4.8])).tolist()
-        [1, 3, 3, 4, 5]
         """
         halfway = (self.ratings[1:] + self.ratings[:-1]) / 2
         grades = self.grades[np.searchsorted(halfway, ratings, side="right")]

@@ -154,31 +154,13 @@ class Judged:
     def highest(
         self, earned: Callable[..., NDArray[np.float64]], *, cutoff: Cutoff = None, **options: Any
     ) -> NDArray[np.float64]:
-        """Give the most that one of the first ranks earns, at least 0; otherwise as `total`.
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[5.0, 4.0, 9.0]]), np.ones((1, 3)))
-        >>> def grades(judged):
-        ...     return judged.gains
-        >>> judged.highest(grades, cutoff=2), judged.highest(grades)
-        (array([5.]), array([9.]))
-        """
+        """Give the most that one of the first ranks earns, at least 0; otherwise as `total`."""
         return self.down_to(cutoff, self.once(_running, of=earned, by=np.maximum, **options))
 
     def best_so_far(
         self, earned: Callable[..., NDArray[np.float64]], **options: Any
     ) -> NDArray[np.float64]:
-        """Add what the best list earns down to each rank, of shape (n_users, n_ranks).
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[np.nan, 2.0, 0.0]]), np.array([[1.0, 2.0]]))
-        >>> def grades(judged):
-        ...     return judged.gains
-        >>> judged.best_so_far(grades)
-        array([[2., 3., 3.]])
-        """
+        """Add what the best list earns down to each rank, of shape (n_users, n_ranks)."""
         running = self.best.once(_running, of=earned, by=np.add, **options)
         if running.shape[1] == 0:
             return np.zeros(self.grades.shape)
@@ -196,21 +178,7 @@ class Judged:
         return self.down_to(cutoff, self.nonrelevant_so_far)
 
     def down_to(self, cutoff: Cutoff, running: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Read what has come together at a cut-off, or at the end of the lists if that comes first.
-
-        Parameters
-        ----------
-        cutoff
-            As in `total`.
-        running
-            What has come together at every rank, of shape (n_users, n_ranks).
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[5.0, 4.0, 1.0]]), np.ones((1, 3)))
-        >>> judged.down_to(2, judged.relevant_so_far)
-        array([2.])
-        """
+        """Read a running total at a cut-off, or at the end of the lists if that comes first."""
         if running.shape[1] == 0:
             return np.zeros(self.n_users)
         if cutoff is None:
@@ -334,12 +302,6 @@ class Judged:
         """The lists without their unjudged items: ranks count judged items alone.
 
         A negative grade counts as unjudged. The lists are as deep as before, and end sooner.
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[np.nan, 1.0, -1.0, 0.0]]), np.array([[1.0, 0.0, -1.0]]))
-        >>> judged.condensed.grades, judged.condensed.n_retrieved
-        (array([[ 1.,  0., nan, nan]]), array([2]))
         """
         return self.once(_condensed)
 
@@ -477,12 +439,8 @@ def _cells(judged: Judged, *, cutoff: int | NDArray[np.integer]) -> NDArray[np.i
 class Places:
     """Which ranks lists hold where those without anything judged are left out.
 
-    Parameters
-    ----------
-    listed
-        Ranks, rising, of shape (n_ranks, n_lists); at the end of shorter lists below ``depth``.
-    depth
-        Deepest rank of the lists.
+    ``listed``: ranks, rising, of shape (n_ranks, n_lists); at the end of shorter lists below
+    ``depth``; ``depth``: deepest rank of the lists.
     """
 
     listed: NDArray[np.int64]

@@ -36,12 +36,8 @@ HIGHEST_GRADE = 2**31 - 1
 class QrelsFile:
     """What a qrels file says, line by line, over a numbering of its own.
 
-    Parameters
-    ----------
-    users, items
-        The ids in the file.
-    user, item, grade
-        Columns, int32 of shape (n_lines,).
+    ``users``, ``items``: the ids in the file; ``user``, ``item``, ``grade``: columns, int32 of
+    shape (n_lines,).
     """
 
     users: Numbering

@@ -22,16 +22,9 @@ Precision: TypeAlias = Literal["double", "single"]
 class RunFile:
     """What a run file says, line by line, over a numbering of its own.
 
-    Parameters
-    ----------
-    path, system
-        The file, or what it is called in messages, and the tag of its lines.
-    users, items
-        The ids in the file.
-    user, item
-        Numbers, int32 of shape (n_lines,).
-    score
-        float64 of shape (n_lines,).
+    ``path``, ``system``: the file, or what it is called in messages, and the tag of its lines;
+    ``users``, ``items``: the ids in the file; ``user``, ``item``: numbers, int32 of shape
+    (n_lines,); ``score``: float64 of shape (n_lines,).
     """
 
     path: Path | str

@@ -21,16 +21,10 @@ TYPE_VALUES: Mapping[str, float] = {"view": 0.25, "cart": 0.5, "bookmark": 0.5, 
 class Interactions:
     """Events as columns, sorted by (user, time, item); the same event may occur again.
 
-    Parameters
-    ----------
-    users, items
-        The ids behind the numbers; ids without an event may be among them.
-    user, item
-        Numbers, int32 of shape (n_events,).
-    time
-        Milliseconds since 1970 in UTC, int64 of shape (n_events,).
-    value
-        What the event counts, float64 of shape (n_events,), finite and not negative.
+    ``users``, ``items``: the ids behind the numbers; ids without an event may be among them;
+    ``user``, ``item``: numbers, int32 of shape (n_events,); ``time``: milliseconds since 1970 in
+    UTC, int64 of shape (n_events,); ``value``: what the event counts, float64 of shape (n_events,),
+    finite and not negative.
     """
 
     users: Numbering

@@ -16,12 +16,8 @@ from runs.shared.fields import place_in_group
 class CandidateRanks:
     """Ranks of all candidates of some users.
 
-    Parameters
-    ----------
-    topic
-        Number of each user among those that are judged, int64 of shape (n_users,).
-    rank
-        Ranks from 1, 0 for what is no candidate: uint16 or int32 of shape (n_users, n_items).
+    ``topic``: number of each user among those that are judged, int64 of shape (n_users,); ``rank``:
+    ranks from 1, 0 for what is no candidate: uint16 or int32 of shape (n_users, n_items).
     """
 
     topic: NDArray[np.int64]

@@ -24,12 +24,8 @@ class JudgedRanks:
 
     Judged items that are not relevant are not hidden, and misses. What is not known is None.
 
-    Parameters
-    ----------
-    loo
-        The item alone is hidden from all that its user rated (leave one out).
-    lloo
-        All that the user rated at its time or later is hidden (leave last one out).
+    ``loo``: the item alone is hidden from all that its user rated (leave one out); ``lloo``: all
+    that the user rated at its time or later is hidden (leave last one out).
     """
 
     loo: Ranks | None = None

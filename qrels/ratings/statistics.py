@@ -159,14 +159,9 @@ FEW: Final = 11
 class Threshold:
     """A threshold, and what it makes of ratings that are tested.
 
-    Parameters
-    ----------
-    value
-        Lowest rating that is relevant.
-    relevant
-        Share of the ratings that are, in [0, 1].
-    without_relevant, without_nonrelevant
-        Shares of the users none of whose ratings is relevant, or none is below the threshold.
+    ``value``: lowest rating that is relevant; ``relevant``: share of the ratings that are, in [0,
+    1]; ``without_relevant``, ``without_nonrelevant``: shares of the users none of whose ratings is
+    relevant, or none is below the threshold.
     """
 
     value: float

@@ -63,27 +63,15 @@ LEAST = {
 class EmbeddingSettings:
     """How interactions become similarities; what Kasalický (2021) does not give is ours.
 
-    Parameters
-    ----------
-    factors
-        Length of a vector; the thesis has 32 to 1024.
-    regularization
-        Penalty on the squared vectors (the thesis's lambda), above 0; the thesis has 0.1, 1 and 10.
-    alpha
-        What a weight adds to the confidence in its pair, 1 + alpha w; above 0, ours.
-    sweeps
-        Times that users and items are solved for; ours.
-    bm25_rows
-        Whether users or items are the documents of `bm25`, or ``"none"`` for the values
-        themselves; the thesis has BM25 and does not say which.
-    k1, b
-        Of BM25. The thesis has b = 0.75; k1 is implicit's default.
-    min_items_per_user, min_users_per_item
-        What users and items are learned from; the thesis has 2 to 20.
-    prune
-        Whether these are counted once, or until all who are left have enough; ours.
-    neighbours
-        Nearest items kept for every item; ours.
+    ``factors``: length of a vector; the thesis has 32 to 1024; ``regularization``: penalty on the
+    squared vectors (the thesis's lambda), above 0; the thesis has 0.1, 1 and 10; ``alpha``: what a
+    weight adds to the confidence in its pair, 1 + alpha w; above 0, ours; ``sweeps``: times that
+    users and items are solved for; ours; ``bm25_rows``: whether users or items are the documents of
+    `bm25`, or ``"none"`` for the values themselves; the thesis has BM25 and does not say which;
+    ``k1``, ``b``: of BM25. The thesis has b = 0.75; k1 is implicit's default;
+    ``min_items_per_user``, ``min_users_per_item``: what users and items are learned from; the
+    thesis has 2 to 20; ``prune``: whether these are counted once, or until all who are left have
+    enough; ours; ``neighbours``: nearest items kept for every item; ours.
     """
 
     factors: int = 128

@@ -37,21 +37,13 @@ CHUNK_ROWS = 100_000
 class Hiding:
     """How items are hidden and ranked; the defaults are those of the reference.
 
-    Parameters
-    ----------
-    repeats
-        Whether only the first event of a user and an item is hidden under leave last one out, or
-        all.
-    exclude_seen
-        Whether the items of the profile, which a model is shown, are no candidates.
-    reachable
-        Whether an item is recommended only with a score above 0, or any, which is for models whose
-        scores may be negative. With nothing to recommend from, every item is a miss.
-    deepest
-        Deepest rank that is kept under leave last one out, and looked at for coverage.
-    lists
-        Which lists coverage is about: one for each user from the whole profile, or those of either
-        measurement. None, and its cost, by default.
+    ``repeats``: whether only the first event of a user and an item is hidden under leave last one
+    out, or all; ``exclude_seen``: whether the items of the profile, which a model is shown, are no
+    candidates; ``reachable``: whether an item is recommended only with a score above 0, or any,
+    which is for models whose scores may be negative. With nothing to recommend from, every item is
+    a miss; ``deepest``: deepest rank that is kept under leave last one out, and looked at for
+    coverage; ``lists``: which lists coverage is about: one for each user from the whole profile, or
+    those of either measurement. None, and its cost, by default.
 
     References
     ----------

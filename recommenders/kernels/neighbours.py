@@ -160,14 +160,9 @@ class ItemCosines:
 
     .. math:: S_{ij} = \frac{n_{ij}}{\sqrt{c_i c_j}} \cdot \frac{n_{ij}}{n_{ij} + \beta}
 
-    Parameters
-    ----------
-    neighbours
-        Items that each votes for.
-    shrinkage
-        :math:`\beta`: how little cosines of few common users are trusted, at least 0.
-    least_users
-        Users that an item needs to vote and be voted for.
+    ``neighbours``: items that each votes for; ``shrinkage``: :math:`\beta`: how little cosines of
+    few common users are trusted, at least 0; ``least_users``: users that an item needs to vote and
+    be voted for.
     """
 
     neighbours: int = 50

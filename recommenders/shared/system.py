@@ -60,13 +60,7 @@ class Range:
         return not isinstance(value, str) and self.low <= value <= self.high
 
     def tidy(self, number: float) -> Value:
-        """Round to a whole number or to three significant digits, within the bounds.
-
-        Examples
-        --------
-        >>> Range(10.0, 5000.0).tidy(123.456), Range(10, 5000).tidy(123.456)
-        (123.0, 123)
-        """
+        """Round to a whole number or to three significant digits, within the bounds."""
         rounded = round(number) if self.is_whole else float(f"{number:.{DIGITS}g}")
         return min(max(rounded, self.low), self.high)
 

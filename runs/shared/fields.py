@@ -37,14 +37,8 @@ Checked = Callable[[Path, NumberedLines], Iterator[list[bytes]]]
 class Layout:
     """What the lines of a kind of file hold.
 
-    Parameters
-    ----------
-    n_fields
-        Number of fields.
-    texts, numbers
-        Which of them, counted from 0, are read, and whether as text or as decimal numbers.
-    skips_blank_lines
-        Whether a line may be blank.
+    ``n_fields``: number of fields; ``texts``, ``numbers``: which of them, counted from 0, are read,
+    and whether as text or as decimal numbers; ``skips_blank_lines``: whether a line may be blank.
     """
 
     n_fields: int

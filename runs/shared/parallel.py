@@ -154,14 +154,8 @@ class ClusterWorkers:
     into none, to the largest. The scheduler keeps tasks and inputs: if a worker is lost, another
     has what it needs to do its work again.
 
-    Parameters
-    ----------
-    client
-        The client of the cluster.
-    needs
-        Bytes that each task takes.
-    in_order
-        Whether results come in the order of the tasks, or as they are made.
+    ``client``: the client of the cluster; ``needs``: bytes that each task takes; ``in_order``:
+    whether results come in the order of the tasks, or as they are made.
     """
 
     def __init__(self, client: Any, needs: Iterable[int], *, in_order: bool) -> None:

@@ -37,16 +37,8 @@ KNOWN: Final = frozenset(
 class Recognised:
     """How a file is to be read, and its ratings, read so.
 
-    Parameters
-    ----------
-    options
-        What the user says, and where that is silent, what was recognised.
-    format
-        The name of the format.
-    ratings
-        The ratings.
-    notes
-        Sentences on what was found.
+    ``options``: what the user says, and where that is silent, what was recognised; ``format``: the
+    name of the format; ``ratings``: the ratings; ``notes``: sentences on what was found.
     """
 
     options: FileOptions

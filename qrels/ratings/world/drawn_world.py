@@ -97,14 +97,9 @@ FURTHEST_CUT = 1.0
 class Bands:
     """Items in bands of popularity, each band twice as often rated as the one before.
 
-    Parameters
-    ----------
-    of_items
-        How often each item is rated, of shape (n_items,).
-    band
-        The band of each item, of shape (n_items,).
-    rated
-        How many items of each band every user rates, of shape (n_users, n_bands).
+    ``of_items``: how often each item is rated, of shape (n_items,); ``band``: the band of each
+    item, of shape (n_items,); ``rated``: how many items of each band every user rates, of shape
+    (n_users, n_bands).
     """
 
     of_items: NDArray[np.intp]
@@ -126,12 +121,8 @@ class Bands:
 class Exposure:
     """What users meet before interest and liking have a say.
 
-    Parameters
-    ----------
-    popularity
-        Of each item, of shape (n_items,).
-    leaning
-        Of each user to each band of popularity, of shape (n_users, n_bands) and mean 0 over users.
+    ``popularity``: of each item, of shape (n_items,); ``leaning``: of each user to each band of
+    popularity, of shape (n_users, n_bands) and mean 0 over users.
     """
 
     popularity: NDArray[np.float64]
@@ -257,12 +248,7 @@ def make_world(settings: WorldSettings) -> World:
 class Appeal:
     """How every item draws every user: what is observed, and luck, drawn anew when asked for.
 
-    Parameters
-    ----------
-    observation
-        What decides which items a user rates.
-    luck
-        Seed of the Gumbel deviates.
+    ``observation``: what decides which items a user rates; ``luck``: seed of the Gumbel deviates.
     """
 
     observation: Observation

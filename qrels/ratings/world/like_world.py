@@ -175,15 +175,9 @@ class Strengths:
 class FittedWorld:
     """A world, and how it was fitted.
 
-    Parameters
-    ----------
-    world
-        Ratings and truth.
-    strengths
-        What was fitted.
-    wanted, reached
-        The moments of the real ratings, and of a world where `exposure`, `familiarity`, `strength`
-        and `fill` are 1.
+    ``world``: ratings and truth; ``strengths``: what was fitted; ``wanted``, ``reached``: the
+    moments of the real ratings, and of a world where `exposure`, `familiarity`, `strength` and
+    `fill` are 1.
     """
 
     world: World

@@ -31,29 +31,19 @@ PASSES = 6
 class Moments:
     """Numbers of ratings in units of their standard deviation; of who rates what, relative.
 
-    Parameters
-    ----------
-    interest
-        Root mean square of the second to ninth singular values of who rates what, divided by the
-        roots of users' and items' counts, so that the first is 1: how unevenly users share items.
-    decay
-        How steeply these fall: the slope of their logarithms over that of their number, negative.
-    tails
-        How far from the middle, in these singular vectors, the users and the items of ratings are:
-        logarithm of the mean over the median of squared distances, in the mean of both.
-    neighbours
-        Mean cosine of an item's users with those of its ten nearest items.
-    generosity, quality
-        Standard deviations of the biases of users, and of items about `trend` and `bend`.
-    trend, bend
-        Rise of items' biases with log popularity, and with its square (see `popularity_terms`).
-    taste
-        Fourth root of the mean squared covariance of two items' ratings beside the biases.
-    affinity
-        Covariance of ratings beside the biases with how near, by these singular vectors, items are
-        to what their user rates, in standard deviations of nearness.
-    agreement
-        Mean covariance of an item's ratings with those of its ten nearest items.
+    ``interest``: root mean square of the second to ninth singular values of who rates what, divided
+    by the roots of users' and items' counts, so that the first is 1: how unevenly users share
+    items; ``decay``: how steeply these fall: the slope of their logarithms over that of their
+    number, negative; ``tails``: how far from the middle, in these singular vectors, the users and
+    the items of ratings are: logarithm of the mean over the median of squared distances, in the
+    mean of both; ``neighbours``: mean cosine of an item's users with those of its ten nearest
+    items; ``generosity``, ``quality``: standard deviations of the biases of users, and of items
+    about `trend` and `bend`; ``trend``, ``bend``: rise of items' biases with log popularity, and
+    with its square (see `popularity_terms`); ``taste``: fourth root of the mean squared covariance
+    of two items' ratings beside the biases; ``affinity``: covariance of ratings beside the biases
+    with how near, by these singular vectors, items are to what their user rates, in standard
+    deviations of nearness; ``agreement``: mean covariance of an item's ratings with those of its
+    ten nearest items.
     """
 
     interest: float

@@ -24,19 +24,11 @@ class Preferences:
     The inner products are added up dimension by dimension, without BLAS: a value depends neither
     on the number of threads nor on the block it is computed in.
 
-    Parameters
-    ----------
-    user_factors, item_factors
-        Latent tastes, float64 of shapes (n_users, dimensions) and (n_items, dimensions).
-    generosity
-        Bias of each user, of shape (n_users,).
-    quality
-        Bias of each item, of shape (n_items,).
-    local
-        What each user thinks of each neighbourhood of items beside that, of shape
-        (n_users, n_neighbourhoods); None where there are no neighbourhoods.
-    neighbourhood
-        The neighbourhood of each item, of shape (n_items,); None likewise.
+    ``user_factors``, ``item_factors``: latent tastes, float64 of shapes (n_users, dimensions) and
+    (n_items, dimensions); ``generosity``: bias of each user, of shape (n_users,); ``quality``: bias
+    of each item, of shape (n_items,); ``local``: what each user thinks of each neighbourhood of
+    items beside that, of shape (n_users, n_neighbourhoods); None where there are no neighbourhoods;
+    ``neighbourhood``: the neighbourhood of each item, of shape (n_items,); None likewise.
     """
 
     user_factors: NDArray[np.float64]
@@ -81,21 +73,11 @@ class Truth:
     a real number between 1 and 5 that rises with preference. On another scale each step counts
     with its width.
 
-    Parameters
-    ----------
-    users, items
-        The ids behind the rows and columns.
-    preferences
-        The model of who likes what.
-    popularity
-        Logarithm of how often an item is met before liking has a say, up to a constant; of shape
-        (n_items,).
-    cuts
-        Preferences at which a noiseless rating gains a step of the scale, rising.
-    noise
-        Scale of the logistic noise, above 0.
-    scale
-        The ratings there are, rising, one more than there are cuts.
+    ``users``, ``items``: the ids behind the rows and columns; ``preferences``: the model of who
+    likes what; ``popularity``: logarithm of how often an item is met before liking has a say, up to
+    a constant; of shape (n_items,); ``cuts``: preferences at which a noiseless rating gains a step
+    of the scale, rising; ``noise``: scale of the logistic noise, above 0; ``scale``: the ratings
+    there are, rising, one more than there are cuts.
     """
 
     users: Numbering
@@ -153,14 +135,9 @@ class Truth:
 class Observation:
     """What decides which items a user rates.
 
-    Parameters
-    ----------
-    preferences
-        How much every user likes every item.
-    liking
-        How strongly being rated follows preference.
-    known
-        How well every user knows every item beside that; popularity is its `quality`.
+    ``preferences``: how much every user likes every item; ``liking``: how strongly being rated
+    follows preference; ``known``: how well every user knows every item beside that; popularity is
+    its `quality`.
     """
 
     preferences: Preferences
@@ -176,14 +153,8 @@ class Observation:
 class World:
     """A log of ratings with the truth beside it.
 
-    Parameters
-    ----------
-    ratings
-        What was observed, with times.
-    truth
-        What every user thinks of every item.
-    observation
-        What decided which of it was observed.
+    ``ratings``: what was observed, with times; ``truth``: what every user thinks of every item;
+    ``observation``: what decided which of it was observed.
     """
 
     ratings: Ratings
