@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import require_amounts
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings, row_blocks
-from recommenders.shared.system import Need, Positive, Settings, system
+from recommenders.shared.system import Need, Positive, Settings, require_amounts, system
 from runs import InputError
 
 if TYPE_CHECKING:

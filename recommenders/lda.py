@@ -6,9 +6,16 @@ import numpy as np
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import require_amounts
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
+from recommenders.shared.system import (
+    AtLeastOne,
+    Factors,
+    Range,
+    Settings,
+    require_amounts,
+    searched,
+    system,
+)
 
 
 class LDASettings(Settings):

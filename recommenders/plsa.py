@@ -6,9 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import require_amounts
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
+from recommenders.shared.system import (
+    AtLeastOne,
+    Factors,
+    Range,
+    Settings,
+    require_amounts,
+    searched,
+    system,
+)
 
 BLOCK_RATINGS = 8192
 

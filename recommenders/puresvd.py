@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import require_any
 from recommenders.shared.scorers import ProjectionScorer
-from recommenders.shared.system import Factors, Range, Settings, searched, system
+from recommenders.shared.system import Factors, Range, Settings, require_any, searched, system
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

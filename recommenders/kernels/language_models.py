@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.factorisation import require_amounts
 from recommenders.kernels.neighbours import (
     CosineNeighbours,
     NearestUsers,
@@ -32,7 +31,7 @@ from recommenders.shared.scorers import (
     row_sums,
     with_data,
 )
-from recommenders.shared.system import Positive, Range, Settings, searched
+from recommenders.shared.system import Positive, Range, Settings, require_amounts, searched
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
