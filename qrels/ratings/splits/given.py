@@ -40,13 +40,25 @@ class Settings(SplitSettings):
 
     @property
     def parts(self) -> SplitFiles:
-        """Where the parts are."""
+        """Where the parts are.
+
+        Raises
+        ------
+        InputError
+            If the folder does not hold them, or several.
+        """
         if self.train is not None and self.test is not None:
             return SplitFiles(self.train, self.test, self.validation)
         return find_split_files(Path(self.folder or ""), fold=self.fold)
 
     def within_training(self) -> Self:
-        """Give the settings that test the validation ratings."""
+        """Give the settings that test the validation ratings.
+
+        Raises
+        ------
+        InputError
+            If none are given.
+        """
         parts = self.parts
         if parts.validation is None:
             raise InputError("the split is given without validation ratings.")
@@ -55,7 +67,18 @@ class Settings(SplitSettings):
 
 @split("given", source="-")
 def given(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
-    """Train and test on the parts that the data come in."""
+    """Train and test on the parts that the data come in.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from runs import Numbering
+    >>> ids, number = Numbering.of(["a", "b"]), np.array([0, 1], dtype=np.int32)
+    >>> held_out = np.array([False, True])
+    >>> ratings = Ratings(ids, ids, number, number, np.ones(2), held_out=held_out)
+    >>> given(ratings, Settings(train="a.csv", test="b.csv"), seed=1).test.item
+    array([1], dtype=int32)
+    """
     if ratings.held_out is None:
         raise InputError("the split 'given' needs ratings that come in two parts.")
     return Split(ratings.select(~ratings.held_out), ratings.select(ratings.held_out))

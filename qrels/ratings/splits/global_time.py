@@ -47,7 +47,13 @@ class Settings(SplitSettings):
         return self
 
     def within_training(self) -> Self:
-        """Put the latest share in place of a cut: all training ratings lie before it."""
+        """Put the latest share in place of a cut: all training ratings lie before it.
+
+        Examples
+        --------
+        >>> Settings(cut=978300019, cold_users="keep").within_training()
+        Settings(test_share=0.2, cut=None, cold_users='keep')
+        """
         return self if self.cut is None else type(self)(cold_users=self.cold_users)
 
 
@@ -58,6 +64,16 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     A share of all N ratings puts the cut at the time of the
     :math:`\lfloor \mathrm{share} \cdot N + 1/2 \rfloor`-th latest, at least the first. Ratings of
     that second are all tested, so there may be more. `SplitCounts` tells how many users are cold.
+
+    Examples
+    --------
+    The cut is 5; dan is cold and dropped::
+
+                   ratings       train         test
+        ann      1 2 5 . 6     1 2 . . .     . . 5 . 6
+        bob      . 3 4 . .     . 3 4 . .     . . . . .
+        cid      4 . . 7 .     4 . . . .     . . . 7 .
+        dan      . . 8 9 .     . . . . .     . . . . .
     """
     later = times_of(ratings) >= _cut(ratings, settings)
     if later.all() or not later.any():

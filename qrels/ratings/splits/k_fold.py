@@ -31,6 +31,15 @@ def k_fold(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
 
     A user's ratings are dealt out in random order, beginning with a random fold. A user with one
     rating only trains, in all folds.
+
+    Examples
+    --------
+    The first of two folds, seed 1::
+
+                   ratings       train         test
+        ann      1 2 3 4 5     . . . 4 5     1 2 3 . .
+        bob      . 1 2 . .     . 1 . . .     . . 2 . .
+        cid      . . 3 . .     . . 3 . .     . . . . .
     """
     folds = settings.folds
     first = (user_hashes(ratings, seed) % np.uint64(folds)).astype(np.intp)

@@ -24,6 +24,15 @@ def leave_one_out_last(ratings: Ratings, settings: Settings, *, seed: int) -> Sp
     """Hold out the latest rating of each user who has two or more.
 
     The seed decides between ratings of one second, where ties are random.
+
+    Examples
+    --------
+    ::
+
+                   ratings       train         test
+        ann      5 1 2 4 3     . 1 2 4 3     5 . . . .
+        bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
+        cid      . . 3 . .     . . 3 . .     . . . . .
     """
     order = order_in_time(ratings, settings.time_ties, seed)
     return hold_out_last(ratings, order, one_of_two(ratings))

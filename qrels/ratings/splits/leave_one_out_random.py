@@ -8,5 +8,15 @@ from qrels.ratings.splitter import SplitSettings, hold_out_last, one_of_two, ran
 
 @split("leave-one-out-random", source="Deshpande & Karypis (2004)")
 def leave_one_out_random(ratings: Ratings, settings: SplitSettings, *, seed: int) -> Split:
-    """Hold out one rating, at random, of each user who has two or more."""
+    """Hold out one rating, at random, of each user who has two or more.
+
+    Examples
+    --------
+    Seed 1::
+
+                   ratings       train         test
+        ann      1 2 3 4 5     1 . 3 4 5     . 2 . . .
+        bob      . 1 2 . .     . 1 . . .     . . 2 . .
+        cid      . . 3 . .     . . 3 . .     . . . . .
+    """
     return hold_out_last(ratings, random_order(ratings, seed), one_of_two(ratings))

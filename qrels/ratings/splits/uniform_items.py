@@ -48,6 +48,15 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     together. With ``candidates = "test"`` in [systems] tested items are ranked among themselves;
     otherwise items with too few ratings compete, none of which can be relevant. All test ratings
     are counted, whether they reach the threshold or not.
+
+    Examples
+    --------
+    One rating of each item that has two, a share of 0.5, seed 1::
+
+                   ratings       train         test
+        ann      1 2 3 4 .     1 . 3 4 .     . 2 . . .
+        bob      1 . 3 . 5     . . . . 5     1 . 3 . .
+        cid      1 2 3 . .     1 2 3 . .     . . . . .
     """
     free = random_order(ratings, seed) > 0
     drawn = ratings.select(free)
@@ -77,6 +86,13 @@ def _largest_test(allowed: NDArray[np.intp]) -> int:
     """Give the number n for which n times the items that may give n is largest; at least 1.
 
     Of two such numbers that for more items.
+
+    Examples
+    --------
+    Three items can give two ratings each, and one of them five alone:
+
+    >>> _largest_test(np.array([5, 2, 0, 3]))
+    2
     """
     falling = np.sort(allowed)[::-1]
     totals = falling * np.arange(1, len(falling) + 1)

@@ -26,6 +26,15 @@ def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     """Hold out the latest share of each user's ratings, as many as `user_random` does.
 
     The seed decides between ratings of one second, where ties are random.
+
+    Examples
+    --------
+    A share of 0.4; bob rated three items in one second::
+
+                   ratings       train         test
+        ann      5 1 2 4 3     . 1 2 . 3     5 . . 4 .
+        bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
+        cid      . . 3 . .     . . 3 . .     . . . . .
     """
     order = order_in_time(ratings, settings.time_ties, seed)
     return hold_out_last(ratings, order, share_of_each(ratings, settings.test_share))

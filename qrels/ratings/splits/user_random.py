@@ -25,6 +25,15 @@ def user_random(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
 
     Of n ratings, :math:`\lfloor \mathrm{share} \cdot n + 1/2 \rfloor` are tested, at most n - 1;
     the share is exact, 0.2 being one fifth. A user with one rating only trains.
+
+    Examples
+    --------
+    A share of 0.4, seed 1::
+
+                   ratings       train         test
+        ann      1 2 3 4 5     1 . 3 4 .     . 2 . . 5
+        bob      . 1 2 . .     . 1 . . .     . . 2 . .
+        cid      . . 3 . .     . . 3 . .     . . . . .
     """
     return hold_out_last(
         ratings, random_order(ratings, seed), share_of_each(ratings, settings.test_share)
