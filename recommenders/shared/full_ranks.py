@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import FullRanks, Ratings
-from qrels.ranks.candidate_ranks import CandidateRanks
-from qrels.ranks.ties import Ties, limits, priorities, require_ties
+from qrels.ranks.full_ranks import CandidateRanks, Ties, limits, priorities, require_ties
 from recommenders.shared.scorers import BatchScorer, row_blocks, row_of_entry
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import recommenders
-from qrels.ranks.ties import Ties
+from qrels.ranks.full_ranks import Ties
 from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.world import make_world, world_settings
 from tests.analyses.sampled.sampling import sample_ranks, sample_ranks_adaptive

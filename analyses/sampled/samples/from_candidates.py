@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.sampled.samples.designs import require_negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from qrels import FullRanks
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs.shared.fields import Integers
 from runs.shared.streams import random_uniforms
 

@@ -28,7 +28,7 @@ from analyses.sampled.samples.from_candidates import Negatives
 from analyses.sampled.samples.sampled_ranks import SampledRanks
 from analyses.sampled.shared.facts import mean_of_users
 from qrels import FullRanks, Qrels
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.parallel import processes, single_threaded
 

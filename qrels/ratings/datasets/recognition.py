@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from qrels.ratings.datasets.fields import ISO, NUMBER, Rows, Table, read_table
-from qrels.ratings.datasets.format_guess import guess
 from qrels.ratings.datasets.layouts import (
     COUNT_NAMES,
     LAYOUTS,
@@ -17,7 +16,7 @@ from qrels.ratings.datasets.layouts import (
     FileOptions,
     positions_of,
 )
-from qrels.ratings.datasets.ratings_file import rows_of
+from qrels.ratings.datasets.ratings_file import guess, rows_of
 from qrels.ratings.datasets.source import Source
 from qrels.ratings.ratings import Ratings
 from runs import InputError

@@ -10,7 +10,7 @@ from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measures
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks, qrels_from_columns
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from tests.analyses.made import JudgedWork
 

@@ -17,7 +17,7 @@ from analyses.sampled.strategies import (
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import Truth
 from qrels import qrels_from_columns
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from tests.analyses.made import JudgedWork
 
 N_USERS, N_ITEMS = 120, 60

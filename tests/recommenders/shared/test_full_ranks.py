@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import recommenders
 from qrels import Ratings
-from qrels.ranks.ties import Ties
+from qrels.ranks.full_ranks import Ties
 from qrels.ratings.splits.user_random import user_random
 from recommenders.shared.train_and_rank import recommend
 from runs import InputError, Numbering

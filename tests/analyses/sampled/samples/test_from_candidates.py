@@ -8,7 +8,7 @@ from analyses.sampled.estimators import ht_plugin
 from analyses.sampled.samples.designs import SampleDesign
 from analyses.sampled.samples.from_candidates import Negatives, top_items
 from qrels import FullRanks, qrels_from_columns
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 
 N_USERS, N_ITEMS = 200, 30
