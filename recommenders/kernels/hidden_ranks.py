@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import joblib
 import numpy as np
@@ -162,10 +163,11 @@ def rank_hidden(
         )
     votes.require_room(int(test.distinct_item_counts().max(initial=0)))
     hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
-    chunks = list(_chunks(hidden, chunk_rows))
     # Arrays by themselves, which joblib sends to a worker once.
     arrays = (votes.starts, votes.neighbours, votes.weights)
-    tasks = (joblib.delayed(_rank_chunk)(chunk, *arrays, hiding) for chunk in chunks)
+    tasks = (
+        joblib.delayed(_rank_chunk)(chunk, *arrays, hiding) for chunk in _chunks(hidden, chunk_rows)
+    )
     ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     nothing, never = np.empty(0, dtype=np.uint16), np.full(votes.n_items, MISS, dtype=np.uint16)
     loo, lloo, best = zip((nothing, nothing, never), *ranked, strict=True)
@@ -178,28 +180,20 @@ def rank_hidden(
     )
 
 
-class _Chunk(NamedTuple):
-    """Columns of the hidden items of some users, as in `HiddenItems`."""
-
-    first: NDArray[np.int64]
-    item: NDArray[np.int32]
-    time: NDArray[np.int64]
-    is_first: NDArray[np.bool_]
+_Chunk: TypeAlias = tuple[
+    NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]
+]
+"""First rows of some users, and their hidden items: item, time and is_first of `HiddenItems`."""
 
 
-def _chunks(hidden: HiddenItems, chunk_rows: int) -> list[_Chunk]:
+def _chunks(hidden: HiddenItems, chunk_rows: int) -> Iterator[_Chunk]:
     """Cut the rows between users, once at least so many are together."""
     limits = np.append(hidden.starts, len(hidden))
-    wanted = np.arange(0, len(hidden), chunk_rows)
-    cuts = np.unique(np.append(np.searchsorted(limits, wanted), len(limits) - 1))
-    columns: tuple[NDArray[Any], ...] = (hidden.item, hidden.time, hidden.is_first)
-    return [
-        _Chunk(
-            (limits[start : stop + 1] - limits[start]).astype(np.int64),
-            *(column[limits[start] : limits[stop]] for column in columns),
-        )
-        for start, stop in pairwise(cuts)
-    ]
+    wanted = np.searchsorted(limits, np.arange(0, len(hidden), chunk_rows))
+    for start, stop in pairwise(np.unique(np.append(wanted, len(limits) - 1))):
+        rows = slice(limits[start], limits[stop])
+        first = (limits[start : stop + 1] - limits[start]).astype(np.int64)
+        yield first, hidden.item[rows], hidden.time[rows], hidden.is_first[rows]
 
 
 def _rank_chunk(
@@ -215,20 +209,16 @@ def _rank_chunk(
     votes = Votes(starts, neighbours, weights, FixedPoint(starts, neighbours, weights).bits)
     rules = Rules(hiding.exclude_seen, hiding.reachable == "all", hiding.deepest)
     of_profile, of_loo, of_lloo = (hiding.lists == name for name in ("profile", "loo", "lloo"))
-    first = np.concatenate([[0], np.cumsum(chunk.is_first)])[chunk.first]
-    items = chunk.item[chunk.is_first]
-    loo, best_loo = rank_left_out(first, items, votes, rules, of_profile, of_loo)
-    lloo, best_lloo = rank_in_time(chunk.first, chunk.item, chunk.time, votes, rules, of_lloo)
-    return _repeated(loo, chunk), lloo, np.minimum(best_loo, best_lloo)
-
-
-def _repeated(ranks: Ranks, chunk: _Chunk) -> Ranks:
-    """Give every row the rank of the first row of its user and item."""
-    if chunk.is_first.all():
-        return ranks
-    user = np.repeat(np.arange(len(chunk.first) - 1), np.diff(chunk.first))
-    pairs = user * (int(chunk.item.max()) + 1) + chunk.item
-    distinct, group = np.unique(pairs[chunk.is_first], return_inverse=True)
-    of_distinct = np.empty(len(distinct), dtype=np.uint16)
-    of_distinct[group] = ranks
-    return of_distinct[np.searchsorted(distinct, pairs)]
+    first, item, time, is_first = chunk
+    first_kept = np.concatenate([[0], np.cumsum(is_first)])[first]
+    loo, best_loo = rank_left_out(first_kept, item[is_first], votes, rules, of_profile, of_loo)
+    lloo, best_lloo = rank_in_time(first, item, time, votes, rules, of_lloo)
+    if not is_first.all():
+        # Every row has the rank of the first row of its user and item.
+        user = np.repeat(np.arange(len(first) - 1), np.diff(first))
+        pairs = user * (int(item.max()) + 1) + item
+        distinct, group = np.unique(pairs[is_first], return_inverse=True)
+        of_distinct = np.empty(len(distinct), dtype=np.uint16)
+        of_distinct[group] = loo
+        loo = of_distinct[np.searchsorted(distinct, pairs)]
+    return loo, lloo, np.minimum(best_loo, best_lloo)
