@@ -1,9 +1,20 @@
+"""Neighbours and similarities, against brute force."""
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from qrels import Ratings
-from recommenders.kernels.neighbours import nearest, nearest_by_cosine
+from recommenders.kernels.neighbours import (
+    cosines,
+    dense_product,
+    nearest,
+    nearest_by_cosine,
+    nearest_of,
+    pairs_at_most,
+)
 from recommenders.shared import scorers
 
 
@@ -50,3 +61,44 @@ def test_the_size_of_the_blocks_does_not_matter(
 def test_rows_that_point_away_are_no_neighbours() -> None:
     graph = nearest_by_cosine(csr_array(np.array([[1.0, 1.0], [-1.0, 0.5], [0.0, 0.0]])), count=2)
     assert graph.nnz == 0
+
+
+@given(seed=st.integers(0, 1000), density=st.floats(0, 1))
+def test_the_product_is_scipys_to_the_last_bit(seed: int, density: float) -> None:
+    rng = np.random.default_rng(seed)
+    left = csr_array(rng.random((6, 9)) * (rng.random((6, 9)) < density))
+    right = csr_array(rng.random((9, 7)) * (rng.random((9, 7)) < density))
+    np.testing.assert_array_equal(dense_product(left, right), (left @ right).toarray())
+
+
+def test_cosines_compare_the_users_of_two_items(ratings: Ratings) -> None:
+    rated = (ratings.matrix().toarray() > 0).astype(float)
+    lengths = np.linalg.norm(rated, axis=0)
+    np.testing.assert_allclose(
+        cosines(ratings).toarray(), rated.T @ rated / np.outer(lengths, lengths)
+    )
+
+
+def test_cosines_are_symmetric_to_the_last_bit(ratings: Ratings) -> None:
+    dense = cosines(ratings).toarray()
+    np.testing.assert_array_equal(dense, dense.T)
+    np.testing.assert_array_equal(np.diag(dense), 1)
+
+
+def test_there_are_at_most_as_many_pairs_as_foreseen(ratings: Ratings) -> None:
+    few = ratings.select(ratings.user < 3)
+    assert cosines(few).nnz <= pairs_at_most(few) < len(few.items) ** 2
+
+
+def test_the_nearest_are_the_same_for_every_size_of_block(
+    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    all_at_once = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
+    monkeypatch.setattr(scorers, "BLOCK_ROWS", 7)
+    in_blocks = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
+    np.testing.assert_array_equal(in_blocks.toarray(), all_at_once.toarray())
+
+
+def test_an_item_may_be_its_own_nearest(ratings: Ratings) -> None:
+    itself = nearest_of(cosines(ratings), neighbours=1, keep_self=True)
+    assert (itself.diagonal() == 1).sum() > 0.9 * len(ratings.items)

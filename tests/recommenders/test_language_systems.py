@@ -1,0 +1,163 @@
+"""LM-WSR, RM1 and RM2, by hand and against loops."""
+
+from dataclasses import replace
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import recommenders
+from qrels import Ratings
+from recommenders.kernels.language_models import smoothed
+from recommenders.kernels.neighbours import nearest_by_cosine
+from recommenders.rm2 import RM2Settings
+from recommenders.shared.scorers import BestScorer, LinearItemScorer
+from runs import InputError, top_items
+
+
+def test_scores_weigh_the_ratings_of_the_likeliest_items(four_users: Ratings) -> None:
+    """Of b (u1 3, u3 4), the items a (u1 5, u2 4) and d (u3 5) are neighbours."""
+    scorer = recommenders.train("lm-wsr-ib", {"background_weight": 0.5}, four_users, seed=1)
+    assert isinstance(scorer, LinearItemScorer)
+    by_a = ((5 / 9 + 8 / 24) / 2) ** 3 * (9 / 48) ** 4
+    by_d = (8 / 48) ** 3 * ((5 / 5 + 9 / 24) / 2) ** 4
+    history = csr_array(np.array([[1.0, 0.0, 0.0, 3.0, 0.0]]))
+    score = scorer.score_histories(history)[0, 1]
+    np.testing.assert_allclose(score, (by_a / by_d) ** (1 / 7) * 1 + 3, rtol=1e-6)
+
+
+def test_an_item_scores_where_the_user_rated_one_near_it(four_users: Ratings) -> None:
+    """User u1 rated a and b, which are near b and c, and a and d."""
+    scorer = recommenders.train("lm-wsr-ib", {}, four_users, seed=1)
+    scores = scorer.score_batch(np.array([0], dtype=np.int32))
+    assert np.isnan(scores).tolist() == [[False, False, False, False, True]]
+
+
+@pytest.mark.parametrize("name", ["lm-wsr-ub", "lm-wsr-ib", "rm1", "rm2"])
+def test_negative_ratings_are_no_counts(name: str, four_users: Ratings) -> None:
+    negative = replace(four_users, rating=-four_users.rating)
+    with pytest.raises(InputError, match=rf"'{name}' cannot be trained: .* at least 0, got -5\.0"):
+        recommenders.train(name, {}, negative, seed=1)
+
+
+# Half of what u2 (a 4, c 2) and u3 (b 4, d 5) rated, half of all, for a (9 of 24) and b (7 of 24).
+BY_SECOND = ((4 / 6 + 9 / 24) / 2) ** 5 * (7 / 48) ** 3
+BY_THIRD = (9 / 48) ** 5 * ((4 / 9 + 7 / 24) / 2) ** 3
+BY_NOBODY = (9 / 48) ** 5 * (7 / 48) ** 3
+
+
+@pytest.mark.parametrize(
+    ("weights", "second", "third"),
+    [
+        ("likelihood", 1.0, (BY_THIRD / BY_SECOND) ** (1 / 8)),
+        ("gain", np.log(BY_SECOND / BY_NOBODY) / 8, np.log(BY_THIRD / BY_NOBODY) / 8),
+        ("uniform", 1.0, 1.0),
+    ],
+)
+def test_scores_weigh_the_ratings_of_the_likeliest_users(
+    weights: str, second: float, third: float, four_users: Ratings
+) -> None:
+    """User u1 rated a with 5, b with 3."""
+    settings = {"background_weight": 0.5, "weights": weights}
+    scorer = recommenders.train("lm-wsr-ub", settings, four_users, seed=1)
+    scores = np.nan_to_num(scorer.score_batch(np.array([0], dtype=np.int32))[0])
+    expected = [second * 4, third * 4, second * 2, third * 5, 0]
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+ALL_STARS = np.array([9, 7, 2, 5, 1]) / 24
+SECOND = (np.array([4, 0, 2, 0, 0]) / 6 + ALL_STARS) / 2
+THIRD = (np.array([0, 4, 0, 5, 0]) / 9 + ALL_STARS) / 2
+
+
+@pytest.mark.parametrize(("prior", "of_second", "of_third"), [("uniform", 1, 1), ("linear", 6, 9)])
+def test_scores_mix_the_models_of_the_neighbours(
+    prior: str, of_second: float, of_third: float, four_users: Ratings
+) -> None:
+    """User u1 rated a and b; u2 and u3 weigh as much as they explain both."""
+    settings = {"background_weight": 0.5, "user_prior": prior}
+    scorer = recommenders.train("rm1", settings, four_users, seed=1)
+    second, third = of_second * SECOND[0] * SECOND[1], of_third * THIRD[0] * THIRD[1]
+    expected = (second * SECOND + third * THIRD) / (second + third)
+    scores = scorer.score_batch(np.array([0], dtype=np.int32))
+    np.testing.assert_allclose(scores[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rm1", "rm2"])
+def test_a_user_without_neighbours_cannot_be_served(name: str, four_users: Ratings) -> None:
+    scorer = recommenders.train(name, {}, four_users, seed=1)
+    assert np.isnan(scorer.score_batch(np.array([3], dtype=np.int32))).all()
+
+
+@pytest.mark.parametrize("name", ["rm1", "rm2"])
+def test_items_without_ratings_cannot_be_scored(name: str, four_users: Ratings) -> None:
+    fewer = four_users.select(four_users.item != 3)
+    scores = recommenders.train(name, {}, fewer, seed=1).score_batch(np.array([0], dtype=np.int32))
+    assert np.isnan(scores).tolist() == [[False, False, False, True, False]]
+
+
+def test_scores_multiply_the_chances_of_meeting_the_users_items(four_users: Ratings) -> None:
+    """User u1 rated a and b; the neighbours are u2 and u3; the best item of c, d, e scores 0."""
+    scorer = recommenders.train("rm2", {"background_weight": 0.5}, four_users, seed=1)
+    with_a = SECOND * SECOND[0] + THIRD * THIRD[0]
+    with_b = SECOND * SECOND[1] + THIRD * THIRD[1]
+    expected = np.log(with_a * with_b)
+    scores = scorer.score_batch(np.array([0], dtype=np.int32))[0]
+    np.testing.assert_allclose(scores, expected - expected[2:].max(), atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("smoothing", ["jelinek-mercer", "dirichlet", "absolute-discounting"])
+@pytest.mark.parametrize(
+    ("user_prior", "item_prior"), [("uniform", "linear"), ("linear", "uniform")]
+)
+def test_scores_are_those_of_loops(
+    smoothing: str, user_prior: str, item_prior: str, ratings: Ratings
+) -> None:
+    amounts = {"background_weight": 0.3, "pseudo_ratings": 30.0, "discount": 0.5}
+    priors = {"user_prior": user_prior, "item_prior": item_prior}
+    settings = {"neighbours": 8, "smoothing": smoothing, **amounts, **priors}
+    scorer = recommenders.train("rm2", settings, ratings, seed=1)
+    matrix = ratings.matrix()
+    table = matrix.toarray()
+    models = smoothed(matrix, RM2Settings(neighbours=8, smoothing=smoothing, **amounts))  # type: ignore[arg-type]
+    shares = models.background_shares[:, np.newaxis]
+    p = models.seen.toarray() + shares * models.collection
+    p_user = table.sum(axis=1) if user_prior == "linear" else np.ones(len(table))
+    p_item = models.collection if item_prior == "linear" else np.ones(table.shape[1])
+    near = nearest_by_cosine(matrix, count=8).toarray() > 0
+    users = np.array([0, 7, 33], dtype=np.int32)
+    for user, scores in zip(users, scorer.score_batch(users), strict=True):
+        expected = np.log(p_item)
+        for j in np.flatnonzero(table[user]):
+            for i in range(table.shape[1]):
+                meetings = sum(p_user[v] * p[v, i] * p[v, j] for v in np.flatnonzero(near[user]))
+                expected[i] += log(meetings / p_item[i])
+        np.testing.assert_allclose(scores, expected - expected[table[user] == 0].max(), atol=2e-4)
+
+
+@pytest.mark.parametrize("depth", [1, 5, 20, 1000])
+@pytest.mark.parametrize("settings", [{}, {"item_prior": "linear", "neighbours": 3}])
+def test_looking_for_the_best_gives_the_lists_of_all_scores(
+    ratings: Ratings, depth: int, settings: dict[str, Any]
+) -> None:
+    scorer = recommenders.train("rm2", settings, ratings, seed=1)
+    assert isinstance(scorer, BestScorer)
+    users = np.arange(len(ratings.users), dtype=np.int32)
+    scores = scorer.score_batch(users)
+    scores[ratings.user, ratings.item] = -np.inf
+    found = recommenders.recommend(scorer, ratings, users, system="rm2", depth=depth)
+    np.testing.assert_array_equal(found.items, top_items(scores, depth=depth))
+
+
+def test_the_best_of_some_candidates_are_found(ratings: Ratings) -> None:
+    scorer = recommenders.train("rm2", {}, ratings, seed=1)
+    users = np.arange(len(ratings.users), dtype=np.int32)
+    few = np.arange(len(ratings.items)) % 7 == 0
+    scores = scorer.score_batch(users)
+    scores[ratings.user, ratings.item] = -np.inf
+    scores[:, ~few] = -np.inf
+    found = recommenders.recommend(scorer, ratings, users, system="rm2", depth=4, candidates=few)
+    np.testing.assert_array_equal(found.items, top_items(scores, depth=4))
