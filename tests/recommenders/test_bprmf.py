@@ -1,30 +1,13 @@
-import subprocess
-import sys
 from dataclasses import replace
-from hashlib import sha256
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 import recommenders
 from qrels import Ratings
 from runs import Numbering
 
 EVERYBODY = np.arange(90, dtype=np.int32)
-
-PRINT_CHECKSUM = """
-import torch
-from tests.recommenders.conftest import ratings_of_tastes
-from tests.recommenders.test_bprmf import checksum
-torch.set_num_threads(2)
-print(checksum(ratings_of_tastes(n_users=90, n_items=130, seed=1)))
-"""
-
-
-def checksum(ratings: Ratings) -> str:
-    scorer = recommenders.train("bprmf", {"epochs": 3}, ratings, seed=1)
-    return sha256(scorer.score_batch(EVERYBODY).tobytes()).hexdigest()
 
 
 @pytest.mark.slow
@@ -53,12 +36,3 @@ def test_a_user_who_rated_everything_can_be_trained_on() -> None:
     scorer = recommenders.train("bprmf", {}, full, seed=1)
     scores = scorer.score_batch(np.arange(2, dtype=np.int32))
     assert np.isfinite(scores).all()
-
-
-@pytest.mark.slow
-def test_neither_threads_nor_a_fresh_process_change_the_scores(ratings: Ratings) -> None:
-    fresh = subprocess.run(
-        [sys.executable, "-c", PRINT_CHECKSUM], capture_output=True, text=True, check=True
-    )
-    with threadpool_limits(1):
-        assert fresh.stdout.strip() == checksum(ratings)

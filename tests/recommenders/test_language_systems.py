@@ -1,6 +1,5 @@
 """LM-WSR, RM1 and RM2, by hand and against loops."""
 
-from dataclasses import replace
 from math import log
 from typing import Any
 
@@ -14,7 +13,7 @@ from recommenders.kernels.language_models import smoothed
 from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.rm2 import RM2Settings
 from recommenders.shared.scorers import BestScorer, LinearItemScorer
-from runs import InputError, top_items
+from runs import top_items
 
 
 def test_scores_weigh_the_ratings_of_the_likeliest_items(four_users: Ratings) -> None:
@@ -33,13 +32,6 @@ def test_an_item_scores_where_the_user_rated_one_near_it(four_users: Ratings) ->
     scorer = recommenders.train("lm-wsr-ib", {}, four_users, seed=1)
     scores = scorer.score_batch(np.array([0], dtype=np.int32))
     assert np.isnan(scores).tolist() == [[False, False, False, False, True]]
-
-
-@pytest.mark.parametrize("name", ["lm-wsr-ub", "lm-wsr-ib", "rm1", "rm2"])
-def test_negative_ratings_are_no_counts(name: str, four_users: Ratings) -> None:
-    negative = replace(four_users, rating=-four_users.rating)
-    with pytest.raises(InputError, match=rf"'{name}' cannot be trained: .* at least 0, got -5\.0"):
-        recommenders.train(name, {}, negative, seed=1)
 
 
 # Half of what u2 (a 4, c 2) and u3 (b 4, d 5) rated, half of all, for a (9 of 24) and b (7 of 24).

@@ -7,7 +7,6 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from runs import InputError
 
 FIRST = np.array([0], dtype=np.int32)
 
@@ -49,20 +48,6 @@ def test_lists_are_those_of_rw(ratings: Ratings) -> None:
         for name in ("rsv", "rw")
     )
     np.testing.assert_array_equal(rsv.items, rw.items)
-
-
-@pytest.mark.parametrize("name", ["rsv", "kld", "chi2"])
-def test_negative_ratings_are_no_counts(name: str, four_users: Ratings) -> None:
-    negative = replace(four_users, rating=four_users.rating - 3.5)
-    with pytest.raises(InputError, match=rf"'{name}' cannot be trained: .* at least 0, got -2\.5"):
-        recommenders.train(name, {}, negative, seed=1)
-
-
-@pytest.mark.parametrize("name", ["rsv", "kld", "chi2"])
-def test_ratings_that_are_all_zero_have_no_probabilities(name: str, four_users: Ratings) -> None:
-    zero = replace(four_users, rating=np.zeros(len(four_users)))
-    with pytest.raises(InputError, match=f"'{name}' cannot be trained: every training rating is"):
-        recommenders.train(name, {}, zero, seed=1)
 
 
 @pytest.mark.parametrize("name", ["rsv", "kld", "chi2"])

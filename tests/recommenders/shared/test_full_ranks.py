@@ -11,7 +11,7 @@ from qrels import Ratings
 from qrels.ranks.full_ranks import Ties
 from qrels.ratings.splits.user_random import user_random
 from recommenders.shared.train_and_rank import recommend
-from runs import InputError, Numbering
+from runs import Numbering
 
 USERS = Numbering.of(["u", "v"])
 ITEMS = Numbering.of(["a", "b", "c", "d", "e", "f"])
@@ -122,11 +122,6 @@ def test_random_orders_differ_between_seeds() -> None:
         for seed in range(40)
     }
     assert found == {1, 2, 3}
-
-
-def test_half_ranks_are_refused() -> None:
-    with pytest.raises(InputError, match="half ranks cannot be sampled"):
-        recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings((0, 2)), ties="mid")  # type: ignore[arg-type]
 
 
 def test_nothing_to_rank_gives_no_ranks() -> None:
