@@ -80,17 +80,6 @@ def test_an_item_may_be_judged_once_only() -> None:
         )
 
 
-def test_items_and_grades_must_fit() -> None:
-    items, grades = np.array([3, 7], dtype=np.int32), np.array([1], dtype=np.int32)
-    with pytest.raises(InputError, match="must fit together"):
-        Qrels(np.array([0, 2]), items, grades, relevance_level=1)
-
-
-def test_the_relevance_level_is_at_least_one() -> None:
-    with pytest.raises(InputError, match="at least 1, got 0"):
-        Qrels(np.array([0]), np.empty(0, np.int32), np.empty(0, np.int32), relevance_level=0)
-
-
 def test_a_grade_of_the_relevance_level_is_relevant_and_a_negative_one_is_neither() -> None:
     qrels = qrels_from_columns(
         np.zeros(5, int), np.arange(5), np.array([-1, 0, 3, 4, 5]), n_users=1, relevance_level=4

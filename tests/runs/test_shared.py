@@ -18,7 +18,7 @@ from runs.shared.errors import NearTies, remarks_of
 from runs.shared.ids import WHITESPACE
 from runs.shared.members import load_module
 from runs.shared.parallel import processes
-from runs.shared.progress import Bars, Lines, Progress, Silent, watched
+from runs.shared.progress import Bars, Lines, Progress, Silent
 
 
 @pytest.mark.parametrize("fit", ["007", "tt0111161", "a#b", "naïve", "日本", "a\u200bb"])
@@ -56,10 +56,6 @@ letters = st.text(st.sampled_from("a#\0 \u3000é"), max_size=4)
 def test_the_first_unfit_id_is_the_first_with_a_fault(ids: list[str]) -> None:
     expected = next((place for place, id in enumerate(ids) if id_fault(id)), None)
     assert first_unfit_id(np.array(ids, dtype=np.str_)) == expected
-
-
-def test_a_slice_of_ids_is_checked_in_its_own_order() -> None:
-    assert first_unfit_id(np.array(["a", "b c", "d", "e"])[::-1]) == 2
 
 
 def test_a_file_that_changed_within_a_second_is_run_as_it_is(
@@ -121,56 +117,10 @@ def test_standard_output_is_left_to_results(
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize("kind", [Lines, Bars])
-def test_what_is_done_is_said_on_standard_error(
-    kind: type[Progress], capsys: pytest.CaptureFixture[str]
-) -> None:
-    work(kind())
-    assert "Judging" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("kind", [Lines, Bars])
-def test_brackets_in_a_remark_are_printed_as_they_are(
-    kind: type[Progress], capsys: pytest.CaptureFixture[str]
-) -> None:
-    work(kind())
-    assert "Warning: [/data] is [bold]odd[/bold]." in capsys.readouterr().err
-
-
-def test_a_long_remark_is_broken_between_words_and_said_in_full(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    remark, path = " ".join(["judgements"] * 12), "a/long-path" * 10
-    Bars().note(f"{remark} {path}.")
-    *lines, last = capsys.readouterr().err.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert " ".join(lines) == remark
-    assert last == f"{path}."
-
-
-def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    work(Silent())
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize("kind", EVERY)
 def test_an_error_goes_through(kind: type[Progress]) -> None:
     with pytest.raises(ZeroDivisionError), kind()("Judging", 3):
         raise ZeroDivisionError
-
-
-def test_whoever_asks_for_quiet_gets_it() -> None:
-    assert isinstance(watched(quiet=True), Silent)
-
-
-def test_a_terminal_gets_bars(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert isinstance(watched(quiet=False), Bars)
-
-
-def test_a_log_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    assert isinstance(watched(quiet=False), Lines)
 
 
 def test_a_log_says_what_is_done_as_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -203,11 +153,6 @@ def test_near_ties_of_all_run_files_are_one_remark() -> None:
         "double precision only; trec_eval 9 and pytrec_eval rank them as ties.",
         "odd.",
     ]
-
-
-def test_near_ties_of_one_run_file_name_it() -> None:
-    (remark,) = remarks(NearTies(Path("a.run"), 2))
-    assert remark.startswith("a.run: 2 neighbours in the lists have scores that differ in double")
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -63,11 +63,6 @@ def test_equal_events_stay_in_their_order(pairs: list[tuple[int, int]], far: boo
 
 
 @given(EVENTS)
-def test_no_event_is_lost(events: list[tuple[int, int, int, float]]) -> None:
-    assert sorted(_rows(_of(events))) == sorted(events)
-
-
-@given(EVENTS)
 def test_totals_are_sums_above_0(events: list[tuple[int, int, int, float]]) -> None:
     sums: dict[tuple[int, int], float] = {}
     for user, item, _, value in events:
@@ -120,10 +115,3 @@ def test_columns_that_break_a_rule_are_refused(
     columns: dict[str, list[Any]] = {"user": [0, 1], "item": [0, 0], "time": [1, 1]}
     with pytest.raises(InputError, match=message):
         Interactions.of(USERS, ITEMS, **{**columns, column: values})
-
-
-def test_columns_out_of_order_are_refused_without_sorting() -> None:
-    later_first = np.array([5, 1])
-    numbers = np.zeros(2, dtype=np.int32)
-    with pytest.raises(InputError, match=r"sorted by \(user, time, item\)"):
-        Interactions(USERS, ITEMS, numbers, numbers, later_first, np.ones(2))

@@ -74,12 +74,6 @@ def test_a_broken_matrix_is_refused_with_its_line(text: str, finding: str, tmp_p
     assert finding in str(caught.value)
 
 
-def test_a_matrix_takes_no_columns(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text(COAT)
-    with pytest.raises(InputError, match="'coat' is a matrix of users by items: it takes no `col"):
-        read_ratings(tmp_path / "file", format="coat", columns={"user": 0, "item": 1})
-
-
 def made(*ids: str, time: list[int] | None = None) -> Ratings:
     """Every user rates the item of the same id."""
     numbering, number = Numbering.of(ids), np.arange(len(ids), dtype=np.int32)
@@ -98,10 +92,6 @@ def test_what_is_written_is_read_back(tmp_path: Path, ids: list[str], time: list
     assert read.rating.tolist() == written.rating.tolist()
     assert (read.time is None) == (time is None)
     assert read.time is None or read.time.tolist() == time
-
-
-def test_plain_ids_stand_without_quotes() -> None:
-    assert format_rating_lines(made("a", "b")).startswith(b"user,item,rating\na,a,0.333")
 
 
 RECBOLE = ["x.part1.inter", "x.part2.inter", "x.part3.inter", "x.item"]
@@ -163,14 +153,6 @@ def test_the_separator_is_that_of_a_header_with_usual_names(separator: str) -> N
     found = recognised("\n".join(lines).replace(",", separator))
     assert found.options.separator == separator
     assert found.ratings.rating.tolist() == [4.0, 5.0]
-
-
-@pytest.mark.parametrize("name", ["ratings.dat", "u.txt"])
-def test_what_the_guess_of_the_format_reads_is_left_to_it(name: str) -> None:
-    text = "1::2::3::4\n" if name == "ratings.dat" else "1\t2\t3\t4\n"
-    found = recognised(text, name)
-    assert (found.options.separator, found.options.columns) == (None, None)
-    assert found.format.startswith("movielens")
 
 
 def test_without_a_header_columns_are_in_the_usual_order() -> None:

@@ -12,7 +12,6 @@ from qrels.ratings.statistics import (
     Spread,
     Threshold,
     candidate_thresholds,
-    distribution,
     gini,
     proposed_threshold,
     usual_threshold,
@@ -104,24 +103,9 @@ def test_spreads_are_of_ratings_per_user_and_per_item() -> None:
     assert statistics.item_ratings == Spread(minimum=1, median=1.0, maximum=2)
 
 
-def test_the_scale_is_the_distinct_ratings() -> None:
-    assert describe(RATINGS).scale == (0.5, 3.0, 5.0)
-
-
 def test_times_are_shown_as_dates_in_utc() -> None:
     row = describe(RATINGS).to_frame().iloc[0]
     assert (row["first"], row["last"]) == ("1970-01-01 00:00:00+00:00", "1970-01-02 00:00:00+00:00")
-
-
-def test_without_times_there_is_no_range() -> None:
-    untimed = Ratings(USERS, ITEMS, RATINGS.user, RATINGS.item, RATINGS.rating)
-    assert (describe(untimed).first, describe(untimed).last) == (None, None)
-
-
-def test_a_frame_is_one_row_that_begins_as_table_2_does() -> None:
-    frame = describe(RATINGS).to_frame()
-    assert list(frame.columns[:5]) == ["users", "items", "ratings", "density", "gini"]
-    assert len(frame) == 1
 
 
 def test_nothing_cannot_be_described() -> None:
@@ -134,10 +118,6 @@ def test_gini_is_half_the_relative_mean_absolute_difference(counts: list[int]) -
     differences = [abs(one - other) for one, other in product(counts, counts)]
     expected = np.mean(differences) / np.mean(counts) / 2
     assert gini(np.array(counts)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_gini_of_one_who_has_everything_is_one_less_a_share() -> None:
-    assert gini(np.array([0, 0, 9, 0])) == 0.75
 
 
 USERS, ITEMS = Numbering.of("abc"), Numbering.of("wxyz")
@@ -160,10 +140,6 @@ def test_only_scales_that_end_at_5_have_a_usual_threshold(
     assert usual_threshold(rated_of_thresholds((0, low), (0, high))) == usual
 
 
-def test_fives_alone_are_no_scale() -> None:
-    assert usual_threshold(rated_of_thresholds((0, 5.0), (1, 5.0))) is None
-
-
 def test_users_without_ratings_do_not_count() -> None:
     effect = Threshold.over(rated_of_thresholds((0, 1.0), (0, 9.0), (2, 9.0)), 9.0)
     assert (effect.without_relevant, effect.without_nonrelevant) == (0.0, 0.5)
@@ -176,8 +152,3 @@ def test_the_threshold_that_leaves_fewest_users_without_a_kind_is_proposed() -> 
 
 def test_the_lowest_rating_is_no_candidate() -> None:
     assert candidate_thresholds(np.array([1.0] * 6 + [2.0, 3.0])) == (2.0,)
-
-
-def test_few_ratings_are_counted_and_many_are_quartered() -> None:
-    assert distribution(np.array([-1.0, 1.0])) == "-1 (50 %), 1 (50 %)"
-    assert distribution(np.arange(12.0)).startswith("from 0 to 11; a quarter up to 2.75, ")

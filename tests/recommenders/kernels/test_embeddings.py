@@ -45,12 +45,6 @@ def _vectors(*, seed: int = 1, sweeps: int = 15, n_jobs: int = 1) -> NDArray[np.
     )
 
 
-@pytest.mark.slow
-@needs_implicit
-def test_vectors_do_not_depend_on_threads() -> None:
-    np.testing.assert_array_equal(_vectors(n_jobs=1), _vectors(n_jobs=2))
-
-
 @needs_implicit
 def test_another_seed_begins_elsewhere() -> None:
     assert (_vectors(seed=1, sweeps=1) != _vectors(seed=2, sweeps=1)).any()
@@ -201,26 +195,17 @@ def test_neighbours_do_not_depend_on_blocks(block_bytes: int) -> None:
     np.testing.assert_array_equal(cut.toarray(), whole.toarray())
 
 
-def test_cosines_are_the_same_both_ways() -> None:
-    table = cosine_neighbours(_near_centres(33), count=79).toarray()
-    np.testing.assert_array_equal(table, table.T)
-
-
-def test_no_item_has_no_neighbours() -> None:
-    assert cosine_neighbours(np.empty((0, 3)), count=2).shape == (0, 0)
-
-
-pytest.importorskip("implicit", reason="implicit is not installed")
-
 SMALL_MODEL = EmbeddingSettings(factors=2, regularization=0.1, neighbours=5)
 
 
+@needs_implicit
 def test_neighbours_are_of_one_taste() -> None:
     found = similarity(two_tastes(), SMALL_MODEL, seed=1).toarray()
     assert not found[:6, 6:].any()
     assert not found[6:, :6].any()
 
 
+@needs_implicit
 def test_similarities_rank_hidden_items() -> None:
     """Users who had five of the six items of a taste are offered the sixth."""
     model = similarity(two_tastes(), SMALL_MODEL, seed=1)
@@ -228,6 +213,7 @@ def test_similarities_rank_hidden_items() -> None:
     assert rank_hidden(model, test, n_jobs=1).rank_loo.tolist() == [1] * 12
 
 
+@needs_implicit
 def test_items_that_were_pruned_have_no_neighbours_and_are_nobodys() -> None:
     events = two_tastes()
     seldom = events.user_counts().argmin()
@@ -238,14 +224,7 @@ def test_items_that_were_pruned_have_no_neighbours_and_are_nobodys() -> None:
     assert seldom not in found.indices
 
 
-def test_values_of_events_count() -> None:
-    events = two_tastes()
-    plain = replace(SMALL_MODEL, bm25_rows="none")
-    dear = replace(events, value=np.where(events.item == 0, 20.0, 1.0))
-    one, other = (similarity(each, plain, seed=1) for each in (events, dear))
-    assert (one.toarray() != other.toarray()).any()
-
-
+@needs_implicit
 @pytest.mark.slow
 def test_a_model_is_the_same_whatever_the_number_of_threads() -> None:
     one, other = (similarity(two_tastes(), SMALL_MODEL, seed=1, n_jobs=jobs) for jobs in (1, 2))
@@ -275,22 +254,6 @@ def test_pruning_once_counts_before_anything_is_left_out() -> None:
     assert _rows(pruned) == ["ab", "abc", "cd", "abd"]
 
 
-def test_pruning_once_may_leave_users_with_less_than_they_need() -> None:
-    pruned = prune(_rated("ab", "ac", "ad"), min_items_per_user=2, min_users_per_item=2)
-    assert _rows(pruned) == ["a", "a", "a"]
-
-
-def test_pruning_to_the_fixpoint_goes_on() -> None:
-    """Without e and the third user's two items nothing is short of two users or three items."""
-    pruned = prune(
-        _rated("abc", "abc", "cd", "abde"),
-        min_items_per_user=3,
-        min_users_per_item=2,
-        mode="fixpoint",
-    )
-    assert _rows(pruned) == ["abc", "abc", "", ""]
-
-
 @given(
     rows=st.lists(st.sets(st.sampled_from("abcdef"), min_size=1), min_size=1, max_size=8),
     least=st.tuples(st.integers(1, 3), st.integers(1, 3)),
@@ -307,17 +270,6 @@ def test_at_the_fixpoint_all_have_enough(rows: list[set[str]], least: tuple[int,
     assert all((count[count > 0] >= low).all() for count, low in zip(counts, least, strict=True))
 
 
-def test_nothing_left_is_refused() -> None:
-    with pytest.raises(InputError, match="users with at least 9 items"):
-        prune(_rated("ab"), min_items_per_user=9, min_users_per_item=1)
-
-
-def test_settings_print_whole_numbers_without_a_point() -> None:
-    assert str(EmbeddingSettings(regularization=10.0)).startswith(
-        "als-knn(factors=128,regularization=10,"
-    )
-
-
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -325,7 +277,6 @@ def test_settings_print_whole_numbers_without_a_point() -> None:
         ({"alpha": 0.0}, "`alpha` must be above 0, got 0.0."),
         ({"regularization": float("nan")}, "`regularization` must be above 0, got nan."),
         ({"b": 1.5}, "`b` must be from 0 to 1, got 1.5."),
-        ({"prune": "twice"}, "`prune` must be once or fixpoint, got 'twice'."),
         ({"bm25_rows": "events"}, "`bm25_rows` must be users or items or none, got 'events'."),
     ],
 )

@@ -112,23 +112,6 @@ def test_random_orders_are_a_seed_s_and_a_user_s() -> None:
 
 
 @pytest.mark.slow
-def test_random_orders_differ_between_seeds() -> None:
-    found = {
-        int(
-            recommenders.full_ranks(
-                _scorer(*[0.0] * 6), TRAIN, _ratings((0, 2)), ties="random", seed=seed
-            ).rank[0]
-        )
-        for seed in range(40)
-    }
-    assert found == {1, 2, 3}
-
-
-def test_nothing_to_rank_gives_no_ranks() -> None:
-    assert len(recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings())) == 0
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["popularity", "krichene-z", "puresvd", "item-knn"])
 def test_ranks_are_places_in_the_run(name: str, ratings: Ratings) -> None:
     split = user_random(ratings, seed=3)
