@@ -337,14 +337,13 @@ def _once(
     known: dict[Any, Any], derive: Callable[..., T], judged: Judged, options: dict[str, Any]
 ) -> T:
     """Look up what was derived of the lists, or derive it."""
-    key = (derive, judged.relevance_level, *((name, _as_key(options[name])) for name in options))
+    plain = {
+        k: tuple(sorted(v.items())) if isinstance(v, Mapping) else v for k, v in options.items()
+    }
+    key = (derive, judged.relevance_level, *plain.items())
     if key not in known:
         known[key] = derive(judged, **options)
     return cast("T", known[key])
-
-
-def _as_key(value: Any) -> Any:
-    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
 
 
 def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
@@ -406,13 +405,6 @@ def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> NDArray[np.float6
     """Add up the columns of (n_users, n_ranks) from left to right, as ``cumsum(axis=1)``.
 
     Adding column to column is several times faster than numpy's walk along each row.
-
-    Parameters
-    ----------
-    values
-        Of shape (n_users, n_ranks).
-    by
-        What two columns are put together by; addition unless told otherwise.
 
     Examples
     --------

@@ -77,7 +77,14 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     columns = read_columns(path, content, LAYOUT, _checked_lines)
     grades = _grades(columns)
     file = QrelsFile(*Pairs.of_columns(columns), grades)
-    _warn_of_unjudged_users(path, file)
+    judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
+    if not judged.all():
+        finding = (
+            f"{path}: {np.count_nonzero(~judged)} users (the first is "
+            f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
+            "trec_eval may stop at them."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=3)
     return file
 
 
@@ -92,17 +99,6 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
         yield fields
     if not n_lines:
         raise InputError(f"{path}: the file has no judgement.")
-
-
-def _warn_of_unjudged_users(path: Path, file: QrelsFile) -> None:
-    judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
-    if not judged.all():
-        finding = (
-            f"{path}: {np.count_nonzero(~judged)} users (the first is "
-            f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
-            "trec_eval may stop at them."
-        )
-        warnings.warn(finding, InputWarning, stacklevel=3)
 
 
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:

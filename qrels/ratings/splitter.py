@@ -141,16 +141,12 @@ class SplitCounts:
             train_ratings=len(split.train),
             test_ratings=len(split.test),
             dropped_ratings=len(ratings) - len(split.train) - len(split.test),
-            test_users=_count(tested),
-            train_only_users=_count(trained & ~tested),
-            dropped_users=_count(known & ~trained & ~tested),
-            cold_users=_count(tested & ~trained),
-            cold_items=_count(tested_items & ~trained_items),
+            test_users=int(tested.sum()),
+            train_only_users=int((trained & ~tested).sum()),
+            dropped_users=int((known & ~trained & ~tested).sum()),
+            cold_users=int((tested & ~trained).sum()),
+            cold_items=int((tested_items & ~trained_items).sum()),
         )
-
-
-def _count(mask: NDArray[np.bool_]) -> int:
-    return int(np.count_nonzero(mask))
 
 
 def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[np.intp]) -> Split:
@@ -273,14 +269,11 @@ def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
             f"the split {name!r} must keep the numbers of users and items: choose ratings by "
             "`ratings.select`."
         )
-    n_both = np.intersect1d(_cells(parts.train), _cells(parts.test)).size
+    n_items = np.int64(len(ratings.items))
+    trained, tested = (part.user * n_items + part.item for part in (parts.train, parts.test))
+    n_both = np.intersect1d(trained, tested).size
     if n_both:
         raise InputError(f"the split {name!r} tests {n_both:,} of the ratings that it trains on.")
-
-
-def _cells(ratings: Ratings) -> NDArray[np.int64]:
-    """Number the pairs of user and item."""
-    return ratings.user * np.int64(len(ratings.items)) + ratings.item
 
 
 @cache

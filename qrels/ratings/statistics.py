@@ -100,7 +100,7 @@ def describe(ratings: Ratings) -> Statistics:
     """
     if len(ratings) == 0:
         raise InputError("there are no ratings to describe.")
-    of_users, of_items = _positive(ratings.user_counts()), _positive(ratings.item_counts())
+    of_users, of_items = (c[c > 0] for c in (ratings.user_counts(), ratings.item_counts()))
     time = ratings.time
     return Statistics(
         users=len(of_users),
@@ -137,10 +137,6 @@ def gini(counts: NDArray[np.integer]) -> float:
     n = len(counts)
     weights = 2 * np.arange(1, n + 1) - n - 1
     return float((weights * np.sort(counts)).sum() / (n * counts.sum()))
-
-
-def _positive(counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    return counts[counts > 0]
 
 
 def _date(seconds: int | None) -> str | None:

@@ -34,11 +34,6 @@ class Range:
         The bounds, rising.
     log
         Whether ratios count, not differences: as many numbers from 1 to 10 as from 10 to 100.
-
-    Raises
-    ------
-    ValueError
-        If the bounds do not rise, or ``log`` goes with a bound that is not above 0.
     """
 
     low: float
@@ -80,11 +75,6 @@ class Choice:
     ----------
     values
         What there is to choose from.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two values, or one is duplicated.
     """
 
     values: tuple[Value, ...]

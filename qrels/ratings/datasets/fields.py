@@ -175,10 +175,15 @@ def read_table(rows: Rows, *, unique: bool, whole: bool = True) -> Table:
 
 def _fast(rows: Rows, *, whole: bool) -> Table:
     """Check whole columns."""
+    import pyarrow as pa
+
     columns = rows.columns()
     if whole:
         return _table(columns, decimal=rows.layout.decimal)
-    plain = {role: _without_dictionary(column) for role, column in columns.items()}
+    plain = {
+        role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+        for role, column in columns.items()
+    }
     kept = _filled(plain)
     left = {role: column.filter(kept) for role, column in plain.items()}
     n_dropped = len(kept) - len(left["user"])
@@ -190,12 +195,6 @@ def _table(columns: Columns, *, decimal: str = ".", n_dropped: int = 0) -> Table
     time = _times(columns["time"], decimal) if "time" in columns else None
     rating = _numbers(columns["rating"], decimal) if "rating" in columns else np.ones(len(user))
     return Table(users, items, user, item, rating, time, n_dropped)
-
-
-def _without_dictionary(column: Any) -> Any:
-    import pyarrow as pa
-
-    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
 
 
 def _filled(columns: Columns) -> Any:

@@ -47,13 +47,7 @@ class Settings(SplitSettings):
         return self
 
     def within_training(self) -> Self:
-        """Put the latest share in place of a cut: all training ratings lie before it.
-
-        Examples
-        --------
-        >>> Settings(cut=978300019, cold_users="keep").within_training()
-        Settings(test_share=0.2, cut=None, cold_users='keep')
-        """
+        """Put the latest share in place of a cut: all training ratings lie before it."""
         return self if self.cut is None else type(self)(cold_users=self.cold_users)
 
 

@@ -1,4 +1,4 @@
-"""When the ratings of a simulated world are given."""
+"""Simulated worlds: what users rate, how, and when."""
 
 from __future__ import annotations
 
@@ -42,15 +42,11 @@ def rating_times(
     planned = np.floor(n_sessions[user] * rng.random(len(user)))
     possible = np.ceil((released[item] - joined[user]) / interval[user])
     session = np.maximum(planned, possible)
-    elapsed = 30.0 * _sizes(user, session) * rng.random(len(user))
-    return (joined[user] + session * interval[user] + elapsed).astype(np.int64)
-
-
-def _sizes(user: NDArray[np.int32], session: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Count, for each rating, the ratings of its session."""
+    # For each rating, the number of ratings of its session.
     keys = user * (session.max() + 1.0) + session
     _, found, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    return sizes[found]
+    elapsed = 30.0 * sizes[found] * rng.random(len(user))
+    return (joined[user] + session * interval[user] + elapsed).astype(np.int64)
 
 
 USERS_PER_BLOCK = 64
@@ -230,7 +226,12 @@ def make_world(settings: WorldSettings) -> World:
     felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
     cuts = np.sort(felt)[below]
-    observation = _strengthened(settings, usual)
+    met, known = settings.exposure_strength, usual.known
+    observation = Observation(
+        preferences,
+        settings.liking_strength * settings.liking,
+        replace(known, user_factors=met * known.user_factors, quality=met * known.quality),
+    )
     if not settings.is_usual:
         counts = _activity(settings, tail, settings.rated)
         user, item = Appeal(observation, luck).chosen(counts)
@@ -276,16 +277,6 @@ class Appeal:
             users.append((user + rows.start).astype(np.int32))
             items.append(item.astype(np.int32))
         return np.concatenate(users), np.concatenate(items)
-
-
-def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
-    """Observe as strongly as the settings say."""
-    met, known = settings.exposure_strength, usual.known
-    return Observation(
-        usual.preferences,
-        settings.liking_strength * usual.liking,
-        replace(known, user_factors=met * known.user_factors, quality=met * known.quality),
-    )
 
 
 def _draw_known(

@@ -1,4 +1,4 @@
-"""What is said of a world that is like real ratings, and cannot be fitted to them."""
+"""Simulated worlds that are like real ratings: their settings, and how they are fitted."""
 
 from __future__ import annotations
 
