@@ -337,10 +337,8 @@ def _once(
     known: dict[Any, Any], derive: Callable[..., T], judged: Judged, options: dict[str, Any]
 ) -> T:
     """Look up what was derived of the lists, or derive it."""
-    plain = {
-        k: tuple(sorted(v.items())) if isinstance(v, Mapping) else v for k, v in options.items()
-    }
-    key = (derive, judged.relevance_level, *plain.items())
+    values = (tuple(sorted(v.items())) if isinstance(v, Mapping) else v for v in options.values())
+    key = (derive, judged.relevance_level, *zip(options, values, strict=True))
     if key not in known:
         known[key] = derive(judged, **options)
     return cast("T", known[key])

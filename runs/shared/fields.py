@@ -279,28 +279,17 @@ ROWS_AT_ONCE = 1 << 20
 def joined_rows(*columns: tuple[Sequence[str], NDArray[np.integer]]) -> bytes:
     r"""Join the texts of each row, and all rows."""
     import pyarrow as pa
-
-    texts = [pa.array(distinct, pa.large_string()) for distinct, _ in columns]
-    n_rows = len(columns[0][1])
-    blocks = (slice(first, first + ROWS_AT_ONCE) for first in range(0, n_rows, ROWS_AT_ONCE))
-    return b"".join(
-        _joined(
-            [
-                distinct.take(pa.array(numbers[rows]))
-                for distinct, (_, numbers) in zip(texts, columns, strict=True)
-            ]
-        )
-        for rows in blocks
-    )
-
-
-def _joined(columns: Sequence[Any]) -> bytes:
-    """Join the texts of each row, and all rows: they lie one after the other in Arrow's memory."""
-    import pyarrow as pa
     import pyarrow.compute as compute
 
-    rows = compute.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
-    return rows.buffers()[2].to_pybytes()
+    texts = [(pa.array(distinct, pa.large_string()), numbers) for distinct, numbers in columns]
+    blocks, nothing = [], pa.scalar("", pa.large_string())
+    for first in range(0, len(columns[0][1]), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        parts = [distinct.take(pa.array(numbers[rows])) for distinct, numbers in texts]
+        # The joined texts lie one after the other in Arrow's memory.
+        joined = compute.binary_join_element_wise(*parts, nothing)
+        blocks.append(joined.buffers()[2].to_pybytes())
+    return b"".join(blocks)
 
 
 ID_HEADERS = ("", "topic", "user", "query", "qid")
