@@ -21,7 +21,7 @@ DEPTH = 20
 SEED = 7
 
 # The first system of each family, by name.
-ONE_OF_EACH = {spec.family: name for name, spec in reversed(recommenders.systems().items())}
+ONE_OF_EACH = {s.family: name for name, s in reversed([*recommenders.systems().items()])}
 
 every_system = pytest.mark.parametrize("name", recommenders.systems())
 one_of_each = pytest.mark.parametrize("name", sorted(ONE_OF_EACH.values()))
@@ -64,7 +64,8 @@ def test_scores_are_new_and_float32_and_nobody_gets_what_they_rated(
     scorer: BatchScorer, ratings: Ratings
 ) -> None:
     scores = scorer.score_batch(users_of(ratings))
-    assert (scores.dtype, scores.shape) == (np.float32, (len(ratings.users), len(ratings.items)))
+    assert scores.dtype == np.float32
+    assert scores.shape == (len(ratings.users), len(ratings.items))
     kept = scores.copy()
     scores[:] = -np.inf
     np.testing.assert_array_equal(scorer.score_batch(users_of(ratings)), kept)

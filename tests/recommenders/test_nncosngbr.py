@@ -14,24 +14,19 @@ A_B, A_C, B_C = 0.5, 16 / np.sqrt(32 * 20), 4 / np.sqrt(8 * 20)
 PLAIN = {"item_damping": 0.0, "user_damping": 0.0, "shrinkage": 0.0}
 
 
-def test_scores_add_cosines_times_residuals_to_the_baselines(three_users: Ratings) -> None:
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [4.5 + A_C / 2, 2.5 + (B_C - A_B) / 2, 3.5 - A_C / 2]),
+        ({"shrinkage": 3.0}, [4.5 + A_C / 8, 2.5 + (B_C - A_B) / 8, 3.5 - A_C / 8]),
+        ({"denominator": True}, [5.0, 2.5 + (B_C - A_B) / 2 / (B_C + A_B), 3.0]),
+    ],
+)
+def test_items_add_cosines_times_residuals_to_the_baselines_shrunken_or_averaged(
+    settings: dict[str, float], expected: list[float], three_users: Ratings
+) -> None:
     """Off the baselines (4, 2, 3) u2 lies by 1/2 in all, and by (-1/2, -, 1/2) beyond."""
-    scorer = recommenders.train("nncosngbr-ib", PLAIN, three_users, seed=1)
-    expected = [4.5 + A_C / 2, 2.5 + (B_C - A_B) / 2, 3.5 - A_C / 2]
-    np.testing.assert_allclose(scorer.score_batch(SECOND)[0], expected, rtol=1e-6)
-
-
-def test_shrinkage_trusts_few_common_users_less(three_users: Ratings) -> None:
-    settings = {**PLAIN, "shrinkage": 3.0}
-    scorer = recommenders.train("nncosngbr-ib", settings, three_users, seed=1)
-    expected = [4.5 + A_C / 8, 2.5 + (B_C - A_B) / 8, 3.5 - A_C / 8]
-    np.testing.assert_allclose(scorer.score_batch(SECOND)[0], expected, rtol=1e-6)
-
-
-def test_a_denominator_averages_the_residuals(three_users: Ratings) -> None:
-    settings = {**PLAIN, "denominator": True}
-    scorer = recommenders.train("nncosngbr-ib", settings, three_users, seed=1)
-    expected = [5.0, 2.5 + (B_C - A_B) / 2 / (B_C + A_B), 3.0]
+    scorer = recommenders.train("nncosngbr-ib", PLAIN | settings, three_users, seed=1)
     np.testing.assert_allclose(scorer.score_batch(SECOND)[0], expected, rtol=1e-6)
 
 
@@ -59,27 +54,23 @@ FIRST = np.array([0], dtype=np.int32)
 TO_SECOND, TO_THIRD = 16 / np.sqrt(20 * 32), 4 / np.sqrt(20 * 8)
 
 
-def test_scores_add_cosines_times_residuals_to_the_baselines_of_users(three_users: Ratings) -> None:
-    """Off the baselines u2 lies by (-1/2, -, 1/2), u3 by (-, 1/2, -1/2)."""
-    settings = {"item_damping": 0.0, "user_damping": 0.0, "shrinkage": 0.0}
-    scorer = recommenders.train("nncosngbr-ub", settings, three_users, seed=1)
-    expected = [4 - TO_SECOND / 2, 2 + TO_THIRD / 2, 3 + (TO_SECOND - TO_THIRD) / 2]
+MEAN = (TO_SECOND - TO_THIRD) / 2 / (TO_SECOND + TO_THIRD)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [4 - TO_SECOND / 2, 2 + TO_THIRD / 2, 3 + (TO_SECOND - TO_THIRD) / 2]),
+        ({"shrinkage": 3.0}, [4 - TO_SECOND / 8, 2 + TO_THIRD / 8, 3 + (TO_SECOND - TO_THIRD) / 8]),
+        ({"denominator": True}, [3.5, 2.5, 3 + MEAN]),
+    ],
+)
+def test_users_add_cosines_times_residuals_to_the_baselines_shrunken_or_averaged(
+    settings: dict[str, float], expected: list[float], three_users: Ratings
+) -> None:
+    """Off the baselines u2 lies by (-1/2, -, 1/2), u3 by (-, 1/2, -1/2); 1 item is in common."""
+    scorer = recommenders.train("nncosngbr-ub", PLAIN | settings, three_users, seed=1)
     np.testing.assert_allclose(scorer.score_batch(FIRST)[0], expected, rtol=1e-6)
-
-
-def test_shrinkage_trusts_few_common_items_less(three_users: Ratings) -> None:
-    """Any two users have 1 item in common: at a shrinkage of 3, cosines count a quarter."""
-    settings = {"item_damping": 0.0, "user_damping": 0.0, "shrinkage": 3.0}
-    scorer = recommenders.train("nncosngbr-ub", settings, three_users, seed=1)
-    expected = [4 - TO_SECOND / 8, 2 + TO_THIRD / 8, 3 + (TO_SECOND - TO_THIRD) / 8]
-    np.testing.assert_allclose(scorer.score_batch(FIRST)[0], expected, rtol=1e-6)
-
-
-def test_a_denominator_averages_the_residuals_of_users(three_users: Ratings) -> None:
-    settings = {"item_damping": 0.0, "user_damping": 0.0, "denominator": True}
-    scorer = recommenders.train("nncosngbr-ub", settings, three_users, seed=1)
-    mean = (TO_SECOND - TO_THIRD) / 2 / (TO_SECOND + TO_THIRD)
-    np.testing.assert_allclose(scorer.score_batch(FIRST)[0], [3.5, 2.5, 3 + mean], rtol=1e-6)
 
 
 def test_damping_draws_baselines_to_the_mean(three_users: Ratings) -> None:

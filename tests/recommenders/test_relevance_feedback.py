@@ -37,16 +37,8 @@ def test_scores_are_rocchios_weights_times_probabilities(four_users: Ratings) ->
 
 def test_lists_are_those_of_rw(ratings: Ratings) -> None:
     users = np.arange(len(ratings.users), dtype=np.int32)
-    rsv, rw = (
-        recommenders.recommend(
-            recommenders.train(name, {"neighbours": 15}, ratings, seed=1),
-            ratings,
-            users,
-            system=name,
-            depth=50,
-        )
-        for name in ("rsv", "rw")
-    )
+    scorers = [recommenders.train(n, {"neighbours": 15}, ratings, seed=1) for n in ("rsv", "rw")]
+    rsv, rw = (recommenders.recommend(s, ratings, users, system="s", depth=50) for s in scorers)
     np.testing.assert_array_equal(rsv.items, rw.items)
 
 
@@ -65,29 +57,13 @@ IN_ALL = np.array([9, 7, 2, 5]) / 24
 @pytest.mark.parametrize(
     ("estimator", "near", "in_all"), [("mle", NEAR, IN_ALL), ("nln", NEAR / 2, IN_ALL / 4)]
 )
-def test_scores_are_terms_of_the_divergence(
+def test_kld_and_chi2_weigh_by_the_probabilities_near_and_in_all(
     estimator: str, near: np.ndarray, in_all: np.ndarray, four_users: Ratings
 ) -> None:
     """Length normalisation divides by 2 neighbours and by 4 users."""
-    settings = {"neighbours": 2, "estimator": estimator}
-    scorer = recommenders.train("kld", settings, four_users, seed=1)
-    scores = scorer.score_batch(np.array([0], dtype=np.int32))
-    np.testing.assert_allclose(scores[0, :4], near * np.log(near / in_all), rtol=1e-6)
-    assert np.isnan(scores[0, 4])
-
-
-# Of u1's neighbours' 15 stars 4, 4, 2, 5 go to a, b, c, d; of all 24 stars 9, 7, 2, 5.
-
-
-@pytest.mark.parametrize(
-    ("estimator", "near", "in_all"), [("mle", NEAR, IN_ALL), ("nln", NEAR / 2, IN_ALL / 4)]
-)
-def test_scores_are_squared_distances_of_probabilities(
-    estimator: str, near: np.ndarray, in_all: np.ndarray, four_users: Ratings
-) -> None:
-    """Length normalisation divides by 2 neighbours and by 4 users."""
-    settings = {"neighbours": 2, "estimator": estimator}
-    scorer = recommenders.train("chi2", settings, four_users, seed=1)
-    scores = scorer.score_batch(np.array([0], dtype=np.int32))
-    np.testing.assert_allclose(scores[0, :4], (near - in_all) ** 2 / in_all, rtol=1e-6)
-    assert np.isnan(scores[0, 4])
+    expected = {"kld": near * np.log(near / in_all), "chi2": (near - in_all) ** 2 / in_all}
+    for name, weights in expected.items():
+        settings = {"neighbours": 2, "estimator": estimator}
+        scores = recommenders.train(name, settings, four_users, seed=1).score_batch(FIRST)
+        np.testing.assert_allclose(scores[0, :4], weights, rtol=1e-6)
+        assert np.isnan(scores[0, 4])

@@ -1,6 +1,7 @@
 """Splits by time, by popularity and by item."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from qrels import Ratings, Split, SplitSettings
+from qrels import Ratings, Split
 from qrels.ratings.splits.global_time import global_time
 from qrels.ratings.splits.popularity_percentile import percentile_of_items, popularity_percentile
 from qrels.ratings.splits.uniform_items import uniform_items
@@ -127,7 +128,7 @@ CROSSED = {(f"u{user}", f"i{item}"): 0 for user in range(4) for item in range(3)
 """Four users rated each of three items."""
 
 
-def split_of(table: Table, settings: SplitSettings, seed: int) -> Split | None:
+def split_of(table: Table, settings: Any, seed: int) -> Split | None:
     try:
         return uniform_items(ratings_of(table), settings, seed=seed)
     except InputError:
