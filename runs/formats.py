@@ -107,7 +107,9 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
         yield fields[:N_FIELDS]
     if not n_lines:
         raise InputError(f"{path}: the file has no line with a recommendation.")
-    _warn_of_extra_fields(path, extra)
+    if extra:
+        finding = f"{len(extra)} lines (the first is line {extra[0]}) have more than six fields"
+        warnings.warn(f"{path}: {finding}; the rest is ignored.", InputWarning, stacklevel=2)
 
 
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
@@ -132,16 +134,6 @@ def _only_tag(columns: Columns) -> str:
             f"{columns.line(0)[0]}: are these two runs?",
         )
     return escaped(tags[0])
-
-
-def _warn_of_extra_fields(path: Path, extra: list[int]) -> None:
-    if extra:
-        warnings.warn(
-            f"{path}: {len(extra)} lines (the first is line {extra[0]}) have more than six "
-            "fields; the rest is ignored.",
-            InputWarning,
-            stacklevel=3,
-        )
 
 
 MAGIC = b"PAR1"

@@ -52,7 +52,11 @@ class RunFile:
         order = order[topic[order] >= 0]
         topic, item = topic[order], item[order]
         if precision == "double":
-            self._warn_of_coinciding_scores(topic, score[order], single[order])
+            falling, rounded = score[order], single[order]
+            same = (topic[1:] == topic[:-1]) & (rounded[1:] == rounded[:-1])
+            coinciding = int(np.count_nonzero(same & (falling[1:] != falling[:-1])))
+            if coinciding:
+                warnings.warn(NearTies(self.path, coinciding), stacklevel=2)
         lengths = np.bincount(topic, minlength=len(topics))
         column = np.arange(len(topic)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         depth = int(lengths.max(initial=1)) if depth is None else depth
@@ -60,14 +64,6 @@ class RunFile:
         within = column < depth
         ranked[topic[within], column[within]] = item[within]
         return Run(self.system, ranked)
-
-    def _warn_of_coinciding_scores(
-        self, topic: NDArray[np.int32], double: NDArray[np.floating], single: NDArray[np.float32]
-    ) -> None:
-        same = (topic[1:] == topic[:-1]) & (single[1:] == single[:-1])
-        coinciding = int(np.count_nonzero(same & (double[1:] != double[:-1])))
-        if coinciding:
-            warnings.warn(NearTies(self.path, coinciding), stacklevel=3)
 
 
 def in_single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -19,13 +17,6 @@ def test_rated_items_score_above_the_others(ratings: Ratings) -> None:
         (row[own][:, np.newaxis] > row[~own]).mean() for row, own in zip(scores, rated, strict=True)
     ]
     assert np.mean(above) > 0.75
-
-
-@pytest.mark.slow
-def test_values_of_ratings_do_not_matter(ratings: Ratings) -> None:
-    constant = replace(ratings, rating=np.full(len(ratings), 2.0))
-    first, second = (recommenders.train("bprmf", {}, r, seed=1) for r in (ratings, constant))
-    np.testing.assert_array_equal(first.score_batch(EVERYBODY), second.score_batch(EVERYBODY))
 
 
 def test_a_user_who_rated_everything_can_be_trained_on() -> None:

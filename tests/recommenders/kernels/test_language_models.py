@@ -57,12 +57,6 @@ def test_what_was_seen_is_mixed_with_the_collection(
     np.testing.assert_allclose(models.collection, [3 / 8, 3 / 8, 2 / 8])
 
 
-@every_smoothing
-def test_without_ratings_a_model_is_the_collection(smoothing: Smoothing) -> None:
-    models = models_of(RATINGS, smoothing)
-    np.testing.assert_array_equal(probabilities(models)[2], models.collection)
-
-
 def settings_of(smoothing: Smoothing, weights: Weights = "uniform") -> LikelihoodSettings:
     amounts = {"background_weight": 0.4, "pseudo_ratings": 20.0, "discount": 0.5}
     return LikelihoodSettings(neighbours=10, smoothing=smoothing, weights=weights, **amounts)

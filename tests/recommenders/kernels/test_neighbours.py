@@ -38,24 +38,9 @@ def test_the_neighbours_have_the_highest_cosines(ratings: Ratings, shrinkage: fl
     np.testing.assert_allclose(graph, kept, atol=1e-12)
 
 
-def test_more_neighbours_than_rows_are_all_of_them(ratings: Ratings) -> None:
-    graph = nearest_by_cosine(ratings.matrix(), count=10_000).toarray()
-    expected = cosines_by_loops(ratings.matrix().toarray(), 0.0)
-    np.testing.assert_allclose(graph, expected, atol=1e-12)
-
-
 def test_equals_go_by_number() -> None:
     graph = nearest(lambda rows: np.ones((rows.stop - rows.start, 5)), n_rows=5, count=2)
     assert graph.indices.reshape(5, 2).tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1]]
-
-
-def test_the_size_of_the_blocks_does_not_matter(
-    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = nearest_by_cosine(ratings.matrix(), count=10)
-    monkeypatch.setattr(scorers, "BLOCK_ROWS", 7)
-    cut = nearest_by_cosine(ratings.matrix(), count=10)
-    np.testing.assert_array_equal(cut.toarray(), whole.toarray())
 
 
 def test_rows_that_point_away_are_no_neighbours() -> None:
@@ -77,12 +62,6 @@ def test_cosines_compare_the_users_of_two_items(ratings: Ratings) -> None:
     np.testing.assert_allclose(
         cosines(ratings).toarray(), rated.T @ rated / np.outer(lengths, lengths)
     )
-
-
-def test_cosines_are_symmetric_to_the_last_bit(ratings: Ratings) -> None:
-    dense = cosines(ratings).toarray()
-    np.testing.assert_array_equal(dense, dense.T)
-    np.testing.assert_array_equal(np.diag(dense), 1)
 
 
 def test_there_are_at_most_as_many_pairs_as_foreseen(ratings: Ratings) -> None:

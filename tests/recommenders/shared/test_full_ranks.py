@@ -55,15 +55,6 @@ def test_held_out_items_that_are_no_candidates_are_last() -> None:
     assert ranks.above.tolist() == [1, 2]
 
 
-def test_what_will_be_ranked_is_known_before_training() -> None:
-    relevant = _ratings((0, 3), (0, 5), (1, 1))
-    ranks = recommenders.full_ranks(_scorer(9, 8, 3, 2, 1, 7), TRAIN, relevant)
-    foreseen = recommenders.rankable(TRAIN, relevant).best_ranks()
-    assert foreseen.user.tolist() == ranks.user.tolist()
-    assert foreseen.n_candidates.tolist() == ranks.n_candidates.tolist()
-    assert foreseen.above.tolist() == [0, 0, 0]
-
-
 def test_candidates_may_be_fewer() -> None:
     mask = np.array([True, True, False, True, True, True])
     ranks = recommenders.full_ranks(
