@@ -79,13 +79,8 @@ class Interactions:
 
     def select(self, kept: NDArray[np.bool_] | slice) -> Interactions:
         """Keep some events over the same numbering."""
-        return replace(
-            self,
-            user=self.user[kept],
-            item=self.item[kept],
-            time=self.time[kept],
-            value=self.value[kept],
-        )
+        columns = ("user", "item", "time", "value")
+        return replace(self, **{name: getattr(self, name)[kept] for name in columns})
 
     def _pairs(self) -> NDArray[np.int64]:
         """Number the pair of user and item of every event, of shape (n_events,)."""

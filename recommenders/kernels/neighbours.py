@@ -367,11 +367,11 @@ class NeighbourSumScorer(TrainedOnRatings):
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
     counts as none, as the product does not hold it. A user without ratings scores NaN.
 
-    Neighbours are training users, with their weights :math:`g`; nobody is a neighbour of their own.
-    The values :math:`x`, of shape (n_users,
-    n_items), are what a neighbour says of an item. Without ``finish``, :math:`f`, which to be
-    pickled must be a function of a module or a `functools.partial` of one, sums are the scores. If
-    ``averaged``, they are divided by the weights of the neighbours that have an entry.
+    Neighbours are training users, with their weights :math:`g`; nobody is a neighbour of their
+    own. The values :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item.
+    Without ``finish``, :math:`f`, which to be pickled must be a function of a module or a
+    `functools.partial` of one, sums are the scores. If ``averaged``, they are divided by the
+    weights of the neighbours that have an entry.
     """
 
     neighbours: Neighbours

@@ -108,7 +108,9 @@ def guess(source: Source) -> str:
     if source.name.endswith(".csv"):
         return _kind_of_csv(line)
     if source.name.endswith(".tsv") or "\t" in line:
-        return _kind_of_tsv(line)
+        fields = line.split("\t")
+        is_data = len(fields) == 4 and all(re.fullmatch(NUMBER, field) for field in fields[2:])
+        return "movielens-u.data" if is_data else "tsv"
     if "::" in line:
         return "movielens-dat"
     if "," in line:
@@ -121,9 +123,3 @@ def guess(source: Source) -> str:
 
 def _kind_of_csv(line: str) -> str:
     return "movielens-csv" if {"userId", "movieId"} <= set(line.split(",")) else "csv"
-
-
-def _kind_of_tsv(line: str) -> str:
-    fields = line.split("\t")
-    is_data = len(fields) == 4 and all(re.fullmatch(NUMBER, field) for field in fields[2:])
-    return "movielens-u.data" if is_data else "tsv"

@@ -195,12 +195,12 @@ def make_world(settings: WorldSettings) -> World:
     where known are items of the kinds that are the user's, and famous ones to users who rate
     little. The popularity of items is a power of a normal deviate; the power is found by bisection,
     so that with an exposure of 1 the ratings over items have the Gini coefficient asked for.
-    Activity is the least number of
-    ratings plus a scaled squared normal deviate. The cuts between stars give the *observed*
-    ratings the shares of MovieLens 1M. All this is found where `strength` and `fill` are 1; with
-    others the same users rate other items of the same world. In large worlds the power is found
-    among the first users, as many as fit into `MOST_HELD` pairs; what all of them rate is drawn in
-    blocks, so that memory grows with users, items and ratings.
+    Activity is the least number of ratings plus a scaled squared normal deviate. The cuts
+    between stars give the *observed* ratings the shares of MovieLens 1M. All this is found
+    where `strength` and `fill` are 1; with others the same users rate other items of the same
+    world. In large worlds the power is found among the first users, as many as fit into
+    `MOST_HELD` pairs; what all of them rate is drawn in blocks, so that memory grows with
+    users, items and ratings.
 
     Every part has a random stream of its own, so that a change of, say, the noise leaves the
     choice of items as it was. Items that nobody rated stay in the numbering.
