@@ -56,8 +56,14 @@ class Ratings:
 
     def select(self, kept: NDArray[np.bool_]) -> Ratings:
         """Keep some ratings over the same numbering."""
-        columns = {n: getattr(self, n) for n in ("user", "item", "rating", "time", "held_out")}
-        return replace(self, **{n: c if c is None else c[kept] for n, c in columns.items()})
+        return replace(
+            self,
+            user=self.user[kept],
+            item=self.item[kept],
+            rating=self.rating[kept],
+            time=None if self.time is None else self.time[kept],
+            held_out=None if self.held_out is None else self.held_out[kept],
+        )
 
     def at_least(self, lowest: float) -> Ratings:
         """Keep the ratings from one on, over the same numbering."""
