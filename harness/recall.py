@@ -30,8 +30,12 @@ from qrels.interactions.held_out_users import (
 )
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
-from qrels.ranks.hidden_rank_files import read_hidden_ranks
-from qrels.ranks.hidden_ranks import HiddenRanks, hidden_to_parquet, ranks_to_parquet
+from qrels.ranks.hidden_ranks import (
+    HiddenRanks,
+    hidden_to_parquet,
+    ranks_to_parquet,
+    read_hidden_ranks,
+)
 from recommenders.kernels.hidden_ranks import Hiding, Lists, rank_hidden
 from runs import InputError
 from runs.shared.errors import nearest

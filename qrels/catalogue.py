@@ -69,32 +69,14 @@ class Catalogue:
     hidden_ranks: Mapping[str, JudgedRanks] | None = None
 
     def known(self, what: str) -> Any:
-        """Give what is known of items by its name.
-
-        Examples
-        --------
-        >>> Catalogue(2, popularity=np.array([3, 1])).known("popularity")
-        array([3, 1])
-        >>> Catalogue(2).known("popularity")
-        Traceback (most recent call last):
-        runs.InputError: nothing says how often items are rated in training: begin with [ratings],\
- or write popularity = "counts.csv" in [items].
-        """
+        """Give what is known of items by its name."""
         value = getattr(self, what)
         if value is None:
             raise InputError(f"nothing says {WANTING[what]}.")
         return value
 
     def once(self, derive: Callable[[Catalogue], T]) -> T:
-        """Derive something of all items once: lists of many systems and users ask for it.
-
-        Examples
-        --------
-        >>> def rare(catalogue):
-        ...     return catalogue.known("popularity") < 2
-        >>> Catalogue(2, popularity=np.array([3, 1])).once(rare)
-        array([False,  True])
-        """
+        """Derive something of all items once: lists of many systems and users ask for it."""
         if derive not in self._derived:
             self._derived[derive] = derive(self)
         return cast("T", self._derived[derive])
@@ -116,20 +98,11 @@ class Catalogue:
 class ItemsSeen:
     """Which items lists hold, and which their users' judgements are about.
 
-    Parameters
-    ----------
-    catalogue
-        What is known of them.
-    users
-        Numbers of the users, of shape (n_lists,).
-    listed
-        Item at each rank, int32 of shape (n_ranks, n_lists), -1 where there is none.
-    judged
-        Item of each judgement, int32 of shape (n, n_lists), -1 where there is none.
-    judgements
-        Number of each judgement in the qrels, likewise.
-    system
-        Whose lists they are.
+    ``catalogue``: what is known of them; ``users``: numbers of the users, of shape (n_lists,);
+    ``listed``: item at each rank, int32 of shape (n_ranks, n_lists), -1 where there is none;
+    ``judged``: item of each judgement, int32 of shape (n, n_lists), -1 where there is none;
+    ``judgements``: number of each judgement in the qrels, likewise; ``system``: whose lists they
+    are.
     """
 
     catalogue: Catalogue

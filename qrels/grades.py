@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,6 @@ FACTORS: Final = (1, 2, 10, 100, 1000)
 
 GradeRule: TypeAlias = Literal["values", "ranks"] | tuple[float, ...]
 """How ratings become grades: by their values, by their ranks, or by the cuts that they reach."""
-
-
-class _Graded(NamedTuple):
-    """Whole numbers of the distinct ratings, the lowest relevant one, and how they were made."""
-
-    grades: NDArray[np.int64]
-    level: int
-    rule: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +61,6 @@ class Scale:
 
         A number has the grade of the nearest rating, as far as that leaves relevant what reaches
         the threshold, and nothing else.
-
-        Examples
-        --------
-        >>> stars = np.arange(1, 6)
-        >>> scale = Scale(stars.astype(float), stars.astype(np.int32), 4.0, 4, "")
-        >>> scale.nearest_grades(np.array([1.2, 2.6, 3.9, 4.1, 4.8])).tolist()
-        [1, 3, 3, 4, 5]
         """
         halfway = (self.ratings[1:] + self.ratings[:-1]) / 2
         grades = self.grades[np.searchsorted(halfway, ratings, side="right")]
@@ -119,72 +104,55 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
     if not math.isfinite(threshold):
         raise InputError(f"the relevance threshold must be finite, got {threshold}.")
     distinct = np.unique(ratings.rating)
-    grades, level, said = _graded(distinct, threshold, rule)
+    grades, level, words = _graded(distinct, threshold, rule)
     raised = int(max(0, -grades.min(), 1 - level))
     if raised:
-        said = f"{said}, plus {raised}"
-    return Scale(distinct, (grades + raised).astype(np.int32), threshold, level + raised, said)
+        words = f"{words}, plus {raised}"
+    return Scale(distinct, (grades + raised).astype(np.int32), threshold, level + raised, words)
 
 
-def _graded(distinct: NDArray[np.float64], threshold: float, rule: GradeRule | None) -> _Graded:
+def _graded(
+    distinct: NDArray[np.float64], threshold: float, rule: GradeRule | None
+) -> tuple[NDArray[np.int64], int, str]:
+    """Give whole numbers for the distinct ratings, the lowest relevant one, and the rule."""
     if isinstance(rule, tuple):
         return _by_cuts(distinct, threshold, rule)
-    factor = _factor(distinct)
+    # The first factor that makes ratings whole numbers within the range of grades.
+    most = max(abs(distinct[0]), abs(distinct[-1]), distinct[-1] - distinct[0])
+    fitting = (f for f in FACTORS if most * f < LARGEST_GRADE and _is_whole(distinct, f).all())
+    factor = next(fitting, None)
     if rule == "ranks" or (rule is None and factor is None):
-        return _by_ranks(distinct, threshold)
+        level = int(np.searchsorted(distinct, threshold)) + 1
+        words = f"rank among the {len(distinct):,} distinct ratings"
+        return np.arange(1, len(distinct) + 1), level, words
     if factor is None:
+        odd = ~_is_whole(distinct, FACTORS[-1])
+        example = distinct[odd.argmax() if odd.any() else np.abs(distinct).argmax()]
         raise InputError(
             'grades by "values" need ratings with at most three decimals and a range of at most '
-            f"{LARGEST_GRADE} steps; found {_odd(distinct):g}. `grades` may also be "
+            f"{LARGEST_GRADE} steps; found {example:g}. `grades` may also be "
             '"ranks", or a list of cuts.'
         )
-    return _by_values(distinct, threshold, factor)
-
-
-def _by_values(distinct: NDArray[np.float64], threshold: float, factor: int) -> _Graded:
     level = math.ceil(threshold * factor)
     # A product of decimals may lie a little above the whole number that is meant.
     level -= (level - 1) / factor >= threshold
-    return _Graded(np.rint(distinct * factor).astype(np.int64), level, f"rating times {factor}")
+    return np.rint(distinct * factor).astype(np.int64), level, f"rating times {factor}"
 
 
-def _by_ranks(distinct: NDArray[np.float64], threshold: float) -> _Graded:
-    level = int(np.searchsorted(distinct, threshold)) + 1
-    said = f"rank among the {len(distinct):,} distinct ratings"
-    return _Graded(np.arange(1, len(distinct) + 1), level, said)
-
-
-def _by_cuts(distinct: NDArray[np.float64], threshold: float, cuts: Sequence[float]) -> _Graded:
-    shown = ", ".join(f"{cut:g}" for cut in cuts)
+def _by_cuts(
+    distinct: NDArray[np.float64], threshold: float, cuts: Sequence[float]
+) -> tuple[NDArray[np.int64], int, str]:
+    listed = ", ".join(f"{cut:g}" for cut in cuts)
     grades = np.searchsorted(np.array(cuts), distinct, side="right")
     level = int(np.searchsorted(np.array(cuts), threshold, side="right"))
     if ((grades >= level) != (distinct >= threshold)).any():
         raise InputError(
-            f"the threshold {threshold:g} must be one of the cuts, {shown}: ratings of one grade "
+            f"the threshold {threshold:g} must be one of the cuts, {listed}: ratings of one grade "
             "are relevant or not together."
         )
-    return _Graded(grades, level, f"number of the cuts {shown} that the rating reaches")
-
-
-def _factor(distinct: NDArray[np.float64]) -> int | None:
-    """Find the first factor that makes ratings whole numbers within the range of grades."""
-    most = max(abs(distinct[0]), abs(distinct[-1]), distinct[-1] - distinct[0])
-    return next(
-        (
-            factor
-            for factor in FACTORS
-            if most * factor < LARGEST_GRADE and _is_whole(distinct, factor).all()
-        ),
-        None,
-    )
+    return grades, level, f"number of the cuts {listed} that the rating reaches"
 
 
 def _is_whole(distinct: NDArray[np.float64], factor: int) -> NDArray[np.bool_]:
     """Mark what a whole number divided by the factor gives, to the last bit."""
     return np.rint(distinct * factor) / factor == distinct
-
-
-def _odd(distinct: NDArray[np.float64]) -> float:
-    """Give a rating that no factor makes a grade."""
-    odd = ~_is_whole(distinct, FACTORS[-1])
-    return float(distinct[odd.argmax()] if odd.any() else distinct[np.abs(distinct).argmax()])

@@ -122,11 +122,7 @@ class Judged:
         return _once(self._of_judgements, derive, self, options)
 
     def total(
-        self,
-        earned: Callable[..., NDArray[np.float64]],
-        *,
-        cutoff: Cutoff = None,
-        **options: Any,
+        self, earned: Callable[..., NDArray[np.float64]], *, cutoff: Cutoff = None, **options: Any
     ) -> NDArray[np.float64]:
         """Add what the first ranks earn; worked out once for all cut-offs.
 
@@ -156,37 +152,15 @@ class Judged:
         return self.down_to(cutoff, self.once(_running, of=earned, by=np.add, **options))
 
     def highest(
-        self,
-        earned: Callable[..., NDArray[np.float64]],
-        *,
-        cutoff: Cutoff = None,
-        **options: Any,
+        self, earned: Callable[..., NDArray[np.float64]], *, cutoff: Cutoff = None, **options: Any
     ) -> NDArray[np.float64]:
-        """Give the most that one of the first ranks earns, at least 0; otherwise as `total`.
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[5.0, 4.0, 9.0]]), np.ones((1, 3)))
-        >>> def grades(judged):
-        ...     return judged.gains
-        >>> judged.highest(grades, cutoff=2), judged.highest(grades)
-        (array([5.]), array([9.]))
-        """
+        """Give the most that one of the first ranks earns, at least 0; otherwise as `total`."""
         return self.down_to(cutoff, self.once(_running, of=earned, by=np.maximum, **options))
 
     def best_so_far(
         self, earned: Callable[..., NDArray[np.float64]], **options: Any
     ) -> NDArray[np.float64]:
-        """Add what the best list earns down to each rank, of shape (n_users, n_ranks).
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[np.nan, 2.0, 0.0]]), np.array([[1.0, 2.0]]))
-        >>> def grades(judged):
-        ...     return judged.gains
-        >>> judged.best_so_far(grades)
-        array([[2., 3., 3.]])
-        """
+        """Add what the best list earns down to each rank, of shape (n_users, n_ranks)."""
         running = self.best.once(_running, of=earned, by=np.add, **options)
         if running.shape[1] == 0:
             return np.zeros(self.grades.shape)
@@ -204,21 +178,7 @@ class Judged:
         return self.down_to(cutoff, self.nonrelevant_so_far)
 
     def down_to(self, cutoff: Cutoff, running: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Read what has come together at a cut-off, or at the end of the lists if that comes first.
-
-        Parameters
-        ----------
-        cutoff
-            As in `total`.
-        running
-            What has come together at every rank, of shape (n_users, n_ranks).
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[5.0, 4.0, 1.0]]), np.ones((1, 3)))
-        >>> judged.down_to(2, judged.relevant_so_far)
-        array([2.])
-        """
+        """Read a running total at a cut-off, or at the end of the lists if that comes first."""
         if running.shape[1] == 0:
             return np.zeros(self.n_users)
         if cutoff is None:
@@ -342,12 +302,6 @@ class Judged:
         """The lists without their unjudged items: ranks count judged items alone.
 
         A negative grade counts as unjudged. The lists are as deep as before, and end sooner.
-
-        Examples
-        --------
-        >>> judged = Judged(np.array([[np.nan, 1.0, -1.0, 0.0]]), np.array([[1.0, 0.0, -1.0]]))
-        >>> judged.condensed.grades, judged.condensed.n_retrieved
-        (array([[ 1.,  0., nan, nan]]), array([2]))
         """
         return self.once(_condensed)
 
@@ -383,14 +337,11 @@ def _once(
     known: dict[Any, Any], derive: Callable[..., T], judged: Judged, options: dict[str, Any]
 ) -> T:
     """Look up what was derived of the lists, or derive it."""
-    key = (derive, judged.relevance_level, *((name, _as_key(options[name])) for name in options))
+    values = (tuple(sorted(v.items())) if isinstance(v, Mapping) else v for v in options.values())
+    key = (derive, judged.relevance_level, *zip(options, values, strict=True))
     if key not in known:
         known[key] = derive(judged, **options)
     return cast("T", known[key])
-
-
-def _as_key(value: Any) -> Any:
-    return tuple(sorted(value.items())) if isinstance(value, Mapping) else value
 
 
 def _at_level(judged: Judged, *, relevance_level: float) -> Judged:
@@ -453,13 +404,6 @@ def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> NDArray[np.float6
 
     Adding column to column is several times faster than numpy's walk along each row.
 
-    Parameters
-    ----------
-    values
-        Of shape (n_users, n_ranks).
-    by
-        What two columns are put together by; addition unless told otherwise.
-
     Examples
     --------
     >>> running(np.array([[True, False, True]]))
@@ -485,12 +429,8 @@ def _cells(judged: Judged, *, cutoff: int | NDArray[np.integer]) -> NDArray[np.i
 class Places:
     """Which ranks lists hold where those without anything judged are left out.
 
-    Parameters
-    ----------
-    listed
-        Ranks, rising, of shape (n_ranks, n_lists); at the end of shorter lists below ``depth``.
-    depth
-        Deepest rank of the lists.
+    ``listed``: ranks, rising, of shape (n_ranks, n_lists); at the end of shorter lists below
+    ``depth``; ``depth``: deepest rank of the lists.
     """
 
     listed: NDArray[np.int64]
@@ -515,11 +455,6 @@ def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:
     Returns
     -------
     Positions in ``qrels.items``, of shape (n_users, depth); -1 where there is none.
-
-    Raises
-    ------
-    InputError
-        If run and qrels have different numbers of users.
     """
     if run.n_users != qrels.n_users:
         raise InputError(

@@ -31,11 +31,6 @@ class Qrels:
     relevance_level
         Lowest grade that is relevant, at least 1 (trec_eval's ``-l``).
 
-    Raises
-    ------
-    InputError
-        If the parts do not fit, an item is judged twice, or the level is below 1.
-
     Examples
     --------
     >>> qrels = Qrels(np.array([0, 2]), np.array([3, 7], dtype=np.int32),

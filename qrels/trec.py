@@ -36,12 +36,8 @@ HIGHEST_GRADE = 2**31 - 1
 class QrelsFile:
     """What a qrels file says, line by line, over a numbering of its own.
 
-    Parameters
-    ----------
-    users, items
-        The ids in the file.
-    user, item, grade
-        Columns, int32 of shape (n_lines,).
+    ``users``, ``items``: the ids in the file; ``user``, ``item``, ``grade``: columns, int32 of
+    shape (n_lines,).
     """
 
     users: Numbering
@@ -67,12 +63,6 @@ def read_qrels(path: Path) -> QrelsFile:
     Lines that begin with ``#`` are skipped, as trec_eval 10 does. A negative grade, of any size,
     means "in the pool, but not judged".
 
-    Raises
-    ------
-    InputError
-        With file and line: a blank line, other than four fields, a grade that is not a whole
-        number, an item judged twice for a user, an empty file.
-
     Warns
     -----
     InputWarning
@@ -87,7 +77,14 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     columns = read_columns(path, content, LAYOUT, _checked_lines)
     grades = _grades(columns)
     file = QrelsFile(*Pairs.of_columns(columns), grades)
-    _warn_of_unjudged_users(path, file)
+    judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
+    if not judged.all():
+        finding = (
+            f"{path}: {np.count_nonzero(~judged)} users (the first is "
+            f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
+            "trec_eval may stop at them."
+        )
+        warnings.warn(finding, InputWarning, stacklevel=3)
     return file
 
 
@@ -104,32 +101,8 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
         raise InputError(f"{path}: the file has no judgement.")
 
 
-def _warn_of_unjudged_users(path: Path, file: QrelsFile) -> None:
-    judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
-    if not judged.all():
-        finding = (
-            f"{path}: {np.count_nonzero(~judged)} users (the first is "
-            f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
-            "trec_eval may stop at them."
-        )
-        warnings.warn(finding, InputWarning, stacklevel=3)
-
-
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
-    r"""Write qrels as the lines of a TREC qrels file, low grades included.
-
-    Raises
-    ------
-    InputError
-        If an id does not fit a field.
-
-    Examples
-    --------
-    >>> qrels = Qrels(np.array([0, 1]), np.array([1], dtype=np.int32),
-    ...               np.array([8], dtype=np.int32), relevance_level=8)
-    >>> format_qrels(qrels, Numbering.of(["u7"]), Numbering.of(["a", "b"]))
-    b'u7 0 b 8\n'
-    """
+    r"""Write qrels as the lines of a TREC qrels file, low grades included."""
     for kind, named in (("user", topics.ids), ("item", items.ids)):
         require_fit_ids(named, kind=kind)
     grades, grade = np.unique(qrels.grades, return_inverse=True)

@@ -93,11 +93,6 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
     with :math:`b_{ui} = 1` where u rated i, else 0, and :math:`N_K(j)` the K items of highest
     positive cosine with j. An item that is nobody's neighbour there cannot be scored.
 
-    Raises
-    ------
-    InputError
-        If pruning leaves nothing to learn from, or a rating is negative.
-
     Notes
     -----
     From the thesis: the factorisation, the cosine, K nearest, BM25 with b = 0.75, pruning, and

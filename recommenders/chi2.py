@@ -32,21 +32,10 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
     from a lack, so an item that is rarer among neighbours than in all may score high.
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.
-
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
     """
     return expansion_scorer(ratings, chi_squared, settings, system="chi2")
 
 
 def chi_squared(near: NDArray[np.float64], in_all: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the terms of the chi-squared statistic.
-
-    Examples
-    --------
-    >>> chi_squared(np.array([0.5, 0.25]), np.array([0.25, 0.25]))
-    array([0.25, 0.  ])
-    """
+    """Give the terms of the chi-squared statistic."""
     return (near - in_all) ** 2 / in_all

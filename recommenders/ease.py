@@ -60,11 +60,6 @@ def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemSc
 
     with :math:`B` the 0/1 matrix of who rated what; scores are :math:`b_u W`. Time grows with
     the cube of the number of items, memory with its square: 3 dense matrices in float32.
-
-    Raises
-    ------
-    InputError
-        If the matrices would not fit ``max_gigabytes``.
     """
     # By torch: SciPy's solver took 0.36 GB more for 9,724 items (LensKit 2025.8.1).
     model = trained(

@@ -77,11 +77,6 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     The recursion and its truncation are the paper's; the paper restricts it to a part of the
     graph around the user, which is not done here. The closed form is ours: users other than
     :math:`u` are eliminated, and what u adds has rank 1.
-
-    Raises
-    ------
-    InputError
-        If a rating is negative, or all are zero.
     """
     require_amounts(ratings, system="ht")
     if ht_need(ratings, settings).n_bytes == 0:
@@ -193,14 +188,7 @@ def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def connected_components(matrix: csr_array[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Number the connected components of the graph of ratings above 0, for users and items.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> connected_components(csr_array([[4.0, 0.0], [0.0, 0.0]]))
-    (array([0, 1], dtype=int32), array([0, 2], dtype=int32))
-    """
+    """Number the connected components of the graph of ratings above 0, for users and items."""
     from scipy.sparse import csgraph, csr_array
 
     n_users, n_items = matrix.shape
@@ -213,14 +201,7 @@ def connected_components(matrix: csr_array[Any]) -> tuple[NDArray[np.int32], NDA
 
 
 def reached(histories: csr_array[Any], components: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Tell which items are in a connected component with one that is rated above 0, of each row.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> reached(csr_array([[4.0, 0.0, 0.0]]), np.array([0, 1, 0]))
-    array([[ True, False,  True]])
-    """
+    """Tell which items are in a connected component with one that is rated above 0, of each row."""
     from scipy.sparse import csr_array
 
     n_items = len(components)
@@ -230,15 +211,7 @@ def reached(histories: csr_array[Any], components: NDArray[np.int32]) -> NDArray
 
 
 def row_shares(matrix: csr_array[Any]) -> csr_array[Any]:
-    """Divide every row by its sum; a row of zeros stays.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> row_shares(csr_array([[1.0, 3.0], [0.0, 0.0]])).toarray()
-    array([[0.25, 0.75],
-           [0.  , 0.  ]])
-    """
+    """Divide every row by its sum; a row of zeros stays."""
     sums = matrix.sum(axis=1)
     shares = matrix.astype(np.float64)
     shares.data /= np.repeat(np.where(sums > 0, sums, 1.0), np.diff(matrix.indptr))

@@ -33,21 +33,10 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
     The formula is known from the paper. That its length normalisation divides by the number
     of users is inferred, and is the default as the reported quality is not met without: the
     quotient then grows by the number of users per neighbour, and popularity counts again.
-
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
     """
     return expansion_scorer(ratings, divergence, settings, system="kld")
 
 
 def divergence(near: NDArray[np.float64], in_all: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the terms of the Kullback-Leibler divergence.
-
-    Examples
-    --------
-    >>> divergence(np.array([0.5, 0.25]), np.array([0.25, 0.25])).round(4)
-    array([0.3466, 0.    ])
-    """
+    """Give the terms of the Kullback-Leibler divergence."""
     return near * np.log(near / in_all)

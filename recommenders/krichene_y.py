@@ -43,11 +43,6 @@ def krichene_y(ratings: Ratings, settings: KricheneYSettings, *, seed: int) -> L
     k' limits anything here. An item that shares no user with the user's items scores 0, as in
     the paper, and is ranked after all others.
 
-    Raises
-    ------
-    InputError
-        If the similarities would not fit ``max_gigabytes``.
-
     Notes
     -----
     From the paper: the equations, q = 3, no limits; its equation 30 also divides by

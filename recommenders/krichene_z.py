@@ -51,11 +51,6 @@ def krichene_z(ratings: Ratings, settings: KricheneZSettings, *, seed: int) -> L
     in the paper, and are ranked after all others by item number, so whatever looks at whole
     rankings, such as the AUC, depends on that rule.
 
-    Raises
-    ------
-    InputError
-        If the similarities would not fit ``max_gigabytes``.
-
     Notes
     -----
     From the paper: the equations, q = 1, k unlimited, k' = 10; its equation 30 also divides by

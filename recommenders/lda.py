@@ -50,9 +50,7 @@ class LDASettings(Settings):
 
 
 @system(
-    "lda",
-    family="topics",
-    source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3",
+    "lda", family="topics", source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3"
 )
 def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     r"""Recommend what the user's topics make likely, topics and users under Dirichlet priors.
@@ -67,11 +65,6 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     -----
     The model is the paper's, which fits :math:`\phi` by variational EM; ratings as counts are
     the reading of the ranking literature.
-
-    Raises
-    ------
-    InputError
-        If a rating is negative, or all are zero.
     """
     from sklearn.decomposition import LatentDirichletAllocation
 

@@ -45,11 +45,6 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
     Much depends on a high background weight: with less of it, with Dirichlet smoothing, or
     weighing by ``"gain"``, items with few ratings come first.
-
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
     graph = all_neighbours(LikelihoodNeighbours(matrix, settings))

@@ -45,11 +45,6 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
     the likelihood itself would leave one neighbour only, so its geometric mean over the
     ratings is the default:
     :class:`recommenders.kernels.language_models.LikelihoodNeighbours`.
-
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="lm-wsr-ub")
     return NeighbourSumScorer(ratings, LikelihoodNeighbours(matrix, settings), matrix)

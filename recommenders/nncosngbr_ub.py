@@ -67,11 +67,7 @@ def nncosngbr_ub(
 
 
 def _on_baselines(
-    sums: csr_array[Any],
-    near: csr_array[Any],
-    histories: csr_array[Any],
-    *,
-    baselines: Baselines,
+    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any], *, baselines: Baselines
 ) -> NDArray[np.float64]:
     """Add the baselines; where no neighbour has rated, they stand alone."""
     return sums.toarray() + baselines.of_users(histories)[:, np.newaxis] + baselines.of_items

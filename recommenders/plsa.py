@@ -59,11 +59,6 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer
     The model and EM are the paper's. Ratings as counts are the reading of the ranking
     literature; the paper models the values of ratings too, and prevents overfitting by tempered
     EM, for which the number of steps stands here.
-
-    Raises
-    ------
-    InputError
-        If a rating is negative, or all are zero.
     """
     require_amounts(ratings, system="plsa")
     rng = np.random.default_rng(seed)
@@ -82,18 +77,6 @@ def em_step(
 
     It changes :math:`P(z \mid u)`, of shape (n_users, n_topics), rows summing to 1, and
     :math:`P(i \mid z)`, of shape (n_items, n_topics), columns summing to 1.
-
-    Examples
-    --------
-    One topic takes the shares of the items in one step:
-
-    >>> from runs import Numbering
-    >>> from qrels import Ratings
-    >>> ratings = Ratings(Numbering.of(["u"]), Numbering.of(["a", "b"]),
-    ...                   np.array([0, 0]), np.array([0, 1]), np.array([1.0, 3.0]))
-    >>> em_step(ratings, np.ones((1, 1)), np.full((2, 1), 0.5))
-    (array([[1.]]), array([[0.25],
-           [0.75]]))
     """
     quotients = ratings.matrix()
     quotients.data = quotients.data / likelihoods(ratings, of_users, of_items)
@@ -116,14 +99,7 @@ def likelihoods(
 
 
 def distributions(weights: NDArray[np.float64], *, axis: int) -> NDArray[np.float64]:
-    """Scale weights to sums of 1 along an axis; all zeros become equal shares.
-
-    Examples
-    --------
-    >>> distributions(np.array([[1.0, 3.0], [0.0, 0.0]]), axis=1)
-    array([[0.25, 0.75],
-           [0.5 , 0.5 ]])
-    """
+    """Scale weights to sums of 1 along an axis; all zeros become equal shares."""
     sums = weights.sum(axis=axis, keepdims=True)
     shares = np.full_like(weights, 1 / weights.shape[axis])
     return np.divide(weights, sums, out=shares, where=sums > 0)

@@ -29,12 +29,7 @@ def popularity_component(settings: PopularitySettings) -> PopScorer:
     return PopScorer(score="count")
 
 
-@system(
-    "popularity",
-    family="baseline",
-    source="-",
-    lenskit=popularity_component,
-)
+@system("popularity", family="baseline", source="-", lenskit=popularity_component)
 def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
     """Recommend what most users have rated in training."""
     model = trained(popularity_component(settings), ratings, seed=seed)

@@ -39,11 +39,6 @@ def puresvd(ratings: Ratings, settings: PureSVDSettings, *, seed: int) -> Projec
 
     with :math:`Q` the leading right singular vectors of the rating matrix, missing ratings
     being zero. The vectors are exact (ARPACK); the seed only starts the iteration.
-
-    Raises
-    ------
-    InputError
-        If every rating is zero.
     """
     require_any(ratings, system="puresvd")
     basis = right_singular_vectors(ratings.matrix(), count=settings.factors, seed=seed)
@@ -51,16 +46,7 @@ def puresvd(ratings: Ratings, settings: PureSVDSettings, *, seed: int) -> Projec
 
 
 def right_singular_vectors(matrix: csr_array[Any], *, count: int, seed: int) -> NDArray[np.float64]:
-    """Give the leading right singular vectors as columns, all of them if there are fewer.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> vectors = right_singular_vectors(csr_array([[3.0, 4.0], [6.0, 8.0]]), count=1, seed=0)
-    >>> np.abs(vectors).round(3)
-    array([[0.6],
-           [0.8]])
-    """
+    """Give the leading right singular vectors as columns, all of them if there are fewer."""
     rank = min(matrix.shape)
     if count >= rank:  # ARPACK finds all but one at most.
         return np.linalg.svd(matrix.toarray(), full_matrices=False)[2].T

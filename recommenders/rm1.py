@@ -54,11 +54,6 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
     The formula is known from the paper. Its neighbours came from clusters; cosines are those
     of later work by its authors. Smoothing, priors and k are inferred: of so many factors one
     neighbour tends to outweigh the others, the less so the more weight the background has.
-
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rm1")
     models = smoothed(matrix, settings)
@@ -83,14 +78,7 @@ def _shares_of_likelihood(
 
 
 def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
-    """Give each entry's share of the exponentials of its row.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> shares_of_exponentials(csr_array([[-1000.0, -1000.0, 0.0]])).toarray()
-    array([[0.5, 0.5, 0. ]])
-    """
+    """Give each entry's share of the exponentials of its row."""
     rows = row_of_entry(logarithms)
     exponentials = np.exp(logarithms.data - row_maxima(logarithms)[rows])
     sums = np.bincount(rows, exponentials, minlength=logarithms.shape[0])
@@ -98,11 +86,7 @@ def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
 
 
 def _mixtures(
-    sums: csr_array[Any],
-    near: csr_array[Any],
-    histories: csr_array[Any],
-    *,
-    models: LanguageModels,
+    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any], *, models: LanguageModels
 ) -> NDArray[np.float64]:
     """Add the background; a user without neighbours has none, an item without ratings neither."""
     background = (near @ models.background_shares)[:, np.newaxis] * models.collection

@@ -51,11 +51,6 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
     there; cosines, and k, are inferred. The linear priors are two of those of Valcarce, Parapar
     & Barreiro (2015), A study of priors for relevance-based language modelling of
     recommender systems.
-
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rm2")
     models = smoothed(matrix, settings)

@@ -54,11 +54,6 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
     has them for recommendation: that of information retrieval, with :math:`p_V(i) - p_C(i)`, lowers
     P@100 there from .062 to .055; with the share of the neighbours who rated the item for
     :math:`p_V` it is .061.
-
-    Raises
-    ------
-    InputError
-        If a rating is below 0, or all are 0.
     """
     matrix = counts(ratings, system="rsv")
     neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)

@@ -60,11 +60,6 @@ def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> Linea
     -----
     The model and its linear smoothing are the paper's, from memory. That :math:`P(b \mid i)` is
     a multinomial over the other items is inferred: :math:`n_{bi} / c_i` puts rare items first.
-
-    Raises
-    ------
-    InputError
-        If the pairs of items rated together would not fit ``max_gigabytes``.
     """
     rated = pattern(ratings.matrix())
     counts = ratings.item_counts()

@@ -35,15 +35,7 @@ def random(ratings: Ratings, settings: RandomSettings, *, seed: int) -> RandomSc
 
 @dataclass(frozen=True, eq=False)
 class RandomScorer:
-    """Uniform numbers in [0, 1), multiples of 2**-24 and so exact in float32.
-
-    Examples
-    --------
-    >>> from runs import Numbering
-    >>> scorer = RandomScorer(Numbering.of(["u"]), Numbering.of(["a", "b", "c"]), seed=1)
-    >>> scorer.score_batch(np.array([0])).round(3)
-    array([[0.911, 0.218, 0.778]], dtype=float32)
-    """
+    """Uniform numbers in [0, 1), multiples of 2**-24 and so exact in float32."""
 
     users: Numbering
     items: Numbering

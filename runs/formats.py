@@ -38,13 +38,7 @@ from runs.shared.ids import (
 
 
 def find_run_files(patterns: Iterable[str]) -> list[Path]:
-    """Find run files by their paths; ``*`` and ``?`` are welcome.
-
-    Raises
-    ------
-    InputError
-        If a pattern matches no file.
-    """
+    """Find run files by their paths; ``*`` and ``?`` are welcome."""
     found: list[Path] = []
     for pattern in patterns:
         # Brackets stand for themselves: folders have them in their names.
@@ -56,14 +50,7 @@ def find_run_files(patterns: Iterable[str]) -> list[Path]:
 
 
 def read_run(path: Path) -> RunFile:
-    """Read a run file: TREC's lines, which may be gzipped, or Parquet, whatever it is called.
-
-    Raises
-    ------
-    InputError
-        With file, and line or row, where it breaks a rule of `parse_run` or `run_from_parquet`;
-        if it is missing or empty.
-    """
+    """Read a run file: TREC's lines, which may be gzipped, or Parquet, whatever it is called."""
     path = Path(path)
     content = read_bytes(path)
     return (run_from_parquet if content.startswith(MAGIC) else parse_run)(path, content)
@@ -82,12 +69,6 @@ def parse_run(path: Path, content: bytes) -> RunFile:
 
     The rank and the second field are ignored. Blank lines and lines that begin with ``#`` are
     skipped. Fields beyond the sixth are ignored with a warning.
-
-    Raises
-    ------
-    InputError
-        With file and line: fewer than six fields, a score that is not a number (infinities are
-        numbers), an item twice for a user, a second tag, no line.
     """
     columns = read_columns(path, content, LAYOUT, _checked_lines)
     scores = columns.numbers(SCORE_FIELD)
@@ -102,18 +83,6 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
 
     The score is ``depth + 1 - rank``: strictly falling, and exact in float32, so that every
     evaluator finds our order again.
-
-    Raises
-    ------
-    InputError
-        If an id or the system's name does not fit a field.
-
-    Examples
-    --------
-    >>> run = Run("pop", np.array([[1, 0]], dtype=np.int32))
-    >>> print(format_run(run, Numbering.of(["u7"]), Numbering.of(["a", "b"])).decode(), end="")
-    u7 Q0 b 1 2 pop
-    u7 Q0 a 2 1 pop
     """
     for kind, named in (("user", topics.ids), ("item", items.ids)):
         require_fit_ids(named, kind=kind)
@@ -138,7 +107,9 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
         yield fields[:N_FIELDS]
     if not n_lines:
         raise InputError(f"{path}: the file has no line with a recommendation.")
-    _warn_of_extra_fields(path, extra)
+    if extra:
+        finding = f"{len(extra)} lines (the first is line {extra[0]}) have more than six fields"
+        warnings.warn(f"{path}: {finding}; the rest is ignored.", InputWarning, stacklevel=2)
 
 
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
@@ -165,16 +136,6 @@ def _only_tag(columns: Columns) -> str:
     return escaped(tags[0])
 
 
-def _warn_of_extra_fields(path: Path, extra: list[int]) -> None:
-    if extra:
-        warnings.warn(
-            f"{path}: {len(extra)} lines (the first is line {extra[0]}) have more than six "
-            "fields; the rest is ignored.",
-            InputWarning,
-            stacklevel=3,
-        )
-
-
 MAGIC = b"PAR1"
 """How Parquet files begin."""
 
@@ -189,19 +150,6 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
 
     Ids and scores are those of `runs.formats.format_run`: names that a TREC file can carry, and
     ``depth + 1 - rank``.
-
-    Raises
-    ------
-    InputError
-        If a TREC file cannot carry an id or the system's name.
-
-    Examples
-    --------
-    >>> run = Run("pop", np.array([[1, 0]], dtype=np.int32))
-    >>> content = run_to_parquet(run, Numbering.of(["u7"]), Numbering.of(["a", "b"]))
-    >>> file = run_from_parquet("pop.parquet", content)
-    >>> file.system, file.items.ids[file.item].tolist(), file.score.tolist()
-    ('pop', ['b', 'a'], [2.0, 1.0])
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -232,22 +180,7 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
 
 
 def run_from_parquet(path: Path | str, content: bytes) -> RunFile:
-    """Read the columns system, user, item and score; others are ignored.
-
-    Parameters
-    ----------
-    path
-        What the file is called in messages.
-    content
-        Names are text or integers, scores are numbers; a row for each item of a list, in any order.
-
-    Raises
-    ------
-    InputError
-        If it is not Parquet, or free memory cannot hold it; if a column is missing or of another
-        kind; with the row, where a name or a score is missing, an item is named twice for a user,
-        or a second system is named; if a TREC file cannot carry a name.
-    """
+    """Read the columns system, user, item and score; others are ignored."""
     columns = _columns(path, content)
     for name, column in columns.items():
         if column.null_count:

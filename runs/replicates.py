@@ -22,15 +22,9 @@ class Replicates:
     of them where they differ by a seed, one where they are the folds of a cross-validation. Where
     none of them does, it is the mean over all: what empty lists score.
 
-    Parameters
-    ----------
-    systems
-        Names of the systems.
-    numbers
-        Number of the system of each run, of shape (n_runs,).
-    ranked_for
-        Whether a run ranks for a user, of shape (n_runs, n_users); for all, if no run of its system
-        does.
+    ``systems``: names of the systems; ``numbers``: number of the system of each run, of shape
+    (n_runs,); ``ranked_for``: whether a run ranks for a user, of shape (n_runs, n_users); for all,
+    if no run of its system does.
     """
 
     systems: tuple[str, ...]

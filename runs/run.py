@@ -25,11 +25,6 @@ class Run:
         Item numbers, int32 of shape (n_users, depth): column 0 is rank 1; -1, at the end
         of a row only, where the list is shorter.
 
-    Raises
-    ------
-    InputError
-        If a list has a hole or names an item twice.
-
     Examples
     --------
     >>> run = Run("popularity", np.array([[7, 3], [7, -1]], dtype=np.int32))

@@ -22,16 +22,9 @@ Precision: TypeAlias = Literal["double", "single"]
 class RunFile:
     """What a run file says, line by line, over a numbering of its own.
 
-    Parameters
-    ----------
-    path, system
-        The file, or what it is called in messages, and the tag of its lines.
-    users, items
-        The ids in the file.
-    user, item
-        Numbers, int32 of shape (n_lines,).
-    score
-        float64 of shape (n_lines,).
+    ``path``, ``system``: the file, or what it is called in messages, and the tag of its lines;
+    ``users``, ``items``: the ids in the file; ``user``, ``item``: numbers, int32 of shape
+    (n_lines,); ``score``: float64 of shape (n_lines,).
     """
 
     path: Path | str
@@ -50,18 +43,7 @@ class RunFile:
         depth: int | None = None,
         precision: Precision = "double",
     ) -> Run:
-        """Order the lines as trec_eval does: score falling, equal scores by item id falling.
-
-        Parameters
-        ----------
-        topics, items
-            The numberings of the study; lists of users that are no topic are left out.
-        depth
-            Ranks kept; the longest list by default.
-        precision
-            In which scores are compared: "double", as in trec_eval 10, or "single", as in
-            trec_eval 9 and pytrec_eval.
-        """
+        """Order the lines as trec_eval does: score falling, equal scores by item id falling."""
         topic = topics.numbers(self.users.ids)[self.user]
         item = items.numbers(self.items.ids)[self.item]
         single = in_single_precision(self.score)
@@ -70,7 +52,11 @@ class RunFile:
         order = order[topic[order] >= 0]
         topic, item = topic[order], item[order]
         if precision == "double":
-            self._warn_of_coinciding_scores(topic, score[order], single[order])
+            falling, rounded = score[order], single[order]
+            same = (topic[1:] == topic[:-1]) & (rounded[1:] == rounded[:-1])
+            coinciding = int(np.count_nonzero(same & (falling[1:] != falling[:-1])))
+            if coinciding:
+                warnings.warn(NearTies(self.path, coinciding), stacklevel=2)
         lengths = np.bincount(topic, minlength=len(topics))
         column = np.arange(len(topic)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         depth = int(lengths.max(initial=1)) if depth is None else depth
@@ -78,14 +64,6 @@ class RunFile:
         within = column < depth
         ranked[topic[within], column[within]] = item[within]
         return Run(self.system, ranked)
-
-    def _warn_of_coinciding_scores(
-        self, topic: NDArray[np.int32], double: NDArray[np.floating], single: NDArray[np.float32]
-    ) -> None:
-        same = (topic[1:] == topic[:-1]) & (single[1:] == single[:-1])
-        coinciding = int(np.count_nonzero(same & (double[1:] != double[:-1])))
-        if coinciding:
-            warnings.warn(NearTies(self.path, coinciding), stacklevel=3)
 
 
 def in_single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -22,7 +22,7 @@ from analyses.sampled.metrics import RankMetric
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import Negatives, SampleDesign, SampledRanks, top_items
 from qrels import FullRanks
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.parallel import processes, single_threaded
 

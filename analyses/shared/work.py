@@ -16,7 +16,7 @@ from runs.shared.progress import Progress, Silent
 
 if TYPE_CHECKING:
     from qrels import FullRanks, Qrels
-    from qrels.ranks.candidate_ranks import CandidateRanks
+    from qrels.ranks.full_ranks import CandidateRanks
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
 from qrels import Catalogue, FullRanks, Qrels
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError, Run
 from runs.replicates import Replicates
 from runs.shared.progress import Progress

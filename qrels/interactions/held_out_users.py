@@ -29,41 +29,9 @@ def draw_test_users(
     with enough items, and of these the ``most`` with the lowest numbers. So whether a user is
     drawn does not depend on who else there is, as long as no more than ``most`` are.
 
-    Parameters
-    ----------
-    interactions
-        Of all users.
-    share
-        About how many users are tested, above 0 and at most 1.
-    most
-        Test users at most.
-    least_items
-        Distinct items that a test user needs.
-    seed
-        Seed of the draw.
-
-    Returns
-    -------
-    Ids of the test users. Keep them: a second draw from later interactions would also take users
-    who had too few items before, and have been trained on since.
-
-    Raises
-    ------
-    InputError
-        If the share is out of range, or nobody is drawn.
-
     References
     ----------
     Kasalický (2021), (1.24).
-
-    Examples
-    --------
-    >>> users = Numbering.of(["ann", "bob", "cid"])
-    >>> events = Interactions.of(
-    ...     users, Numbering.of("xy"), user=[0, 0, 1, 2, 2], item=[0, 1, 0, 0, 1], time=range(5)
-    ... )
-    >>> draw_test_users(events, share=1, seed=1).ids.tolist()
-    ['ann', 'cid']
     """
     if not 0 < share <= 1:
         raise InputError(f"the share of test users must be above 0 and at most 1, got {share}.")
@@ -83,21 +51,7 @@ def draw_test_users(
 def split_users(
     interactions: Interactions, test_ids: Numbering
 ) -> tuple[Interactions, Interactions]:
-    """Part the events of test users from those of everybody else, who may have come later.
-
-    Returns
-    -------
-    Training and test events over the same numbering.
-
-    Examples
-    --------
-    >>> events = Interactions.of(
-    ...     Numbering.of(["ann", "bob"]), Numbering.of("xy"), user=[0, 1], item=[0, 1], time=[1, 2]
-    ... )
-    >>> train, test = split_users(events, Numbering.of(["bob", "gone"]))
-    >>> train.user.tolist(), test.user.tolist()
-    ([0], [1])
-    """
+    """Part the events of test users from those of everybody else, who may have come later."""
     tested = (test_ids.numbers(interactions.users.ids) >= 0)[interactions.user]
     return interactions.select(~tested), interactions.select(tested)
 
@@ -129,21 +83,6 @@ def filter_robots(interactions: Interactions, *, most_per_day: int | None) -> Ro
     """Take away the events of users who have more on one day (of UTC) than a person may have.
 
     Without a limit, nobody is a robot.
-
-    Raises
-    ------
-    InputError
-        If the limit is negative.
-
-    Examples
-    --------
-    >>> events = Interactions.of(
-    ...     Numbering.of(["ann", "bot"]), Numbering.of("x"),
-    ...     user=[0, 0, 1, 1, 1], item=[0] * 5, time=[0, DAY, 0, 1, 2],
-    ... )
-    >>> found = filter_robots(events, most_per_day=2)
-    >>> found.kept.user.tolist(), removed_in_words(*found.removed)
-    ([0, 0], '1 robots with 3 of 5 events were removed (users by rule: most_per_day 1).')
     """
     if most_per_day is None:
         nobody = np.zeros(len(interactions.users), dtype=np.bool_)

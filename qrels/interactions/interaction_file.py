@@ -37,29 +37,6 @@ def read_interactions(
 ) -> Interactions:
     """Read who did something with which item, when, and how much it counts.
 
-    Parameters
-    ----------
-    path
-        A Parquet file, CSV with a heading line, or a folder of Parquet files: columns time, user
-        and item, and value or type; others are not read. What has neither value nor type counts 1.
-        Times are milliseconds since 1970 in UTC, or timestamps with a zone; ids are text or whole
-        numbers.
-    values
-        What an interaction of each type counts.
-    rename
-        New names of types; interactions of a type without a new name ("") are left out.
-    first_year
-        Times before it are refused, since they are probably in seconds; 2000 by default.
-    folder
-        Where temporary files of a log lie that is larger than memory; they are removed.
-    n_jobs
-        Threads; the result does not depend on them.
-
-    Raises
-    ------
-    InputError
-        Naming file, row, column and rule, if something is not what it should be.
-
     Notes
     -----
     A row takes 24 bytes, besides the distinct ids.

@@ -21,35 +21,10 @@ TYPE_VALUES: Mapping[str, float] = {"view": 0.25, "cart": 0.5, "bookmark": 0.5, 
 class Interactions:
     """Events as columns, sorted by (user, time, item); the same event may occur again.
 
-    Parameters
-    ----------
-    users, items
-        The ids behind the numbers; ids without an event may be among them.
-    user, item
-        Numbers, int32 of shape (n_events,).
-    time
-        Milliseconds since 1970 in UTC, int64 of shape (n_events,).
-    value
-        What the event counts, float64 of shape (n_events,), finite and not negative.
-
-    Raises
-    ------
-    InputError
-        If the columns differ in length or are not sorted, a number has no id, or a value is
-        negative or not finite.
-
-    Examples
-    --------
-    Ann viewed x, then bought it; bob viewed y:
-
-    >>> events = Interactions.of(
-    ...     Numbering.of(["ann", "bob"]), Numbering.of(["x", "y"]),
-    ...     user=[1, 0, 0], item=[1, 0, 0], time=[5, 9, 7], value=[0.25, 1.0, 0.25],
-    ... )
-    >>> events.user.tolist(), events.time.tolist()
-    ([0, 0, 1], [7, 9, 5])
-    >>> events.totals().rating.tolist()
-    [1.25, 0.25]
+    ``users``, ``items``: the ids behind the numbers; ids without an event may be among them;
+    ``user``, ``item``: numbers, int32 of shape (n_events,); ``time``: milliseconds since 1970 in
+    UTC, int64 of shape (n_events,); ``value``: what the event counts, float64 of shape (n_events,),
+    finite and not negative.
     """
 
     users: Numbering
@@ -104,13 +79,8 @@ class Interactions:
 
     def select(self, kept: NDArray[np.bool_] | slice) -> Interactions:
         """Keep some events over the same numbering."""
-        return replace(
-            self,
-            user=self.user[kept],
-            item=self.item[kept],
-            time=self.time[kept],
-            value=self.value[kept],
-        )
+        columns = ("user", "item", "time", "value")
+        return replace(self, **{name: getattr(self, name)[kept] for name in columns})
 
     def _pairs(self) -> NDArray[np.int64]:
         """Number the pair of user and item of every event, of shape (n_events,)."""

@@ -131,10 +131,7 @@ class LogTable:
         )
 
     def read(
-        self,
-        kinds: Mapping[str, Callable[[LogTable, str], Kind]],
-        *,
-        order: Sequence[str] = (),
+        self, kinds: Mapping[str, Callable[[LogTable, str], Kind]], *, order: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Read columns as arrays, in the order of other columns and then of the file.
 
@@ -174,13 +171,7 @@ class LogDatabase:
     first_year: int
 
     def open(self, path: str | Path) -> LogTable:
-        """Open a table, and read the names and types of its columns.
-
-        Raises
-        ------
-        InputError
-            If there is no such file, or it is neither Parquet nor CSV with a header.
-        """
+        """Open a table, and read the names and types of its columns."""
         path = Path(path)
         if path.is_dir():
             files = tuple(sorted(path.rglob("*.parquet"), key=str))
@@ -198,7 +189,13 @@ class LogDatabase:
         options = "hive_partitioning = false, filename = 'log_name', file_row_number = true"
         kinds: dict[str, str] = {}
         for number, file in enumerate(files):
-            found = self._described(file, f"read_parquet({literal(file)}, hive_partitioning=false)")
+            rows = f"read_parquet({literal(file)}, hive_partitioning = false)"
+            try:
+                described = self.connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()
+            except self._error as error:
+                finding = f"cannot be read as Parquet ({_first_line(error)})."
+                raise InputError(f"{file}: {finding}") from error
+            found = {str(name): str(kind) for name, kind, *_ in described}
             kinds = {n: k for n, k in (kinds or found).items() if n in found} if number else found
             for name, kind in kinds.items():
                 if found[name] != kind and not {found[name], kind} <= INTEGERS:
@@ -239,15 +236,6 @@ class LogDatabase:
             raise _csv_error(path, error) from error
         source = f"(SELECT *, 1 AS log_file, rowid AS log_row FROM {table})"
         return LogTable(self, path, (path,), dict.fromkeys(names, "VARCHAR"), source)
-
-    def _described(self, path: Path, rows: str) -> dict[str, str]:
-        try:
-            found = self.connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()
-        except self._error as error:
-            raise InputError(
-                f"{path}: cannot be read as Parquet ({_first_line(error)})."
-            ) from error
-        return {str(name): str(kind) for name, kind, *_ in found}
 
     @property
     def _error(self) -> type[Exception]:

@@ -1,15 +1,18 @@
-"""Full ranks: where the relevant items stand among all candidates."""
+"""Full ranks: where the relevant items stand among all candidates, and which of equals is first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qrels.qrels import Qrels
 from runs import InputError
 from runs.shared.fields import Integers, place_in_group, spread, whole
+from runs.shared.streams import random_words
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +29,6 @@ class FullRanks:
         Number of the user.
     item
         Number of the item, int32 of shape (n_rows,), or None if it is not known.
-
-    Raises
-    ------
-    InputError
-        If a rank is not from 1 to n, or two relevant items of a user share one.
 
     Examples
     --------
@@ -104,3 +102,57 @@ class FullRanks:
     def n_irrelevant(self) -> Integers:
         """Irrelevant candidates of the user of each row, N, of shape (n_rows,)."""
         return self.n_candidates - self.n_relevant
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateRanks:
+    """Ranks of all candidates of some users.
+
+    ``topic``: number of each user among those that are judged, int64 of shape (n_users,); ``rank``:
+    ranks from 1, 0 for what is no candidate: uint16 or int32 of shape (n_users, n_items).
+    """
+
+    topic: NDArray[np.int64]
+    rank: NDArray[np.uint16] | NDArray[np.int32]
+
+    def of_relevant(self, qrels: Qrels) -> FullRanks:
+        """Give the ranks of the relevant items; users count from 0 here.
+
+        Those that are no candidates, such as cold ones, count as candidates that come last.
+        """
+        places = np.full(qrels.n_users, -1, dtype=np.int64)
+        places[self.topic] = np.arange(len(self.topic))
+        user, item = places[qrels.users[qrels.relevant]], qrels.items[qrels.relevant]
+        user, item = user[user >= 0], item[user >= 0]
+        rank, n_candidates = self.rank[user, item].astype(np.int64), (self.rank > 0).sum(axis=1)
+        cold = rank == 0
+        rank[cold] = n_candidates[user[cold]] + place_in_group(user[cold])
+        n_candidates += np.bincount(user[cold], minlength=len(n_candidates))
+        return FullRanks(rank, n_candidates[user], user, item)
+
+
+Ties = Literal["item", "min", "max", "random"]
+"""By item number; relevant items first; relevant items last; in one random order per user."""
+
+LAST = np.uint64(2**64 - 1)
+
+
+def require_ties(ties: str) -> None:
+    """Refuse what is no rule for ties."""
+    if ties not in get_args(Ties):
+        why = ", as half ranks cannot be sampled" if ties == "mid" else ""
+        raise InputError(f"`ties` must be item, min, max or random{why}, got {ties!r}.")
+
+
+def priorities(ties: Ties, user: int, *, n_items: int, seed: int) -> NDArray[np.uint64]:
+    """Order the items for the case that scores are equal, lower first, of shape (n_items,)."""
+    if ties == "random":
+        return random_words(n_items, seed, "ties", user)
+    return np.arange(n_items, dtype=np.uint64)
+
+
+def limits(ties: Ties, own: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Give, for relevant items of these priorities, below which ones irrelevant items go first."""
+    if ties in ("min", "max"):
+        return np.full_like(own, 0 if ties == "min" else LAST)
+    return own

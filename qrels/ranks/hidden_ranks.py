@@ -5,12 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
+from qrels.interactions.log_table import (
+    Kind,
+    LogTable,
+    Rule,
+    id_column,
+    log_database,
+    optional_number_column,
+    quoted,
+    time_column,
+)
 from runs import InputError, Numbering
 
 MISS = 65535
@@ -26,19 +37,6 @@ class HiddenItems:
     Columns, of shape (n_hidden,), are as of `Interactions`, with times in milliseconds since 1970
     in UTC, and a mask of the rows that are the first of their user and item. Leave one out hides
     these; leave last one out all of them.
-
-    Examples
-    --------
-    Ann had x, x again, and y at the time of the second x:
-
-    >>> events = Interactions.of(
-    ...     Numbering.of(["ann"]), Numbering.of("xy"), user=[0] * 3, item=[0, 0, 1], time=[1, 2, 2]
-    ... )
-    >>> hidden = HiddenItems.of(events, repeats=True)
-    >>> hidden.item.tolist(), hidden.is_first.tolist(), hidden.has_past.tolist()
-    ([0, 0, 1], [True, False, True], [False, True, True])
-    >>> HiddenItems.of(events).item.tolist()
-    [0, 1]
     """
 
     users: Numbering
@@ -96,11 +94,6 @@ class HiddenRanks:
     ``rank_lloo`` when all events of its time and later are (leave last one out), a rank beyond
     ``deepest`` being a miss there. The lowest rank of every item in any list, ``best``, is uint16
     of shape (n_items,), `MISS` beyond ``deepest``; None if it was not looked for.
-
-    Raises
-    ------
-    InputError
-        If columns differ in length, or a rank is 0.
     """
 
     hidden: HiddenItems
@@ -122,13 +115,7 @@ class HiddenRanks:
         return len(self.hidden)
 
     def coverage(self, cutoff: int) -> float:
-        """Share of the items that are in the first ranks of any list.
-
-        Raises
-        ------
-        InputError
-            If it was not looked for, or not as deep.
-        """
+        """Share of the items that are in the first ranks of any list."""
         if self.best is None:
             raise InputError("coverage needs ranks that were found with `lists` given.")
         if cutoff > self.deepest:
@@ -152,14 +139,10 @@ def hidden_to_parquet(hidden: HiddenItems) -> bytes:
 
 
 def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> HiddenItems:
-    """Read back what `hidden_to_parquet` wrote.
+    """Read back what `hidden_to_parquet` wrote."""
+    from pyarrow import parquet
 
-    Raises
-    ------
-    InputError
-        If a user or item is not in these numberings.
-    """
-    table = _read(content)
+    table = parquet.read_table(BytesIO(content))
     return HiddenItems(
         users,
         items,
@@ -182,14 +165,10 @@ def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
 
 
 def ranks_from_parquet(content: bytes, hidden: HiddenItems) -> HiddenRanks:
-    """Read back what `ranks_to_parquet` wrote, for the same rows.
+    """Read back what `ranks_to_parquet` wrote, for the same rows."""
+    from pyarrow import parquet
 
-    Raises
-    ------
-    InputError
-        If the rows are not as many.
-    """
-    table = _read(content)
+    table = parquet.read_table(BytesIO(content))
     facts = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
     best = np.frombuffer(bytes.fromhex(facts["best"]), dtype="<u2") if "best" in facts else None
     return HiddenRanks(
@@ -211,13 +190,6 @@ def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
     return stream.getvalue()
 
 
-def _read(content: bytes) -> Any:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    return parquet.read_table(pa.BufferReader(content))
-
-
 def _numbers(column: Any, numbering: Numbering, *, what: str) -> NDArray[np.int32]:
     """Give the numbers of a dictionary column of ids."""
     codes = column.combine_chunks()
@@ -227,3 +199,63 @@ def _numbers(column: Any, numbering: Numbering, *, what: str) -> NDArray[np.int3
         unknown = ids[codes.indices.to_numpy()[int((numbers < 0).argmax())]]
         raise InputError(f"hidden items name {what} {str(unknown)!r}, which is unknown.")
     return numbers
+
+
+RANKS: Final = ("rank_loo", "rank_lloo")
+BESIDE: Final = "hidden.parquet"
+
+
+def read_hidden_ranks(
+    path: Path, *, items: Numbering, first_year: int | None = None
+) -> HiddenRanks:
+    """Read the ranks of hidden items, sorted by (user, time, item).
+
+    The file is Parquet, or CSV with a heading line: columns user, item, time, rank_loo and
+    rank_lloo, a row for every hidden item. An empty rank is a miss. Without the first three, which
+    every model shares, they are read from ``hidden.parquet`` in the same folder. Items that are not
+    known are added to those that are. Times before the first year are refused.
+    """
+    with log_database(first_year=first_year) as database:
+        table = database.open(path)
+        table.require(*RANKS)
+        place = table
+        if "user" not in table and (path.parent / BESIDE).exists():
+            place = database.open(path.parent / BESIDE)
+        columns = place.read({"user": id_column, "item": id_column, "time": time_column})
+        (users, user), (named, item), time = columns.values()
+        loo, lloo = table.read(dict.fromkeys(RANKS, _rank_column)).values()
+    if len(time) == 0:
+        raise InputError(f"{place.path}: the table has a heading but no hidden items.")
+    if len(loo) != len(time):
+        raise InputError(f"{path} has {len(loo):,} rows, and {place.path} {len(time):,}.")
+    all_items = Numbering.of(np.concatenate([items.ids, named.ids]))
+    item = all_items.numbers(named.ids)[item]
+    order = np.lexsort((item, time, user))
+    values = np.ones(len(order))
+    events = Interactions(users, all_items, user[order], item[order], time[order], values)
+    hidden = HiddenItems.of(events, repeats=True)
+    return HiddenRanks(hidden, loo[order], lloo[order], _deepest(path))
+
+
+def _rank_column(table: LogTable, name: str) -> Kind:
+    """Whole numbers from 1, as 3 or 3.0; none, and those beyond what is kept, are misses."""
+    kind = optional_number_column(table, name)
+    number = f"coalesce(TRY_CAST({quoted(name)} AS DOUBLE), {MISS})"
+
+    def finding(value: float) -> str:
+        rule = "a rank must be a whole number from 1, or empty for a miss"
+        return f"{rule}, got {value:g}."
+
+    rule = Rule(name, f"{number} < 1 OR {number} <> floor({number})", finding, value=number)
+    return Kind(f"least({number}, {MISS})::USMALLINT", [*kind.rules, rule])
+
+
+def _deepest(path: Path) -> int:
+    """Read how deep ranks are known: as deep as a cut-off may be, if the file does not say."""
+    from pyarrow import ArrowInvalid, parquet
+
+    try:
+        facts = parquet.read_schema(path).metadata or {}
+    except ArrowInvalid:
+        facts = {}
+    return int(facts.get(b"deepest", MISS - 1))

@@ -24,39 +24,22 @@ class JudgedRanks:
 
     Judged items that are not relevant are not hidden, and misses. What is not known is None.
 
-    Parameters
-    ----------
-    loo
-        The item alone is hidden from all that its user rated (leave one out).
-    lloo
-        All that the user rated at its time or later is hidden (leave last one out).
+    ``loo``: the item alone is hidden from all that its user rated (leave one out); ``lloo``: all
+    that the user rated at its time or later is hidden (leave last one out).
     """
 
     loo: Ranks | None = None
     lloo: Ranks | None = None
 
     def known(self, validation: Validation) -> Ranks:
-        """Give the ranks under a validation.
-
-        Raises
-        ------
-        InputError
-            If they are not known.
-        """
+        """Give the ranks under a validation."""
         ranks: Ranks | None = getattr(self, validation)
         if ranks is None:
             raise InputError(f"nothing was ranked under {validation.upper()}.")
         return ranks
 
     def select(self, judgements: NDArray[np.integer]) -> JudgedRanks:
-        """Give the ranks of some judgements by number, of the shape of these; -1 is a miss.
-
-        Examples
-        --------
-        >>> ranks = JudgedRanks(loo=np.array([3, 1], dtype=np.uint16))
-        >>> ranks.select(np.array([1, -1])).loo
-        array([    1, 65535], dtype=uint16)
-        """
+        """Give the ranks of some judgements by number, of the shape of these; -1 is a miss."""
         return self.map(lambda ranks: np.append(ranks, np.uint16(MISS))[judgements])
 
     def map(self, change: Callable[[Ranks], Ranks]) -> JudgedRanks:

@@ -30,12 +30,6 @@ class Ratings:
         Seconds since 1970 in UTC, int64 of shape (n_ratings,), or None.
     held_out
         Mask of the ratings that test, of shape (n_ratings,), where the data come split; or None.
-
-    Raises
-    ------
-    InputError
-        If the columns differ in length, are not sorted, repeat a pair, or a rating is not
-        finite.
     """
 
     users: Numbering
@@ -123,7 +117,8 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
     """Keep the largest part where every user and every item has enough ratings.
 
     Users and items with too few ratings are taken away, which may leave others with too few,
-    until none is left; the result does not depend on the order.
+    until none is left; the result does not depend on the order. Users and items that still have
+    ratings are numbered anew.
 
     Parameters
     ----------
@@ -132,15 +127,6 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
     user_min, item_min
         Ratings that every user and every item needs.
 
-    Returns
-    -------
-    The ratings that remain, over new numbers for the users and items that still have some.
-
-    Raises
-    ------
-    InputError
-        If nothing remains.
-
     References
     ----------
     Seidman (1983), Network structure and minimum degree, Social Networks 5, here with one
@@ -148,16 +134,7 @@ def k_core(ratings: Ratings, *, user_min: int = 0, item_min: int = 0) -> Ratings
 
     Examples
     --------
-    Two ratings each (o removed): without item z user c has one rating, without c nothing changes
-    for x and y, which a and b hold up.
-
-    ====  =  =  =
-    user  x  y  z
-    ====  =  =  =
-    a     5  3
-    b     4  2
-    c     o     o
-    ====  =  =  =
+    User c has only one rating without item z, which has one:
 
     >>> from runs import Numbering
     >>> user = np.array([0, 0, 1, 1, 2, 2], dtype=np.int32)

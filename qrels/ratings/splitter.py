@@ -141,16 +141,12 @@ class SplitCounts:
             train_ratings=len(split.train),
             test_ratings=len(split.test),
             dropped_ratings=len(ratings) - len(split.train) - len(split.test),
-            test_users=_count(tested),
-            train_only_users=_count(trained & ~tested),
-            dropped_users=_count(known & ~trained & ~tested),
-            cold_users=_count(tested & ~trained),
-            cold_items=_count(tested_items & ~trained_items),
+            test_users=int(tested.sum()),
+            train_only_users=int((trained & ~tested).sum()),
+            dropped_users=int((known & ~trained & ~tested).sum()),
+            cold_users=int((tested & ~trained).sum()),
+            cold_items=int((tested_items & ~trained_items).sum()),
         )
-
-
-def _count(mask: NDArray[np.bool_]) -> int:
-    return int(np.count_nonzero(mask))
 
 
 def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[np.intp]) -> Split:
@@ -164,15 +160,7 @@ def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[
 
 
 def rounded_share(share: float, n: int) -> int:
-    """Round a share of n, as it is written, to the nearest whole number, halves up.
-
-    Examples
-    --------
-    0.29 * 50 + 0.5 is 14.999999999999998 in floating point:
-
-    >>> rounded_share(0.29, 50)
-    15
-    """
+    """Round a share of n, as it is written, to the nearest whole number, halves up."""
     return floor(Fraction(str(share)) * n + Fraction(1, 2))
 
 
@@ -199,13 +187,7 @@ def random_order_by_item(ratings: Ratings, seed: int) -> NDArray[np.intp]:
 
 
 def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[np.intp]:
-    """Order each user's ratings from the first to the latest.
-
-    Raises
-    ------
-    InputError
-        If there are no times.
-    """
+    """Order each user's ratings from the first to the latest."""
     times = times_of(ratings)
     if time_ties == "item":
         return _order(ratings.user, times)
@@ -213,13 +195,7 @@ def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[n
 
 
 def times_of(ratings: Ratings) -> NDArray[np.int64]:
-    """Insist on times.
-
-    Raises
-    ------
-    InputError
-        If there are none.
-    """
+    """Insist on times."""
     if ratings.time is None:
         raise InputError("a split by time needs ratings with times, these have none.")
     return ratings.time
@@ -255,14 +231,7 @@ def is_user_split(name: str) -> bool:
 
 @cache
 def user_split(path: Path) -> Splitter[Any]:
-    """Give the split that a user's Python file declares.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, fails when run, or does not declare one split; when it divides
-        ratings, also if it fails or its parts are no split of them.
-    """
+    """Give the split that a user's Python file declares."""
     module = load_module(path, what="file of the split")
     declared: list[Splitter[Any]] = Splitter.declared_in(module)
     if len(declared) != 1 or "settings" not in declared[0].make.__annotations__:
@@ -300,14 +269,11 @@ def _check_parts(name: str, ratings: Ratings, parts: Any) -> None:
             f"the split {name!r} must keep the numbers of users and items: choose ratings by "
             "`ratings.select`."
         )
-    n_both = np.intersect1d(_cells(parts.train), _cells(parts.test)).size
+    n_items = np.int64(len(ratings.items))
+    trained, tested = (part.user * n_items + part.item for part in (parts.train, parts.test))
+    n_both = np.intersect1d(trained, tested).size
     if n_both:
         raise InputError(f"the split {name!r} tests {n_both:,} of the ratings that it trains on.")
-
-
-def _cells(ratings: Ratings) -> NDArray[np.int64]:
-    """Number the pairs of user and item."""
-    return ratings.user * np.int64(len(ratings.items)) + ratings.item
 
 
 @cache
@@ -324,12 +290,6 @@ def splits() -> Mapping[str, Splitter[Any]]:
 
 def find_split(name: str) -> Splitter[Any]:
     """Look a split up, in the folder or, as ``my_split.py``, in a file of a user.
-
-    Raises
-    ------
-    InputError
-        If there is none of this name (the sentence names the nearest one), or the file
-        declares none; see `user_split`.
 
     Examples
     --------

@@ -21,13 +21,7 @@ PLAIN = ("users", "items", "ratings", "density", "gini")
 
 @dataclass(frozen=True)
 class Spread:
-    """Smallest, middle and largest of some counts.
-
-    Examples
-    --------
-    >>> Spread.of(np.array([1, 2, 9]))
-    Spread(minimum=1, median=2.0, maximum=9)
-    """
+    """Smallest, middle and largest of some counts."""
 
     minimum: int
     median: float
@@ -106,7 +100,7 @@ def describe(ratings: Ratings) -> Statistics:
     """
     if len(ratings) == 0:
         raise InputError("there are no ratings to describe.")
-    of_users, of_items = _positive(ratings.user_counts()), _positive(ratings.item_counts())
+    of_users, of_items = (c[c > 0] for c in (ratings.user_counts(), ratings.item_counts()))
     time = ratings.time
     return Statistics(
         users=len(of_users),
@@ -130,15 +124,6 @@ def gini(counts: NDArray[np.integer]) -> float:
     with the counts :math:`x_{(1)} \le \dots \le x_{(n)}` in rising order: half the mean absolute
     difference of two counts, relative to their mean.
 
-    Parameters
-    ----------
-    counts
-        Non-negative, at least one positive, of shape (n,).
-
-    Returns
-    -------
-    A value in [0, 1 - 1/n].
-
     Notes
     -----
     Shani & Gunawardana (2011, Recommender Systems Handbook) divide by n - 1 in
@@ -148,21 +133,10 @@ def gini(counts: NDArray[np.integer]) -> float:
     References
     ----------
     C. Gini (1912), Variabilità e mutabilità; in this form A. Sen (1973), On Economic Inequality.
-
-    Examples
-    --------
-    (-3 * 1 - 1 * 1 + 1 * 1 + 3 * 5) / (4 * 8):
-
-    >>> gini(np.array([5, 1, 1, 1]))
-    0.375
     """
     n = len(counts)
     weights = 2 * np.arange(1, n + 1) - n - 1
     return float((weights * np.sort(counts)).sum() / (n * counts.sum()))
-
-
-def _positive(counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    return counts[counts > 0]
 
 
 def _date(seconds: int | None) -> str | None:
@@ -181,14 +155,9 @@ FEW: Final = 11
 class Threshold:
     """A threshold, and what it makes of ratings that are tested.
 
-    Parameters
-    ----------
-    value
-        Lowest rating that is relevant.
-    relevant
-        Share of the ratings that are, in [0, 1].
-    without_relevant, without_nonrelevant
-        Shares of the users none of whose ratings is relevant, or none is below the threshold.
+    ``value``: lowest rating that is relevant; ``relevant``: share of the ratings that are, in [0,
+    1]; ``without_relevant``, ``without_nonrelevant``: shares of the users none of whose ratings is
+    relevant, or none is below the threshold.
     """
 
     value: float
@@ -198,18 +167,7 @@ class Threshold:
 
     @classmethod
     def over(cls, tested: Ratings, value: float) -> Threshold:
-        """Count what a threshold makes of ratings, of which there is at least one.
-
-        Examples
-        --------
-        >>> from runs import Numbering
-        >>> ids = Numbering.of(["a", "b"])
-        >>> user, item = np.array([[0, 0, 1], [0, 1, 0]], dtype=np.int32)
-        >>> Threshold.over(Ratings(ids, ids, user, item, np.array([4.0, 5.0, 4.0])), 5.0)
-        ... # doctest: +NORMALIZE_WHITESPACE
-        Threshold(value=5.0, relevant=0.3333333333333333, without_relevant=0.5,
-                  without_nonrelevant=0.0)
-        """
+        """Count what a threshold makes of ratings, of which there is at least one."""
         is_relevant = tested.rating >= value
         n_ratings = tested.user_counts()
         n_relevant = tested.select(is_relevant).user_counts()[n_ratings > 0]
@@ -238,13 +196,6 @@ def candidate_thresholds(rating: NDArray[np.float64]) -> tuple[float, ...]:
     """Give up to three thresholds, falling: the quartiles, or the highest rating.
 
     The lowest rating is not among them: nothing would be below it.
-
-    Examples
-    --------
-    >>> candidate_thresholds(np.array([1.0, 6.0, 7.0, 8.0, 10.0]))
-    (8.0, 7.0, 6.0)
-    >>> candidate_thresholds(np.array([0.0, 0.0, 0.0, 0.0, 1.0]))
-    (1.0,)
     """
     quartiles = np.quantile(rating, QUARTERS, method="higher")
     found = [float(value) for value in dict.fromkeys(quartiles) if value > rating.min()]
@@ -258,15 +209,7 @@ def proposed_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
 
 
 def distribution(rating: NDArray[np.float64]) -> str:
-    """Say how often each rating occurs; of many different ones, where the quarters end.
-
-    Examples
-    --------
-    >>> distribution(np.array([1.0, 2.0, 2.0, 2.0]))
-    '1 (25 %), 2 (75 %)'
-    >>> distribution(np.arange(101.0))
-    'from 0 to 100; a quarter up to 25, half up to 50, three quarters up to 75'
-    """
+    """Say how often each rating occurs; of many different ones, where the quarters end."""
     distinct, counts = np.unique(rating, return_counts=True)
     if len(distinct) <= FEW:
         shares = counts / len(rating)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import joblib
@@ -28,11 +26,7 @@ Prune: TypeAlias = Literal["once", "fixpoint"]
 
 
 def prune(
-    ratings: Ratings,
-    *,
-    min_items_per_user: int,
-    min_users_per_item: int,
-    mode: Prune = "once",
+    ratings: Ratings, *, min_items_per_user: int, min_users_per_item: int, mode: Prune = "once"
 ) -> Ratings:
     """Leave out the ratings of users with few items and of items with few users.
 
@@ -54,40 +48,22 @@ def prune(
 
 BM25Rows: TypeAlias = Literal["users", "items", "none"]
 
-LEAST = {
-    "factors": 1,
-    "sweeps": 1,
-    "min_items_per_user": 1,
-    "min_users_per_item": 1,
-    "neighbours": 1,
-}
+AT_LEAST_ONE = ("factors", "sweeps", "min_items_per_user", "min_users_per_item", "neighbours")
 
 
 @dataclass(frozen=True)
 class EmbeddingSettings:
     """How interactions become similarities; what Kasalický (2021) does not give is ours.
 
-    Parameters
-    ----------
-    factors
-        Length of a vector; the thesis has 32 to 1024.
-    regularization
-        Penalty on the squared vectors (the thesis's lambda), above 0; the thesis has 0.1, 1 and 10.
-    alpha
-        What a weight adds to the confidence in its pair, 1 + alpha w; above 0, ours.
-    sweeps
-        Times that users and items are solved for; ours.
-    bm25_rows
-        Whether users or items are the documents of `bm25`, or ``"none"`` for the values
-        themselves; the thesis has BM25 and does not say which.
-    k1, b
-        Of BM25. The thesis has b = 0.75; k1 is implicit's default.
-    min_items_per_user, min_users_per_item
-        What users and items are learned from; the thesis has 2 to 20.
-    prune
-        Whether these are counted once, or until all who are left have enough; ours.
-    neighbours
-        Nearest items kept for every item; ours.
+    ``factors``: length of a vector; the thesis has 32 to 1024; ``regularization``: penalty on the
+    squared vectors (the thesis's lambda), above 0; the thesis has 0.1, 1 and 10; ``alpha``: what a
+    weight adds to the confidence in its pair, 1 + alpha w; above 0, ours; ``sweeps``: times that
+    users and items are solved for; ours; ``bm25_rows``: whether users or items are the documents of
+    `bm25`, or ``"none"`` for the values themselves; the thesis has BM25 and does not say which;
+    ``k1``, ``b``: of BM25. The thesis has b = 0.75; k1 is implicit's default;
+    ``min_items_per_user``, ``min_users_per_item``: what users and items are learned from; the
+    thesis has 2 to 20; ``prune``: whether these are counted once, or until all who are left have
+    enough; ours; ``neighbours``: nearest items kept for every item; ours.
     """
 
     factors: int = 128
@@ -103,9 +79,9 @@ class EmbeddingSettings:
     neighbours: int = 100
 
     def __post_init__(self) -> None:
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
-                raise InputError(f"`{name}` must be at least {least}, got {getattr(self, name)}.")
+        for name in AT_LEAST_ONE:
+            if getattr(self, name) < 1:
+                raise InputError(f"`{name}` must be at least 1, got {getattr(self, name)}.")
         for name in ("regularization", "alpha", "k1"):
             if not 0 < getattr(self, name) < math.inf:
                 raise InputError(f"`{name}` must be above 0, got {getattr(self, name)}.")
@@ -115,12 +91,8 @@ class EmbeddingSettings:
             require_choice(name, getattr(self, name), get_args(choice))
 
     def __str__(self) -> str:
-        values = ",".join(f"{name}={_short(value)}" for name, value in asdict(self).items())
-        return f"als-knn({values})"
-
-
-def _short(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.10g}"
+        short = {k: v if isinstance(v, str) else f"{v:.10g}" for k, v in asdict(self).items()}
+        return f"als-knn({','.join(f'{name}={value}' for name, value in short.items())})"
 
 
 def item_factors(
@@ -143,16 +115,11 @@ def item_factors(
     solved for by three steps of conjugate gradients. Vectors are float32 of shape (n_items,
     factors); they depend on the seed of those to begin with, not on threads (-1 for all cores).
 
-    References
-    ----------
-    Hu, Koren & Volinsky (2008), equation 3; Takács, Pilászy & Tikk (2011) for the solver.
-    Kasalický (2021), (1.16) to (1.21).
-
-    Notes
-    -----
-    implicit works on a GPU where it finds one, and takes a stored negative value for a dislike.
-    Here it works on the CPU, and BLAS, whose sums depend on its threads, has one.
+    Hu, Koren & Volinsky (2008), equation 3; Takács, Pilászy & Tikk (2011) for the solver. implicit
+    is made to work on the CPU, and BLAS, whose sums depend on its threads, has one.
     """
+    from scipy.sparse import csr_matrix
+
     model_class = import_implicit().AlternatingLeastSquares
     with single_threaded("blas"):
         model = model_class(
@@ -162,21 +129,14 @@ def item_factors(
             num_threads=max(n_jobs, 0),
             random_state=seed,
         )
-        _fit(model, confidences)
+        try:
+            model.fit(csr_matrix(confidences, dtype=np.float32), show_progress=False)
+        except import_module("implicit.recommender_base").ModelFitError:
+            raise InputError(
+                "least squares came to numbers that are not finite; take a larger `regularization` "
+                "or a smaller `alpha`."
+            ) from None
     return model.item_factors
-
-
-def _fit(model: Any, confidences: csr_array[Any]) -> None:
-    from scipy.sparse import csr_matrix
-
-    failure = import_module("implicit.recommender_base").ModelFitError
-    try:
-        model.fit(csr_matrix(confidences, dtype=np.float32), show_progress=False)
-    except failure:
-        raise InputError(
-            "least squares came to numbers that are not finite; take a larger `regularization` "
-            "or a smaller `alpha`."
-        ) from None
 
 
 def import_implicit() -> Any:
@@ -194,22 +154,6 @@ Rows: TypeAlias = Literal["users", "items"]
 Idf: TypeAlias = Literal["clipped", "smooth"]
 
 
-def clipped_rarity(counts: Floats, n_documents: int) -> Floats:
-    r"""Give :math:`\max(\ln N - \ln(1 + n), 0)`, of the package implicit, which does not clip."""
-    return np.maximum(np.log(n_documents) - np.log1p(counts), 0.0)
-
-
-def smooth_rarity(counts: Floats, n_documents: int) -> Floats:
-    r"""Give :math:`\ln(1 + (N - n + 1/2) / (n + 1/2))`, of Lucene, which is above 0."""
-    return np.log1p((n_documents - counts + 0.5) / (counts + 0.5))
-
-
-# From how many documents each term occurs in, and how many there are, to the weights of terms.
-RARITIES: Mapping[Idf, Callable[[Floats, int], Floats]] = MappingProxyType(
-    {"clipped": clipped_rarity, "smooth": smooth_rarity}
-)
-
-
 def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipped") -> Floats:
     r"""Weigh ratings as BM25 weighs terms.
 
@@ -220,7 +164,9 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipp
     that have any. Where documents are users, long histories are held against their users and
     popular items weigh less; where they are items, the other way round; Kasalický (2021) does not
     say which. For :math:`k_1` implicit has 100 and Lucene 1.2; b, from 0 to 1, is 0.75 in Kasalický
-    (2021). Ratings are not below 0, and neither are the weights, of shape (n_ratings,).
+    (2021). Ratings are not below 0, and neither are the weights, of shape (n_ratings,). With N
+    documents, n of which hold the term, the idf is :math:`\max(\ln N - \ln(1 + n), 0)`, of
+    implicit, which does not clip, or :math:`\ln(1 + (N - n + 1/2) / (n + 1/2))`, of Lucene.
 
     References
     ----------
@@ -233,7 +179,10 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipp
     n_documents = int(np.count_nonzero(np.bincount(document)))
     mean_length = lengths.sum() / n_documents or 1.0
     occurrences = np.bincount(term).astype(np.float64)
-    rarity = RARITIES[idf](occurrences, n_documents)
+    if idf == "clipped":
+        rarity = np.maximum(np.log(n_documents) - np.log1p(occurrences), 0.0)
+    else:
+        rarity = np.log1p((n_documents - occurrences + 0.5) / (occurrences + 0.5))
     relative = lengths[document] / mean_length
     saturated = (k1 + 1) * ratings.rating / (k1 * (1 - b + b * relative) + ratings.rating)
     return saturated * rarity[term]
@@ -244,11 +193,7 @@ BLOCK_BYTES = 32 * 2**20
 
 
 def cosine_neighbours(
-    factors: NDArray[np.floating],
-    *,
-    count: int,
-    n_jobs: int = 1,
-    block_bytes: int = BLOCK_BYTES,
+    factors: NDArray[np.floating], *, count: int, n_jobs: int = 1, block_bytes: int = BLOCK_BYTES
 ) -> csr_array[Any]:
     """Keep the positive cosines of the nearest items, blocks of items at a time.
 
@@ -290,7 +235,8 @@ def _nearest_of(
     from recommenders.kernels.neighbour_loops import nearest_of_rows
 
     cosines = rough[rows] @ rough.T
-    margin = 2 * _largest_error(n_factors=directions.shape[1])
+    # Twice the largest error in float32: one rounding of each factor, product and sum.
+    margin = 2 * (directions.shape[1] + 4) * 2.0**-24
     floors = (_lowest_wanted(cosines, count) - margin).astype(np.float32)
     return nearest_of_rows(cosines, floors, directions, rows.start, count)
 
@@ -301,11 +247,6 @@ def _lowest_wanted(cosines: NDArray[np.float32], count: int) -> NDArray[np.float
     if place <= 0:
         return np.zeros(len(cosines), dtype=np.float32)
     return np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
-
-
-def _largest_error(*, n_factors: int) -> float:
-    r"""Bound the error of a cosine in float32: one rounding of each factor, product and sum."""
-    return (n_factors + 4) * 2.0**-24
 
 
 def _as_graph(blocks: list[tuple[NDArray[np.int32], Floats]], *, n_items: int) -> csr_array[Any]:
@@ -337,17 +278,8 @@ def similarity(
     holds the neighbours that item i votes for in `rank_hidden`; rows
     and columns of items that were pruned or never seen are empty.
 
-    References
-    ----------
-    Kasalický (2021), sections 1.2.4 and 2.2.
-
-    Notes
-    -----
-    The system ``als-knn`` is the same idea for offline studies, on ratings and by LensKit's
-    solver, which every system there shares. This one takes events and uses implicit, several
-    times faster, as a search or an experiment trains dozens of models on millions of events.
-    Pruning, BM25 and neighbours are shared.
-
+    The system ``als-knn`` is the same idea on ratings, by LensKit's solver; this one takes events
+    and uses implicit, several times faster. See Kasalický (2021), sections 1.2.4 and 2.2.
     An interaction whose weight is 0, as of an item that everybody had under the clipped idf,
     still says that the user had the item, with the confidence 1 of what is not known.
     """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import joblib
 import numpy as np
@@ -37,21 +38,13 @@ CHUNK_ROWS = 100_000
 class Hiding:
     """How items are hidden and ranked; the defaults are those of the reference.
 
-    Parameters
-    ----------
-    repeats
-        Whether only the first event of a user and an item is hidden under leave last one out, or
-        all.
-    exclude_seen
-        Whether the items of the profile, which a model is shown, are no candidates.
-    reachable
-        Whether an item is recommended only with a score above 0, or any, which is for models whose
-        scores may be negative. With nothing to recommend from, every item is a miss.
-    deepest
-        Deepest rank that is kept under leave last one out, and looked at for coverage.
-    lists
-        Which lists coverage is about: one for each user from the whole profile, or those of either
-        measurement. None, and its cost, by default.
+    ``repeats``: whether only the first event of a user and an item is hidden under leave last one
+    out, or all; ``exclude_seen``: whether the items of the profile, which a model is shown, are no
+    candidates; ``reachable``: whether an item is recommended only with a score above 0, or any,
+    which is for models whose scores may be negative. With nothing to recommend from, every item is
+    a miss; ``deepest``: deepest rank that is kept under leave last one out, and looked at for
+    coverage; ``lists``: which lists coverage is about: one for each user from the whole profile, or
+    those of either measurement. None, and its cost, by default.
 
     References
     ----------
@@ -170,10 +163,11 @@ def rank_hidden(
         )
     votes.require_room(int(test.distinct_item_counts().max(initial=0)))
     hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
-    chunks = list(_chunks(hidden, chunk_rows))
     # Arrays by themselves, which joblib sends to a worker once.
     arrays = (votes.starts, votes.neighbours, votes.weights)
-    tasks = (joblib.delayed(_rank_chunk)(chunk, *arrays, hiding) for chunk in chunks)
+    tasks = (
+        joblib.delayed(_rank_chunk)(chunk, *arrays, hiding) for chunk in _chunks(hidden, chunk_rows)
+    )
     ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
     nothing, never = np.empty(0, dtype=np.uint16), np.full(votes.n_items, MISS, dtype=np.uint16)
     loo, lloo, best = zip((nothing, nothing, never), *ranked, strict=True)
@@ -186,28 +180,20 @@ def rank_hidden(
     )
 
 
-class _Chunk(NamedTuple):
-    """Columns of the hidden items of some users, as in `HiddenItems`."""
-
-    first: NDArray[np.int64]
-    item: NDArray[np.int32]
-    time: NDArray[np.int64]
-    is_first: NDArray[np.bool_]
+_Chunk: TypeAlias = tuple[
+    NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_]
+]
+"""First rows of some users, and their hidden items: item, time and is_first of `HiddenItems`."""
 
 
-def _chunks(hidden: HiddenItems, chunk_rows: int) -> list[_Chunk]:
+def _chunks(hidden: HiddenItems, chunk_rows: int) -> Iterator[_Chunk]:
     """Cut the rows between users, once at least so many are together."""
     limits = np.append(hidden.starts, len(hidden))
-    wanted = np.arange(0, len(hidden), chunk_rows)
-    cuts = np.unique(np.append(np.searchsorted(limits, wanted), len(limits) - 1))
-    columns: tuple[NDArray[Any], ...] = (hidden.item, hidden.time, hidden.is_first)
-    return [
-        _Chunk(
-            (limits[start : stop + 1] - limits[start]).astype(np.int64),
-            *(column[limits[start] : limits[stop]] for column in columns),
-        )
-        for start, stop in pairwise(cuts)
-    ]
+    wanted = np.searchsorted(limits, np.arange(0, len(hidden), chunk_rows))
+    for start, stop in pairwise(np.unique(np.append(wanted, len(limits) - 1))):
+        rows = slice(limits[start], limits[stop])
+        first = (limits[start : stop + 1] - limits[start]).astype(np.int64)
+        yield first, hidden.item[rows], hidden.time[rows], hidden.is_first[rows]
 
 
 def _rank_chunk(
@@ -218,30 +204,21 @@ def _rank_chunk(
     hiding: Hiding,
 ) -> tuple[Ranks, Ranks, Ranks]:
     """Rank the hidden items of some users both ways, and give the best rank of every item."""
-    from recommenders.kernels.hidden_ranks_loop import (
-        Rules,
-        Votes,
-        rank_in_time,
-        rank_left_out,
-    )
+    from recommenders.kernels.hidden_ranks_loop import Rules, Votes, rank_in_time, rank_left_out
 
     votes = Votes(starts, neighbours, weights, FixedPoint(starts, neighbours, weights).bits)
     rules = Rules(hiding.exclude_seen, hiding.reachable == "all", hiding.deepest)
     of_profile, of_loo, of_lloo = (hiding.lists == name for name in ("profile", "loo", "lloo"))
-    first = np.concatenate([[0], np.cumsum(chunk.is_first)])[chunk.first]
-    items = chunk.item[chunk.is_first]
-    loo, best_loo = rank_left_out(first, items, votes, rules, of_profile, of_loo)
-    lloo, best_lloo = rank_in_time(chunk.first, chunk.item, chunk.time, votes, rules, of_lloo)
-    return _repeated(loo, chunk), lloo, np.minimum(best_loo, best_lloo)
-
-
-def _repeated(ranks: Ranks, chunk: _Chunk) -> Ranks:
-    """Give every row the rank of the first row of its user and item."""
-    if chunk.is_first.all():
-        return ranks
-    user = np.repeat(np.arange(len(chunk.first) - 1), np.diff(chunk.first))
-    pairs = user * (int(chunk.item.max()) + 1) + chunk.item
-    distinct, group = np.unique(pairs[chunk.is_first], return_inverse=True)
-    of_distinct = np.empty(len(distinct), dtype=np.uint16)
-    of_distinct[group] = ranks
-    return of_distinct[np.searchsorted(distinct, pairs)]
+    first, item, time, is_first = chunk
+    first_kept = np.concatenate([[0], np.cumsum(is_first)])[first]
+    loo, best_loo = rank_left_out(first_kept, item[is_first], votes, rules, of_profile, of_loo)
+    lloo, best_lloo = rank_in_time(first, item, time, votes, rules, of_lloo)
+    if not is_first.all():
+        # Every row has the rank of the first row of its user and item.
+        user = np.repeat(np.arange(len(first) - 1), np.diff(first))
+        pairs = user * (int(item.max()) + 1) + item
+        distinct, group = np.unique(pairs[is_first], return_inverse=True)
+        of_distinct = np.empty(len(distinct), dtype=np.uint16)
+        of_distinct[group] = loo
+        loo = of_distinct[np.searchsorted(distinct, pairs)]
+    return loo, lloo, np.minimum(best_loo, best_lloo)

@@ -62,12 +62,6 @@ def _clean_board(votes: Votes, rules: Rules) -> Board:
 
 
 @numba.njit(nogil=True, cache=True)
-def _lowest_key(votes: Votes, rules: Rules) -> int:
-    """Give the lowest key of an item that may be recommended: any, or one of score 1."""
-    return LOWEST if rules.reach_all else 1 << votes.bits
-
-
-@numba.njit(nogil=True, cache=True)
 def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
     """Put an item in the profile and add its votes; give how many items are touched."""
     board.in_profile[item] = True
@@ -88,8 +82,7 @@ def _wipe(board: Board, votes: Votes, rules: Rules, profile: Ints, n_touched: in
     for item in profile:
         board.in_profile[item] = False
         board.keys[item] = mask - item
-    for place in range(n_touched):
-        item = board.touched[place]
+    for item in board.touched[:n_touched]:
         board.keys[item] = mask - item
         board.is_touched[item] = rules.reach_all
     return n_touched if rules.reach_all else 0
@@ -120,18 +113,6 @@ def _note_leaders(best: Ranks, leaders: Longs, n_leaders: int, bits: int) -> Non
 
 
 @numba.njit(nogil=True, cache=True)
-def _gather_rivals(board: Board, rules: Rules, n_touched: int, rivals: Longs) -> int:
-    """Copy the keys of the candidates; give how many they are."""
-    n_rivals = 0
-    for place in range(n_touched):
-        item = board.touched[place]
-        if not (rules.exclude_seen and board.in_profile[item]):
-            rivals[n_rivals] = board.keys[item]
-            n_rivals += 1
-    return n_rivals
-
-
-@numba.njit(nogil=True, cache=True)
 def _above_without_own_votes(
     board: Board, votes: Votes, rules: Rules, hidden: int, rivals: Longs
 ) -> int:
@@ -156,12 +137,13 @@ def _leaders_without_own_votes(
     votes: Votes,
     rules: Rules,
     hidden: int,
+    lowest: int,
     falling: Longs,
     is_changed: Flags,
     leaders: Longs,
 ) -> int:
     """Find the highest keys when the votes of a hidden item are taken back."""
-    mask, lowest = (1 << votes.bits) - 1, _lowest_key(votes, rules)
+    mask = (1 << votes.bits) - 1
     entries = range(votes.starts[hidden], votes.starts[hidden + 1])
     for entry in entries:
         is_changed[votes.neighbours[entry]] = True
@@ -194,8 +176,9 @@ def rank_left_out(
     shape (n_rows,), once. Beside ranks, of shape (n_rows,), are the best ranks of all items, of
     shape (n_items,), in the lists from whole profiles, or in those in which the hidden are ranked.
     """
-    board, lowest = _clean_board(votes, rules), _lowest_key(votes, rules)
-    n_items = len(board.keys)
+    board = _clean_board(votes, rules)
+    # The lowest key of an item that may be recommended: any, or one of score 1.
+    lowest, n_items = LOWEST if rules.reach_all else 1 << votes.bits, len(board.keys)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
     best = np.full(n_items, MISS, dtype=np.uint16)
     rivals = np.empty(n_items, dtype=np.int64)
@@ -206,7 +189,11 @@ def rank_left_out(
         profile = items[first[user] : first[user + 1]]
         for item in profile:
             n_touched = _vote(board, votes, item, n_touched)
-        n_rivals = _gather_rivals(board, rules, n_touched, rivals)
+        n_rivals = 0
+        for item in board.touched[:n_touched]:
+            if not (rules.exclude_seen and board.in_profile[item]):
+                rivals[n_rivals] = board.keys[item]
+                n_rivals += 1
         falling = np.sort(rivals[:n_rivals])[::-1] if of_profile or of_lists else rivals[:0][::-1]
         if of_profile and len(profile) > 0:
             _note_leaders(best, falling, min(n_rivals, rules.deepest), votes.bits)
@@ -218,43 +205,11 @@ def rank_left_out(
                     ranks[first[user] + place] = min(above + 1, MISS)
                 if of_lists:
                     n_leaders = _leaders_without_own_votes(
-                        board, votes, rules, hidden, falling, is_changed, leaders
+                        board, votes, rules, hidden, lowest, falling, is_changed, leaders
                     )
                     _note_leaders(best, leaders, n_leaders, votes.bits)
         n_touched = _wipe(board, votes, rules, profile, n_touched)
     return ranks, best
-
-
-@numba.njit(nogil=True, cache=True)
-def _above_up_to(board: Board, n_touched: int, threshold: int, deepest: int) -> int:
-    """Count the candidates above; stop where they are too many."""
-    above = 0
-    for place in range(n_touched):
-        if board.keys[board.touched[place]] > threshold:
-            above += 1
-            if above == deepest:
-                break
-    return above
-
-
-@numba.njit(nogil=True, cache=True)
-def _leaders_of(board: Board, n_touched: int, lowest: int, leaders: Longs) -> int:
-    """Find the highest keys; give how many they are."""
-    n_leaders = 0
-    for place in range(n_touched):
-        key = board.keys[board.touched[place]]
-        if key >= lowest:
-            n_leaders = _push(leaders, n_leaders, key)
-    return n_leaders
-
-
-@numba.njit(nogil=True, cache=True)
-def _end_of_moment(times: Longs, start: int, stop: int) -> int:
-    """Give the row after the last one of the time of the first."""
-    row = start + 1
-    while row < stop and times[row] == times[start]:
-        row += 1
-    return row
 
 
 @numba.njit(nogil=True, cache=True)
@@ -266,8 +221,9 @@ def rank_in_time(
     Arrays are as of :func:`rank_left_out`, but an item may come again; times, of shape (n_rows,),
     rise within a user. A rank beyond the deepest is a miss.
     """
-    board, lowest = _clean_board(votes, rules), _lowest_key(votes, rules)
-    n_items = len(board.keys)
+    board = _clean_board(votes, rules)
+    # The lowest key of an item that may be recommended: any, or one of score 1.
+    lowest, n_items = LOWEST if rules.reach_all else 1 << votes.bits, len(board.keys)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
     best = np.full(n_items, MISS, dtype=np.uint16)
     leaders = np.empty(rules.deepest, dtype=np.int64)
@@ -275,16 +231,26 @@ def rank_in_time(
     for user in range(len(first) - 1):
         start, stop = first[user], first[user + 1]
         while start < stop:
-            end = _end_of_moment(times, start, stop)
+            end = start + 1
+            while end < stop and times[end] == times[start]:
+                end += 1
             if start > first[user]:
                 for row in range(start, end):
                     threshold = board.keys[items[row]]
-                    if threshold >= lowest:
-                        above = _above_up_to(board, n_touched, threshold, rules.deepest)
-                        if above < rules.deepest:
-                            ranks[row] = above + 1
+                    if threshold < lowest:
+                        continue
+                    above = 0
+                    for item in board.touched[:n_touched]:
+                        above += board.keys[item] > threshold
+                        if above == rules.deepest:
+                            break
+                    if above < rules.deepest:
+                        ranks[row] = above + 1
                 if of_lists:
-                    n_leaders = _leaders_of(board, n_touched, lowest, leaders)
+                    n_leaders = 0
+                    for item in board.touched[:n_touched]:
+                        if board.keys[item] >= lowest:
+                            n_leaders = _push(leaders, n_leaders, board.keys[item])
                     _note_leaders(best, leaders, n_leaders, votes.bits)
             for row in range(start, end):
                 if not board.in_profile[items[row]]:

@@ -44,17 +44,6 @@ def rank_hidden_by_scores(
     Arguments are as of `rank_hidden`. Ranks are by falling score and
     then item number. The time is that of the model for as many users as there are hidden items,
     for each validation.
-
-    Parameters
-    ----------
-    score, test, hiding, n_jobs
-        What scores profiles, the events of the users who are tested, and how they are hidden.
-    hidden
-        The items that are hidden, one at a time, if these are not all of the test users.
-    values
-        What profiles hold of each event, of shape (n_events,); 1 by default.
-    validations
-        Of the others all ranks are misses.
     """
     hiding = hiding or Hiding()
     if hiding.lists == "profile":
@@ -79,23 +68,7 @@ def rank_hidden_by_scores(
         best = np.minimum(best, lists)
     misses = np.full(len(hidden), MISS, dtype=np.uint16)
     loo, lloo = (np.concatenate(columns.get(name, [misses])) for name in VALIDATIONS)
-    return HiddenRanks(
-        hidden,
-        loo,
-        lloo,
-        hiding.deepest,
-        best if hiding.lists else None,
-    )
-
-
-def _rows_of(
-    users: NDArray[np.int32], starts: NDArray[np.int64]
-) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """List the rows of each user in turn, beside the place of the user among these."""
-    sizes = starts[users + 1] - starts[users]
-    owner = np.repeat(np.arange(len(users)), sizes)
-    place_in_user = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return owner, starts[users][owner] + place_in_user
+    return HiddenRanks(hidden, loo, lloo, hiding.deepest, best if hiding.lists else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,22 +83,35 @@ class _Task:
 
     def rank(self, validation: Validation, rows: slice) -> tuple[Ranks, Ranks]:
         """Rank these hidden items, and give the best rank of every item in their lists."""
+        from recommenders.shared.full_ranks_loop import count_above
+
         profiles = self._profiles(validation, rows)
         scores = self._scores(profiles)
-        has_profile = np.diff(profiles.indptr) > 0
-        ranks = self._ranks_in(scores, self.hidden.item[rows], has_profile=has_profile)
+        has_profile, item = np.diff(profiles.indptr) > 0, self.hidden.item[rows]
+        row, by_number = np.arange(len(item)), np.arange(scores.shape[1], dtype=np.uint64)
+        own = scores[row, item]
+        above = count_above(scores, row, own, by_number[np.newaxis], item.astype(np.uint64))
+        # Without a profile, or a score, an item is a miss.
+        ranks = np.where(has_profile & ~np.isnan(own), np.minimum(above + 1, MISS), MISS)
+        ranks = ranks.astype(np.uint16)
         if validation == "lloo":
             ranks[ranks > self.hiding.deepest] = MISS
+        best = np.full(scores.shape[1], MISS, dtype=np.uint16)
         if self.hiding.lists == validation:
-            return ranks, self._best_in(scores[has_profile])
-        return ranks, np.full(scores.shape[1], MISS, dtype=np.uint16)
+            listed = top_items(scores[has_profile], depth=self.hiding.deepest)
+            row, column = np.nonzero(listed >= 0)
+            np.minimum.at(best, listed[row, column], (column + 1).astype(np.uint16))
+        return ranks, best
 
     def _profiles(self, validation: Validation, rows: slice) -> csr_array[Any]:
         """Give what the model is shown for each hidden item, a row each."""
         from scipy.sparse import csr_array
 
         item, time = self.hidden.item[rows], self.hidden.time[rows]
-        owner, of_user = _rows_of(self.hidden.user[rows], self.histories.starts)
+        users, starts = self.hidden.user[rows], self.histories.starts
+        sizes = starts[users + 1] - starts[users]
+        owner = np.repeat(np.arange(len(users)), sizes)
+        of_user = np.arange(len(owner)) + (starts[users] - np.cumsum(sizes) + sizes)[owner]
         if validation == "loo":
             shown = self.histories.item[of_user] != item[owner]
         else:
@@ -150,31 +136,6 @@ class _Task:
             scores[row_of_entry(profiles), profiles.indices] = np.nan
         return scores
 
-    def _ranks_in(
-        self,
-        scores: NDArray[np.float32],
-        item: NDArray[np.int32],
-        *,
-        has_profile: NDArray[np.bool_],
-    ) -> Ranks:
-        """Rank one item in each row of scores; without a profile, or a score, it is a miss."""
-        from recommenders.shared.full_ranks_loop import count_above
-
-        row = np.arange(len(item))
-        own = scores[row, item]
-        by_number = np.arange(scores.shape[1], dtype=np.uint64)[np.newaxis]
-        above = count_above(scores, row, own, by_number, item.astype(np.uint64))
-        ranked = np.minimum(above + 1, MISS)
-        return np.where(has_profile & ~np.isnan(own), ranked, MISS).astype(np.uint16)
-
-    def _best_in(self, scores: NDArray[np.float32]) -> Ranks:
-        """Give the best rank of every item in the lists of these scores."""
-        best = np.full(scores.shape[1], MISS, dtype=np.uint16)
-        listed = top_items(scores, depth=self.hiding.deepest)
-        row, column = np.nonzero(listed >= 0)
-        np.minimum.at(best, listed[row, column], (column + 1).astype(np.uint16))
-        return best
-
 
 def rank_held_out(
     scorer: HistoriesScorer,
@@ -190,43 +151,30 @@ def rank_held_out(
     Profiles hold ratings of either part, training and test, with their values. Under leave last one
     out they are those before the item. Candidates are the items with training ratings that are not
     in the profile; what the system cannot score is a miss, and so is what is beyond rank 65534.
-
-    Parameters
-    ----------
-    scorer
-        A system that was trained on the training part.
-    split
-        Ratings of both parts.
-    relevant
-        Which test ratings are relevant, and hidden in turn, of shape (n_test_ratings,).
-    validations
-        What is asked for: "loo", "lloo".
-    candidates
-        Mask over the items that may be recommended; all by default.
-    positives
-        The lowest rating that the system is shown; by default it is shown all. What is in the
-        profile is no candidate, however low.
-
-    Returns
-    -------
-    Ranks of the test ratings, in their order.
     """
 
     def score(profiles: csr_array[Any]) -> NDArray[np.float32]:
-        scores = scorer.score_histories(_at_least(profiles, positives)).astype(np.float32)
+        if positives is not None:
+            kept = profiles.data >= positives
+            places = (row_of_entry(profiles)[kept], profiles.indices[kept])
+            profiles = type(profiles)((profiles.data[kept], places), shape=profiles.shape)
+        scores = scorer.score_histories(profiles).astype(np.float32)
         scores[:, ~allowed] = np.nan
         return scores
 
     trained = split.train.item_counts() > 0
     allowed = trained if candidates is None else trained & candidates
     everything, values = _everything(split)
+    tested = split.test.select(relevant)
+    columns = (tested.user, tested.item, _times(tested), np.ones(len(tested), dtype=np.bool_))
+    hidden = HiddenItems(tested.users, tested.items, *columns)
     with threadpool_limits(1):
         ranks = rank_hidden_by_scores(
             score,
             everything,
             Hiding(reachable="all", deepest=MISS - 1),
             n_jobs=1,
-            hidden=_hidden(split.test.select(relevant)),
+            hidden=hidden,
             values=values,
             validations=validations,
         )
@@ -250,21 +198,6 @@ def _everything(split: Split) -> tuple[Interactions, NDArray[np.float64]]:
     return Interactions.of(users, items, **columns), value[order]
 
 
-def _hidden(relevant: Ratings) -> HiddenItems:
-    everything = np.ones(len(relevant), dtype=np.bool_)
-    columns = (relevant.user, relevant.item, _times(relevant), everything)
-    return HiddenItems(relevant.users, relevant.items, *columns)
-
-
 def _times(ratings: Ratings) -> NDArray[np.int64]:
     """Give the times of ratings; one for all if there is none."""
     return np.zeros(len(ratings), dtype=np.int64) if ratings.time is None else ratings.time
-
-
-def _at_least(profiles: csr_array[Any], positives: float | None) -> csr_array[Any]:
-    """Keep the ratings from the lowest positive one on."""
-    if positives is None:
-        return profiles
-    kept = profiles.data >= positives
-    places = (row_of_entry(profiles)[kept], profiles.indices[kept])
-    return type(profiles)((profiles.data[kept], places), shape=profiles.shape)

@@ -9,12 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from qrels import Ratings
-from recommenders.kernels.neighbours import (
-    BYTES_PER_PAIR,
-    cosines,
-    nearest_of,
-    pairs_at_most,
-)
+from recommenders.kernels.neighbours import BYTES_PER_PAIR, cosines, nearest_of, pairs_at_most
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import Gigabytes, Need, Settings
 

@@ -270,38 +270,17 @@ class RelevanceModelScorer(TrainedOnRatings):
         self, user_numbers: NDArray[np.int32], candidates: NDArray[np.bool_], *, depth: int
     ) -> NDArray[np.float32]:
         """Score the items that may be among the best of the candidates; see `BestScorer`."""
+        from recommenders.kernels.relevance_loop import Models, add_log_odds
+
         near, own = self._graph[user_numbers], self.histories[user_numbers]
-        return self._scores(near, own, candidates, depth=depth)
-
-    def _scores(
-        self,
-        near: csr_array[Any],
-        own: csr_array[Any],
-        candidates: NDArray[np.bool_],
-        *,
-        depth: int,
-    ) -> NDArray[np.float32]:
-        from recommenders.kernels.relevance_loop import add_log_odds
-
-        ratios, n_rows = self._ratios, near.shape[0]
         # This undoes the division by the collection, and applies the prior.
-        n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(n_rows)
+        n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(near.shape[0])
         scores = n_own[:, np.newaxis] * self._log_collection
-        add_log_odds(
-            near.indptr,
-            near.indices,
-            own.indptr,
-            own.indices,
-            ratios.indptr,
-            ratios.indices,
-            ratios.data,
-            self.models.background_shares.astype(np.float32),
-            (self.user_priors / self.user_priors.max()).astype(np.float32),
-            self._factors_at_once,
-            candidates,
-            depth,
-            scores,
-        )
+        ratios, shares = self._ratios, self.models.background_shares.astype(np.float32)
+        priors = (self.user_priors / self.user_priors.max()).astype(np.float32)
+        models = Models(ratios.indptr, ratios.indices, ratios.data, shares, priors)
+        rows = (near.indptr, near.indices, own.indptr, own.indices)
+        add_log_odds(*rows, models, self._factors_at_once, candidates, depth, scores)
         scores -= _best_of_others(scores, own)[:, np.newaxis]
         scores[np.diff(near.indptr) == 0] = np.nan
         return scores.astype(np.float32)
@@ -336,10 +315,7 @@ def _best_of_others(scores: NDArray[np.float64], own: csr_array[Any]) -> NDArray
 
 
 # From the probability of items among the neighbours, and in all, to their weights.
-Weighting: TypeAlias = Callable[
-    [NDArray[np.float64], NDArray[np.float64]],
-    NDArray[np.float64],
-]
+Weighting: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 class ExpansionSettings(Settings):

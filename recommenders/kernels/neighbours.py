@@ -160,14 +160,9 @@ class ItemCosines:
 
     .. math:: S_{ij} = \frac{n_{ij}}{\sqrt{c_i c_j}} \cdot \frac{n_{ij}}{n_{ij} + \beta}
 
-    Parameters
-    ----------
-    neighbours
-        Items that each votes for.
-    shrinkage
-        :math:`\beta`: how little cosines of few common users are trusted, at least 0.
-    least_users
-        Users that an item needs to vote and be voted for.
+    ``neighbours``: items that each votes for; ``shrinkage``: :math:`\beta`: how little cosines of
+    few common users are trusted, at least 0; ``least_users``: users that an item needs to vote and
+    be voted for.
     """
 
     neighbours: int = 50
@@ -372,11 +367,11 @@ class NeighbourSumScorer(TrainedOnRatings):
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
     counts as none, as the product does not hold it. A user without ratings scores NaN.
 
-    Neighbours are training users, with their weights :math:`g`; nobody is a neighbour of their own.
-    The values :math:`x`, of shape (n_users,
-    n_items), are what a neighbour says of an item. Without ``finish``, :math:`f`, which to be
-    pickled must be a function of a module or a `functools.partial` of one, sums are the scores. If
-    ``averaged``, they are divided by the weights of the neighbours that have an entry.
+    Neighbours are training users, with their weights :math:`g`; nobody is a neighbour of their
+    own. The values :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item.
+    Without ``finish``, :math:`f`, which to be pickled must be a function of a module or a
+    `functools.partial` of one, sums are the scores. If ``averaged``, they are divided by the
+    weights of the neighbours that have an entry.
     """
 
     neighbours: Neighbours

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import log
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
@@ -21,17 +21,36 @@ jit = numba.njit(nogil=True, cache=True, error_model="numpy")
 jit_in_any_order = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
 
 
+class Models(NamedTuple):
+    """What neighbours have rated: rows of csr, and the share of the background and prior of each.
+
+    Values are :math:`p_v(i) / p_C(i)` less the share of the background; priors :math:`p(v)` are
+    known up to a factor.
+    """
+
+    ends: Integers
+    items: Integers
+    values: Singles
+    shares: Singles
+    priors: Singles
+
+
+class Raters(NamedTuple):
+    """What the neighbours have rated by item: those of item k are ``ends[k]:ends[k + 1]``."""
+
+    items: Integers
+    ends: Integers
+    raters: Integers
+    values: Singles
+
+
 @jit
 def add_log_odds(
     near_ends: Integers,
     near: Integers,
     own_ends: Integers,
     own_items: Integers,
-    seen_ends: Integers,
-    seen_items: Integers,
-    seen: Singles,
-    shares: Singles,
-    priors: Singles,
+    models: Models,
     at_once: int,
     candidates: NDArray[np.bool_],
     depth: int,
@@ -40,13 +59,10 @@ def add_log_odds(
     r"""Add :math:`\sum_{j \in I_u} \log \sum_v p(v) p_v(i) p_v(j)` for a block of users.
 
     It is that relative to an item that nobody near has rated, a constant of the user, so such
-    items keep what they have and cost nothing.
-
-    Neighbours and own items are csr matrices with the users of the block as rows; that of what was
-    seen, :math:`p_v(i) / p_C(i)` less the share of the background, has all users. Shares and priors
-    :math:`p(v)`, up to a factor, are of every user. The product of so many factors at once surely
-    is a float64. Candidates and depth are as of `BestScorer.score_best`; with a depth of 0 all
-    scores, of shape (n_block, n_items), are added to.
+    items keep what they have and cost nothing. Neighbours and own items are csr matrices with the
+    users of the block as rows. The product of so many factors at once surely is a float64.
+    Candidates and depth are as of `BestScorer.score_best`; with a depth of 0 all scores, of shape
+    (n_block, n_items), are added to.
     """
     place_of = np.full(scores.shape[1], -1, dtype=np.int32)
     for user in range(len(near_ends) - 1):
@@ -56,44 +72,33 @@ def add_log_odds(
         own = own_items[own_ends[user] : own_ends[user + 1]]
         for place in range(len(own)):
             place_of[own[place]] = place
-        weights = _weights_of_own(
-            neighbours, place_of, len(own), seen_ends, seen_items, seen, shares, priors
-        )
+        weights = _weights_of_own(neighbours, place_of, len(own), models)
         place_of[own] = -1
-        items, ends, raters, values = _by_item(neighbours, place_of, seen_ends, seen_items, seen)
+        rated = _by_item(neighbours, place_of, models)
         if depth == 0:
-            for number in range(len(items)):
-                scores[user, items[number]] += _log_odds(
-                    ends[number], ends[number + 1], raters, values, weights, at_once
-                )
+            for number in range(len(rated.items)):
+                scores[user, rated.items[number]] += _log_odds(number, rated, weights, at_once)
         else:
             wanted = candidates.copy()
             wanted[own] = False
-            _add_to_best(items, ends, raters, values, weights, at_once, wanted, depth, scores[user])
+            _add_to_best(rated, weights, at_once, wanted, depth, scores[user])
 
 
 @jit
 def _weights_of_own(
-    neighbours: Integers,
-    place_of: Integers,
-    n_own: int,
-    seen_ends: Integers,
-    seen_items: Integers,
-    seen: Singles,
-    shares: Singles,
-    priors: Singles,
+    neighbours: Integers, place_of: Integers, n_own: int, models: Models
 ) -> Singles:
     """Weigh each neighbour by how likely its model makes each of the user's own items."""
     weights = np.empty((len(neighbours), n_own), dtype=np.float32)
     background = np.zeros(n_own, dtype=np.float32)
     for number in range(len(neighbours)):
         v = neighbours[number]
-        weights[number] = priors[v] * shares[v]
-        for entry in range(seen_ends[v], seen_ends[v + 1]):
-            place = place_of[seen_items[entry]]
+        weights[number] = models.priors[v] * models.shares[v]
+        for entry in range(models.ends[v], models.ends[v + 1]):
+            place = place_of[models.items[entry]]
             if place >= 0:
-                weights[number, place] += priors[v] * seen[entry]
-        _add(background, shares[v], weights[number])
+                weights[number, place] += models.priors[v] * models.values[entry]
+        _add(background, models.shares[v], weights[number])
     for number in range(len(neighbours)):
         for place in range(n_own):
             weights[number, place] /= background[place]
@@ -101,23 +106,17 @@ def _weights_of_own(
 
 
 @jit
-def _by_item(
-    neighbours: Integers,
-    place_of: Integers,
-    seen_ends: Integers,
-    seen_items: Integers,
-    seen: Singles,
-) -> tuple[Integers, Integers, Integers, Singles]:
+def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters:
     """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after."""
     n_entries = 0
     for v in neighbours:
-        n_entries += seen_ends[v + 1] - seen_ends[v]
+        n_entries += models.ends[v + 1] - models.ends[v]
     items = np.empty(n_entries, dtype=np.int32)
     ends = np.zeros(n_entries + 1, dtype=np.int32)
     n_items = 0
     for v in neighbours:
-        for entry in range(seen_ends[v], seen_ends[v + 1]):
-            item = seen_items[entry]
+        for entry in range(models.ends[v], models.ends[v + 1]):
+            item = models.items[entry]
             if place_of[item] < 0:
                 place_of[item] = n_items
                 items[n_items] = item
@@ -130,22 +129,19 @@ def _by_item(
     filled = ends[:n_items].copy()
     for number in range(len(neighbours)):
         v = neighbours[number]
-        for entry in range(seen_ends[v], seen_ends[v + 1]):
-            place = place_of[seen_items[entry]]
+        for entry in range(models.ends[v], models.ends[v + 1]):
+            place = place_of[models.items[entry]]
             raters[filled[place]] = number
-            values[filled[place]] = seen[entry]
+            values[filled[place]] = models.values[entry]
             filled[place] += 1
     for item in items[:n_items]:
         place_of[item] = -1
-    return items[:n_items], ends[: n_items + 1], raters, values
+    return Raters(items[:n_items], ends[: n_items + 1], raters, values)
 
 
 @jit
 def _add_to_best(
-    items: Integers,
-    ends: Integers,
-    raters: Integers,
-    values: Singles,
+    rated: Raters,
     weights: Singles,
     at_once: int,
     wanted: NDArray[np.bool_],
@@ -158,11 +154,11 @@ def _add_to_best(
     for number in range(len(weights)):
         means[number] = weights[number].mean()
     bounds = scores.copy()
-    for number in range(len(items)):
+    for number in range(len(rated.items)):
         mean = 1.0
-        for entry in range(ends[number], ends[number + 1]):
-            mean += values[entry] * means[raters[entry]]
-        bounds[items[number]] += n_own * log(mean)
+        for entry in range(rated.ends[number], rated.ends[number + 1]):
+            mean += rated.values[entry] * means[rated.raters[entry]]
+        bounds[rated.items[number]] += n_own * log(mean)
     for item in range(len(bounds)):
         if not (wanted[item] and bounds[item] > -np.inf):
             bounds[item] = -np.inf
@@ -174,12 +170,10 @@ def _add_to_best(
         for item in range(len(bounds)):
             if not tried[item] and bounds[item] >= least and bounds[item] > -np.inf:
                 exact[item] = scores[item]
-        for number in range(len(items)):
-            item = items[number]
+        for number in range(len(rated.items)):
+            item = rated.items[number]
             if not tried[item] and exact[item] > -np.inf:
-                exact[item] += _log_odds(
-                    ends[number], ends[number + 1], raters, values, weights, at_once
-                )
+                exact[item] += _log_odds(number, rated, weights, at_once)
         for item in range(len(bounds)):
             tried[item] = exact[item] > -np.inf
         least = _at_depth(exact, depth) - MARGIN * n_own
@@ -195,13 +189,11 @@ def _at_depth(values: Doubles, depth: int) -> float:
 
 
 @jit
-def _log_odds(
-    first: int, last: int, raters: Integers, values: Singles, weights: Singles, at_once: int
-) -> float:
-    """Give the score of the item whose raters are those from first to last."""
+def _log_odds(number: int, rated: Raters, weights: Singles, at_once: int) -> float:
+    """Give the score of the item of this number among the rated ones."""
     meetings = np.ones(weights.shape[1], dtype=np.float32)
-    for entry in range(first, last):
-        _add(meetings, values[entry], weights[raters[entry]])
+    for entry in range(rated.ends[number], rated.ends[number + 1]):
+        _add(meetings, rated.values[entry], weights[rated.raters[entry]])
     total = 0.0
     for start in range(0, len(meetings), at_once):
         total += log(_product(meetings, start, min(start + at_once, len(meetings))))

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import FullRanks, Ratings
-from qrels.ranks.candidate_ranks import CandidateRanks
-from qrels.ranks.ties import Ties, limits, priorities, require_ties
+from qrels.ranks.full_ranks import CandidateRanks, Ties, limits, priorities, require_ties
 from recommenders.shared.scorers import BatchScorer, row_blocks, row_of_entry
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded
@@ -158,7 +157,11 @@ class _Task:
         row, item = np.searchsorted(users, relevant.user[rows]), relevant.item[rows]
         scores = _comparable(self.scorer, users)
         own = np.where(allowed[item], scores[row, item], np.nan)
-        first = self._priorities(users)
+        # The order of items of equal scores: one row for all users, or one for each.
+        each, n_items = users if self.ties == "random" else users[:1], len(allowed)
+        first = np.array(
+            [priorities(self.ties, int(u), n_items=n_items, seed=self.seed) for u in each]
+        )
         own_first = first[row if len(first) > 1 else 0, item]
         scores[:, ~allowed] = np.nan
         known = self.rated[users]
@@ -167,22 +170,7 @@ class _Task:
         above = count_above(scores, row, own, first, limits(self.ties, own_first))
         # Above what cannot be ranked are all irrelevant candidates.
         n_irrelevant = n_candidates[rows] - np.bincount(row)[row]
-        return np.where(allowed[item], above, n_irrelevant) + _places(row, own, own_first)
-
-    def _priorities(self, users: NDArray[np.int32]) -> NDArray[np.uint64]:
-        """Order items of equal scores: one row for all users, or one for each."""
-        each = users if self.ties == "random" else users[:1]
-        n_items = len(self.ranked.allowed)
-        return np.array(
-            [priorities(self.ties, int(u), n_items=n_items, seed=self.seed) for u in each]
-        )
-
-
-def _places(
-    row: NDArray[np.intp], own: NDArray[np.float32], first: NDArray[np.uint64]
-) -> NDArray[np.int64]:
-    """Number the relevant items of each row by falling score, from 1; those without one last."""
-    order = np.lexsort((first, -own, row))
-    places = np.empty(len(row), dtype=np.int64)
-    places[order] = place_in_group(row[order])
-    return places
+        # Relevant items of each row by falling score, from 1; those without one last.
+        order, places = np.lexsort((own_first, -own, row)), np.empty(len(row), dtype=np.int64)
+        places[order] = place_in_group(row[order])
+        return np.where(allowed[item], above, n_irrelevant) + places

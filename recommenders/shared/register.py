@@ -51,27 +51,9 @@ def _sentence(spec: SystemSpec, error: ErrorDetails) -> str:
 
 
 VALCARCE_2018 = (
-    "random",
-    "popularity",
-    "chi2",
-    "kld",
-    "rsv",
-    "rw",
-    "rm1",
-    "rm2",
-    "lm-wsr-ub",
-    "lm-wsr-ib",
-    "nncosngbr-ub",
-    "nncosngbr-ib",
-    "slim",
-    "ht",
-    "svd",
-    "puresvd",
-    "bprmf",
-    "wrmf",
-    "lda",
-    "plsa",
-    "uir-item",
+    *("random", "popularity", "chi2", "kld", "rsv", "rw", "rm1", "rm2", "lm-wsr-ub", "lm-wsr-ib"),
+    *("nncosngbr-ub", "nncosngbr-ib", "slim", "ht", "svd", "puresvd", "bprmf", "wrmf", "lda"),
+    *("plsa", "uir-item"),
 )
 """The 21 systems of Valcarce, Bellogín, Parapar & Castells (RecSys 2018), section 5."""
 

@@ -191,12 +191,9 @@ class FactorScorer(TrainedOnRatings):
 
     A user without training ratings scores NaN.
 
-    Parameters
-    ----------
-    user_factors, item_factors
-        :math:`p` and :math:`q`, of shapes (n_users, n_factors) and (n_items, n_factors).
-    user_offsets, item_offsets
-        :math:`b_u` and :math:`b_i`, of shapes (n_users,) and (n_items,), or 0.
+    ``user_factors``, ``item_factors``: :math:`p` and :math:`q`, of shapes (n_users, n_factors) and
+    (n_items, n_factors); ``user_offsets``, ``item_offsets``: :math:`b_u` and :math:`b_i`, of shapes
+    (n_users,) and (n_items,), or 0.
     """
 
     user_factors: NDArray[np.floating]

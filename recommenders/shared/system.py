@@ -34,11 +34,6 @@ class Range:
         The bounds, rising.
     log
         Whether ratios count, not differences: as many numbers from 1 to 10 as from 10 to 100.
-
-    Raises
-    ------
-    ValueError
-        If the bounds do not rise, or ``log`` goes with a bound that is not above 0.
     """
 
     low: float
@@ -60,13 +55,7 @@ class Range:
         return not isinstance(value, str) and self.low <= value <= self.high
 
     def tidy(self, number: float) -> Value:
-        """Round to a whole number or to three significant digits, within the bounds.
-
-        Examples
-        --------
-        >>> Range(10.0, 5000.0).tidy(123.456), Range(10, 5000).tidy(123.456)
-        (123.0, 123)
-        """
+        """Round to a whole number or to three significant digits, within the bounds."""
         rounded = round(number) if self.is_whole else float(f"{number:.{DIGITS}g}")
         return min(max(rounded, self.low), self.high)
 
@@ -86,11 +75,6 @@ class Choice:
     ----------
     values
         What there is to choose from.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two values, or one is duplicated.
     """
 
     values: tuple[Value, ...]
@@ -103,13 +87,7 @@ class Choice:
         return value in self.values
 
     def read(self, text: str) -> Value:
-        """Read a value of this choice back.
-
-        Raises
-        ------
-        ValueError
-            If there is no such value.
-        """
+        """Read a value of this choice back."""
         return self.values[[str(value) for value in self.values].index(text)]
 
     def __str__(self) -> str:
@@ -152,20 +130,7 @@ class Need:
 
 
 def refuse_above(max_gigabytes: float, need: Need, *, system: str) -> None:
-    """Refuse to start what needs more memory than allowed.
-
-    Raises
-    ------
-    InputError
-        With the system, the need, the limit and the setting that raises it.
-
-    Examples
-    --------
-    >>> refuse_above(4.0, Need(9 * 10**9, "3 matrices"), system="ease")
-    Traceback (most recent call last):
-    runs.InputError: system 'ease' needs about 9.0 GB (3 matrices), above the limit of \
-4.0 GB; raise its setting 'max_gigabytes' or leave the system out.
-    """
+    """Refuse to start what needs more memory than allowed."""
     if need.n_bytes > max_gigabytes * 1e9:
         raise InputError(
             f"system {system!r} needs about {need.n_bytes / 1e9:.1f} GB ({need.why}), above the "
@@ -234,11 +199,6 @@ def searched(default: Any, place: Place, **facts: Any) -> Any:
         Where values worth trying are: a `Range` or a `Choice`.
     facts
         What `pydantic.Field` takes: the description, and what is allowed at all.
-
-    Raises
-    ------
-    ValueError
-        If the default is somewhere else.
 
     Examples
     --------

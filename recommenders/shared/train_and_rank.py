@@ -36,12 +36,6 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     Returns
     -------
     What scores the users and items of ``ratings``.
-
-    Raises
-    ------
-    InputError
-        If the name or a setting is wrong, there are no ratings, the system would need more
-        memory than allowed, or LensKit is not installed.
     """
     spec, checked = find_system(name), read_settings(name, settings)
     if len(ratings) == 0:
@@ -55,13 +49,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
 
 
 def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> int:
-    """Give the bytes that training a system takes, about.
-
-    Raises
-    ------
-    InputError
-        If they are more than the system's setting ``max_gigabytes`` allows.
-    """
+    """Give the bytes that training a system takes, about."""
     spec, checked = find_system(name), read_settings(name, settings)
     if spec.need is None:
         return 0

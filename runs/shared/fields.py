@@ -37,14 +37,8 @@ Checked = Callable[[Path, NumberedLines], Iterator[list[bytes]]]
 class Layout:
     """What the lines of a kind of file hold.
 
-    Parameters
-    ----------
-    n_fields
-        Number of fields.
-    texts, numbers
-        Which of them, counted from 0, are read, and whether as text or as decimal numbers.
-    skips_blank_lines
-        Whether a line may be blank.
+    ``n_fields``: number of fields; ``texts``, ``numbers``: which of them, counted from 0, are read,
+    and whether as text or as decimal numbers; ``skips_blank_lines``: whether a line may be blank.
     """
 
     n_fields: int
@@ -219,15 +213,7 @@ class Pairs(NamedTuple):
     def require_distinct(
         self, path: Path | str, number: Callable[[int], int], *, unit: str
     ) -> None:
-        """Refuse an item that is duplicated for a user.
-
-        Parameters
-        ----------
-        path
-            The file, for the message.
-        number, unit
-            What the place of a pair is called: the number of its "line" or "row".
-        """
+        """Refuse an item that is duplicated for a user."""
         for second in self.repeated()[:1]:
             user, item = self.user[second], self.item[second]
             first = int(((self.user == user) & (self.item == item)).argmax())
@@ -291,36 +277,19 @@ ROWS_AT_ONCE = 1 << 20
 
 
 def joined_rows(*columns: tuple[Sequence[str], NDArray[np.integer]]) -> bytes:
-    r"""Join the texts of each row, and all rows.
-
-    Parameters
-    ----------
-    columns
-        The distinct texts of each column, and numbers of them, of shape (n_rows,).
-    """
-    import pyarrow as pa
-
-    texts = [pa.array(distinct, pa.large_string()) for distinct, _ in columns]
-    n_rows = len(columns[0][1])
-    blocks = (slice(first, first + ROWS_AT_ONCE) for first in range(0, n_rows, ROWS_AT_ONCE))
-    return b"".join(
-        _joined(
-            [
-                distinct.take(pa.array(numbers[rows]))
-                for distinct, (_, numbers) in zip(texts, columns, strict=True)
-            ]
-        )
-        for rows in blocks
-    )
-
-
-def _joined(columns: Sequence[Any]) -> bytes:
-    """Join the texts of each row, and all rows: they lie one after the other in Arrow's memory."""
+    r"""Join the texts of each row, and all rows."""
     import pyarrow as pa
     import pyarrow.compute as compute
 
-    rows = compute.binary_join_element_wise(*columns, pa.scalar("", pa.large_string()))
-    return rows.buffers()[2].to_pybytes()
+    texts = [(pa.array(distinct, pa.large_string()), numbers) for distinct, numbers in columns]
+    blocks, nothing = [], pa.scalar("", pa.large_string())
+    for first in range(0, len(columns[0][1]), ROWS_AT_ONCE):
+        rows = slice(first, first + ROWS_AT_ONCE)
+        parts = [distinct.take(pa.array(numbers[rows])) for distinct, numbers in texts]
+        # The joined texts lie one after the other in Arrow's memory.
+        joined = compute.binary_join_element_wise(*parts, nothing)
+        blocks.append(joined.buffers()[2].to_pybytes())
+    return b"".join(blocks)
 
 
 ID_HEADERS = ("", "topic", "user", "query", "qid")

@@ -129,13 +129,7 @@ def carried(named: Numbering) -> Numbering:
 
 
 def id_table(pairs: Mapping[str, tuple[Numbering, Numbering]]) -> bytes:
-    r"""Write which number stands for which id, as CSV.
-
-    Parameters
-    ----------
-    pairs
-        By kind, "user" or "item": the numbers and the ids.
-    """
+    r"""Write which number stands for which id, as CSV."""
     text = StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["kind", "number", "id"])

@@ -37,18 +37,6 @@ def processes(
     """Give workers of joblib in processes that outlive this one by half a second at most.
 
     Within `runs.shared.parallel.processes_on_cluster` they are those of the cluster.
-
-    Parameters
-    ----------
-    n_jobs
-        Number of workers; with one, this process works.
-    return_as, options
-        See `joblib.Parallel`; ``prefer="threads"`` asks for threads if there is no cluster.
-    needs
-        Bytes of memory that each task takes, for the workers of a cluster; ``n_jobs`` is for
-        those here.
-    here
-        Whether they need what only this machine has.
     """
     client = cluster_in_use()
     if client is not None and not here:
@@ -166,14 +154,8 @@ class ClusterWorkers:
     into none, to the largest. The scheduler keeps tasks and inputs: if a worker is lost, another
     has what it needs to do its work again.
 
-    Parameters
-    ----------
-    client
-        The client of the cluster.
-    needs
-        Bytes that each task takes.
-    in_order
-        Whether results come in the order of the tasks, or as they are made.
+    ``client``: the client of the cluster; ``needs``: bytes that each task takes; ``in_order``:
+    whether results come in the order of the tasks, or as they are made.
     """
 
     def __init__(self, client: Any, needs: Iterable[int], *, in_order: bool) -> None:
@@ -201,14 +183,19 @@ class ClusterWorkers:
                 place = None if waiting is None else _place(waiting[2], memory, free)
                 if waiting is None or place is None:
                     break
-                running[self._submitted(waiting[1], place)] = waiting[0], place
+                number, (function, args, options), _ = waiting
+                parts = [self._sent(part) for part in (function, *args, *options.values())]
+                future = self.client.submit(
+                    _do, parts, [*options], workers=[place], allow_other_workers=True, pure=False
+                )
+                running[future] = number, place
                 waiting = None
             for future in self._done(running):
                 yield running.pop(future)[0], self._result(future)
 
     def _memory(self) -> dict[str, int]:
         """Give the bytes of memory of each worker by address, and say which workers are gone."""
-        with self._said_if_lost():
+        with self._lost_scheduler_explained():
             found = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
         for gone in sorted(self._known - set(found)):
             warnings.warn(
@@ -218,13 +205,6 @@ class ClusterWorkers:
             )
         self._known = set(found)
         return {address: facts["memory_limit"] or 2**63 for address, facts in found.items()}
-
-    def _submitted(self, task: Task, place: str) -> Any:
-        function, args, options = task
-        parts = [self._sent(part) for part in (function, *args, *options.values())]
-        return self.client.submit(
-            _do, parts, list(options), workers=[place], allow_other_workers=True, pure=False
-        )
 
     def _sent(self, part: Any) -> Any:
         """Give a part of a task as bytes; if it is large, what the scheduler has them by."""
@@ -244,7 +224,7 @@ class ClusterWorkers:
         if not running:
             time.sleep(SECONDS_BETWEEN_LOOKS)
             return []
-        with self._said_if_lost():
+        with self._lost_scheduler_explained():
             try:
                 distributed.wait(list(running), SECONDS_BETWEEN_LOOKS, "FIRST_COMPLETED")
             except TimeoutError:
@@ -253,7 +233,7 @@ class ClusterWorkers:
 
     def _result(self, future: Any) -> Any:
         killed = import_module("distributed").KilledWorker
-        with self._said_if_lost():
+        with self._lost_scheduler_explained():
             error = future.exception()
         if isinstance(error, killed):
             raise ChildProcessError(
@@ -262,11 +242,11 @@ class ClusterWorkers:
             )
         if error is not None:
             raise error
-        with self._said_if_lost():
+        with self._lost_scheduler_explained():
             return future.result()
 
     @contextmanager
-    def _said_if_lost(self) -> Iterator[None]:
+    def _lost_scheduler_explained(self) -> Iterator[None]:
         try:
             yield
         except (OSError, CancelledError):
@@ -302,17 +282,13 @@ def _do(parts: list[bytes], names: list[str]) -> Any:
 
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
-    distributed = _import_distributed()
+    try:
+        distributed = import_module("distributed")
+    except ModuleNotFoundError:
+        raise missing_package("distributed", needed_by="--dask", extra="cluster") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         yield stack.enter_context(_client(distributed, address, stack))
-
-
-def _import_distributed() -> Any:
-    try:
-        return import_module("distributed")
-    except ModuleNotFoundError:
-        raise missing_package("distributed", needed_by="--dask", extra="cluster") from None
 
 
 def _client(distributed: Any, address: str, stack: ExitStack) -> Any:

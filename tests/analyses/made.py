@@ -15,7 +15,7 @@ from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import CountedIn, OtherWorld, ScoresAlone, StudyWorld, SumSamples, Truth
 from qrels import FullRanks, Qrels
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs.shared.progress import Progress, Silent
 
 

@@ -13,7 +13,7 @@ import pytest
 import recommenders
 from analyses.sampled.samples import SampleDesign
 from qrels import FullRanks
-from qrels.ranks.ties import Ties
+from qrels.ranks.full_ranks import Ties
 from qrels.ratings.splits.leave_one_out_random import leave_one_out_random
 from qrels.ratings.world import make_world, world_settings
 from tests.benchmarks.machine import cpu_seconds, describe_machine

@@ -59,9 +59,3 @@ def test_a_user_with_negative_grades_only_is_warned_of(tmp_path: Path) -> None:
 def test_a_grade_may_have_a_sign_and_leading_zeros(tmp_path: Path) -> None:
     file = read_qrels(written(tmp_path, "u 0 1 +1\nu 0 2 000000000012\n"))
     assert file.grade.tolist() == [1, 12]
-
-
-def test_users_whose_grades_are_all_negative_are_named(tmp_path: Path) -> None:
-    path = written(tmp_path, "t 0 a 0\nu 0 a -1\nv 0 b -2\n")
-    with pytest.warns(InputWarning, match="2 users \\(the first is u\\) have negative grades only"):
-        read_qrels(path)

@@ -26,12 +26,6 @@ def test_scores_sum_the_cosines_of_nearest_neighbours() -> None:
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
 
 
-def test_cosines_of_zero_and_below_make_no_neighbours() -> None:
-    kept = cosine_neighbours(DIRECTIONS, count=5).toarray()
-    expected = np.where(DIRECTIONS @ DIRECTIONS.T > 1e-9, DIRECTIONS @ DIRECTIONS.T, 0)
-    np.testing.assert_allclose(kept, expected - np.diag(np.diag(expected)), atol=1e-12)
-
-
 def test_factors_solve_least_squares_with_confidence_that_grows_with_ratings(
     ratings: Ratings,
 ) -> None:
@@ -80,11 +74,6 @@ def test_bm25_can_be_trained_on(ratings: Ratings, b: float) -> None:
     settings = {"weighting": "bm25", "bm25_b": b}
     scorer = recommenders.train("als-knn", settings, ratings, seed=1)
     assert np.isfinite(scorer.score_batch(np.array([0], dtype=np.int32))).any()
-
-
-def test_pruning_everything_is_an_error() -> None:
-    with pytest.raises(InputError, match="'als-knn' cannot be trained: pruning leaves nothing"):
-        recommenders.train("als-knn", {"min_user_ratings": 9}, four_users(), seed=1)
 
 
 def test_negative_ratings_are_an_error() -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 import recommenders
 from qrels import Ratings
 from recommenders.ht import HittingTimes, TruncatedHittingTimes
-from runs import InputError, Numbering, top_items
+from runs import Numbering, top_items
 
 TRUNCATED = {"max_gigabytes": 1e-9}
 
@@ -62,13 +62,6 @@ def test_truncated_times_count_the_chance_of_meeting_in_time(chain: Ratings) -> 
     np.testing.assert_allclose(scores[0], [2, 1, 0, 0], atol=1e-6)
 
 
-def test_four_steps_see_further_than_three(chain: Ratings) -> None:
-    """By hand: all of the above is a step more, and from item 2 step 3 meets with chance 1/8."""
-    settings = TRUNCATED | {"steps": 4}
-    scores = recommenders.train("ht", settings, chain, seed=1).score_batch(users_of(chain))
-    np.testing.assert_allclose(scores[0], [3, 3 / 2 + 1 / 8, 1 / 8, 0], atol=1e-6)
-
-
 def test_exact_times_solve_the_definition(ratings: Ratings) -> None:
     scores = recommenders.train("ht", {}, ratings, seed=1).score_batch(users_of(ratings))
     for user in (0, 41):
@@ -101,14 +94,6 @@ def test_what_no_walk_reaches_cannot_be_scored(settings: dict[str, float]) -> No
     np.testing.assert_array_equal(np.isfinite(scores), expected)
 
 
-def test_an_island_is_scored_as_if_it_were_alone() -> None:
-    islands = ratings_of([[5, 3, 0, 0], [1, 2, 0, 0], [0, 0, 1, 4]])
-    alone = ratings_of([[5, 3], [1, 2]])
-    together = recommenders.train("ht", {}, islands, seed=1).score_batch(users_of(alone))
-    apart = recommenders.train("ht", {}, alone, seed=1).score_batch(users_of(alone))
-    np.testing.assert_allclose(together[:, :2], apart, rtol=1e-6)
-
-
 @pytest.mark.parametrize("settings", [{}, TRUNCATED])
 def test_a_user_whose_ratings_are_all_zero_is_met_by_nobody(settings: dict[str, float]) -> None:
     some = ratings_of([[5, 3, 1], [4, 0, 2]])
@@ -123,12 +108,3 @@ def test_truncated_scores_do_not_depend_on_the_other_users(ratings: Ratings) -> 
     together = scorer.score_batch(users_of(ratings))
     apart = [scorer.score_batch(users_of(ratings)[[user]])[0] for user in users_of(ratings)]
     np.testing.assert_array_equal(together, apart)
-
-
-@pytest.mark.parametrize(("rating", "rule"), [(-1.0, "at least 0, got -1.0"), (0.0, "rating is 0")])
-def test_ratings_below_zero_or_all_zero_make_no_graph(
-    chain: Ratings, rating: float, rule: str
-) -> None:
-    wrong = replace(chain, rating=np.full(len(chain), rating))
-    with pytest.raises(InputError, match=rf"'ht' cannot be trained: .* {rule}"):
-        recommenders.train("ht", {}, wrong, seed=1)

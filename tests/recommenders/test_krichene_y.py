@@ -3,7 +3,6 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from runs import InputError
 from tests.recommenders.test_krichene_z import four_users
 
 
@@ -18,11 +17,6 @@ def test_scores_by_hand() -> None:
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
 
 
-def test_the_power_is_three_without_limits() -> None:
-    settings = recommenders.read_settings("krichene-y", {}).model_dump()
-    assert (settings["q"], settings["k"], settings["k_prime"]) == (3.0, 0, 0)
-
-
 def test_sparse_and_dense_weights_score_alike(
     ratings: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -31,8 +25,3 @@ def test_sparse_and_dense_weights_score_alike(
     monkeypatch.setattr("recommenders.kernels.krichene.DENSE_FROM", 2.0)
     sparse = recommenders.train("krichene-y", {}, ratings, seed=1).score_batch(users)
     np.testing.assert_allclose(dense, sparse, rtol=1e-5)
-
-
-def test_memory_is_stated_before_it_is_taken(ratings: Ratings) -> None:
-    with pytest.raises(InputError, match=r"'krichene-y' needs about .*similarities of up to"):
-        recommenders.train("krichene-y", {"max_gigabytes": 1e-6}, ratings, seed=1)

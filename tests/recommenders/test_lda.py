@@ -1,12 +1,9 @@
-import sys
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import recommenders
 from qrels import Ratings
-from runs import InputError, Numbering
+from runs import Numbering
 
 
 def two_clubs(*, members: int, items: int) -> Ratings:
@@ -40,20 +37,3 @@ def test_a_seed_may_be_any_number_of_63_bits(ratings: Ratings) -> None:
     first, second = (recommenders.train("lda", {}, ratings, seed=s) for s in (2**63 - 1, 2**31 - 1))
     everybody = np.arange(len(ratings.users), dtype=np.int32)
     assert not np.array_equal(first.score_batch(everybody), second.score_batch(everybody))
-
-
-@pytest.mark.parametrize(("rating", "rule"), [(-1.0, "at least 0, got -1.0"), (0.0, "rating is 0")])
-def test_counts_below_zero_or_all_zero_cannot_be_trained_on(
-    ratings: Ratings, rating: float, rule: str
-) -> None:
-    wrong = replace(ratings, rating=np.full(len(ratings), rating))
-    with pytest.raises(InputError, match=rf"'lda' cannot be trained: .* {rule}"):
-        recommenders.train("lda", {}, wrong, seed=1)
-
-
-def test_without_scikit_learn_the_package_is_named(
-    ratings: Ratings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.decomposition", None)
-    with pytest.raises(InputError, match="'lda' needs the package 'sklearn'"):
-        recommenders.train("lda", {}, ratings, seed=1)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 import recommenders
 from qrels import Ratings
 from recommenders.plsa import distributions, em_step, likelihoods
-from runs import InputError, Numbering
+from runs import Numbering
 
 Floats = NDArray[np.float64]
 
@@ -45,18 +45,6 @@ def test_a_step_deals_ratings_out_among_topics(small: Ratings) -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
-def test_a_step_by_hand(small: Ratings) -> None:
-    """Two topics, the first of a, b, c alike and the second of c, d, e; all users half of each.
-
-    User v gave a 5, from topic 1 for sure, and c 1, from either alike: 5.5 of 6 are topic 1.
-    Topic 1 has 4 + 5 of a, 2 of b, and half of the 1 + 3 of c: 13 in all.
-    """
-    of_items = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1]]) / 3
-    after_users, after_items = em_step(small, np.full((4, 2), 0.5), of_items)
-    np.testing.assert_allclose(after_users[1], [5.5 / 6, 0.5 / 6])
-    np.testing.assert_allclose(after_items[:, 0], np.array([9, 2, 2, 0, 0]) / 13)
-
-
 def test_no_step_makes_the_ratings_less_likely(ratings: Ratings) -> None:
     rng = np.random.default_rng(1)
     of_users = distributions(rng.random((len(ratings.users), 4)), axis=1)
@@ -68,25 +56,9 @@ def test_no_step_makes_the_ratings_less_likely(ratings: Ratings) -> None:
     assert (np.diff(fits) > 0).all()
 
 
-def test_scores_are_the_probabilities_of_items(ratings: Ratings) -> None:
-    scorer = recommenders.train("plsa", {"topics": 4}, ratings, seed=1)
-    scores = scorer.score_batch(np.arange(len(ratings.users), dtype=np.int32))
-    np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-5)
-    assert (scores >= 0).all()
-
-
 def test_ratings_of_zero_are_no_observations(ratings: Ratings) -> None:
     zeroed = replace(ratings, rating=np.where(ratings.item % 3 == 0, 0.0, ratings.rating))
     left_out = ratings.select(ratings.item % 3 != 0)
     users = np.unique(left_out.user)
     first, second = (recommenders.train("plsa", {}, r, seed=1) for r in (zeroed, left_out))
     np.testing.assert_array_equal(first.score_batch(users), second.score_batch(users))
-
-
-@pytest.mark.parametrize(("rating", "rule"), [(-1.0, "at least 0, got -1.0"), (0.0, "rating is 0")])
-def test_counts_below_zero_or_all_zero_cannot_be_trained_on(
-    ratings: Ratings, rating: float, rule: str
-) -> None:
-    wrong = replace(ratings, rating=np.full(len(ratings), rating))
-    with pytest.raises(InputError, match=rf"'plsa' cannot be trained: .* {rule}"):
-        recommenders.train("plsa", {}, wrong, seed=1)

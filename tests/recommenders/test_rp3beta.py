@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 import recommenders
 from qrels import Ratings
@@ -49,9 +48,3 @@ def test_discounted_popularity_brings_up_the_long_tail(ratings: Ratings) -> None
         popularity.append(counts[run.items[run.items >= 0]].mean())
     assert popularity == sorted(popularity, reverse=True)
     assert popularity[0] > popularity[-1]
-
-
-@pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"beta": -0.1}, {"neighbours": 0}])
-def test_settings_have_bounds(wrong: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="must be greater than"):
-        recommenders.read_settings("rp3beta", wrong)

@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 import recommenders
 from qrels import Ratings
-from runs import InputError, Numbering
+from runs import Numbering
 
 ALL = np.arange(4, dtype=np.int32)
 
@@ -62,8 +62,3 @@ def test_scores_follow_the_formula_pair_by_pair(ratings: Ratings, smoothing: flo
     with np.errstate(divide="ignore"):
         expected = by_the_formula(few, smoothing=smoothing)[:12, known]
     np.testing.assert_allclose(scores, expected, rtol=1e-5)
-
-
-def test_the_pairs_are_counted_before_they_are_stored(ratings: Ratings) -> None:
-    with pytest.raises(InputError, match=r"'uir-item' needs about .* pairs of items rated toget"):
-        recommenders.train("uir-item", {"max_gigabytes": 1e-6}, ratings, seed=1)

@@ -106,28 +106,6 @@ def test_bad_rows_are_refused(change: dict[str, Any], finding: str) -> None:
     assert str(refused.value).startswith("als.parquet")
 
 
-def test_a_score_that_is_no_number_is_refused() -> None:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    stream = BytesIO()
-    parquet.write_table(pa.table(ROWS | {"score": [1.0, float("nan"), 0.0]}), stream)
-    with pytest.raises(InputError, match=r"als\.parquet, row 2: the score is not a number\."):
-        run_from_parquet("als.parquet", stream.getvalue())
-
-
-def test_a_missing_column_is_named_with_those_found() -> None:
-    content = parquet_of({"system": ["s"], "user": ["u"], "doc_id": ["a"], "score": [1.0]})
-    finding = "a run has the columns system, user, item, score, found system, user, doc_id, score."
-    with pytest.raises(InputError, match=re.escape(finding)):
-        run_from_parquet("als.parquet", content)
-
-
-def test_no_row_is_refused() -> None:
-    with pytest.raises(InputError, match=r"als\.parquet: the file has no row"):
-        run_from_parquet("als.parquet", parquet_of(pd.DataFrame(ROWS)[:0]))
-
-
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1 and more PAR1", parquet_of(ROWS)[:-20]])
 def test_what_is_no_parquet_is_refused(content: bytes) -> None:
     with pytest.raises(InputError, match=r"als\.parquet: not a Parquet file that can be read"):

@@ -39,12 +39,7 @@ FIRST_OF_FINER: Final = 10**7
 
 
 def whole_seconds(numbers: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """Round times down to seconds, in the first unit in which all of them make sense.
-
-    Returns
-    -------
-    Seconds since 1970, int64 of the same shape; None if there is no such unit.
-    """
+    """Round times down to seconds, in the first unit in which all of them make sense."""
     for unit in UNITS:
         seconds = np.floor(numbers / unit)
         is_within = (seconds >= EARLIEST) & (seconds <= LATEST)
@@ -180,10 +175,15 @@ def read_table(rows: Rows, *, unique: bool, whole: bool = True) -> Table:
 
 def _fast(rows: Rows, *, whole: bool) -> Table:
     """Check whole columns."""
+    import pyarrow as pa
+
     columns = rows.columns()
     if whole:
         return _table(columns, decimal=rows.layout.decimal)
-    plain = {role: _without_dictionary(column) for role, column in columns.items()}
+    plain = {
+        role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+        for role, column in columns.items()
+    }
     kept = _filled(plain)
     left = {role: column.filter(kept) for role, column in plain.items()}
     n_dropped = len(kept) - len(left["user"])
@@ -195,12 +195,6 @@ def _table(columns: Columns, *, decimal: str = ".", n_dropped: int = 0) -> Table
     time = _times(columns["time"], decimal) if "time" in columns else None
     rating = _numbers(columns["rating"], decimal) if "rating" in columns else np.ones(len(user))
     return Table(users, items, user, item, rating, time, n_dropped)
-
-
-def _without_dictionary(column: Any) -> Any:
-    import pyarrow as pa
-
-    return column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
 
 
 def _filled(columns: Columns) -> Any:

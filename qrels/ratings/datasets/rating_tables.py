@@ -16,6 +16,7 @@ from qrels.ratings.datasets.fields import NO_NUMBER, Columns, NotPlain, Record, 
 from qrels.ratings.datasets.layouts import RATING_NAMES, locate, named, separator_hint
 from qrels.ratings.ratings import Ratings
 from runs import InputError
+from runs.shared.fields import is_number
 
 # Stands for a separator of several bytes where pyarrow needs a single one.
 UNIT_SEPARATOR = b"\x1f"
@@ -43,7 +44,7 @@ class DelimitedRows(Rows):
         """Read line by line and check that each has the fields it should have."""
         line, first = self._first()
         positions = self._locate(line, first)
-        width = self._width(first)
+        width = self.layout.width or len(first)
         for line, fields in islice(self._lines(), int(self.layout.header), None):
             if len(fields) != width:
                 raise self.error(line, self._wrong_width(fields, width))
@@ -60,7 +61,7 @@ class DelimitedRows(Rows):
         text = pa.string()
         kinds = {"user": pa.dictionary(pa.int32(), text), "item": pa.dictionary(pa.int32(), text)}
         kinds_at = {str(at): kinds.get(role, text) for role, at in positions.items()}
-        table = self._arrow_table(kinds_at, width=self._width(first))
+        table = self._arrow_table(kinds_at, width=self.layout.width or len(first))
         return {role: table[str(at)] for role, at in positions.items()}
 
     def _arrow_table(self, kinds: dict[str, Any], *, width: int) -> Any:
@@ -87,15 +88,12 @@ class DelimitedRows(Rows):
 
     def _locate(self, line: int, first: list[str]) -> dict[str, int]:
         if self.layout.width not in (None, len(first)):
-            raise self.error(line, self._wrong_width(first, self._width(first)))
+            raise self.error(line, self._wrong_width(first, self.layout.width or len(first)))
         positions = locate(first, self.layout, fail=partial(self.error, line))
         rating = first[positions["rating"]] if "rating" in positions else ""
         if not self.layout.header and rating.lower() in RATING_NAMES:
             raise self.error(line, f"data expected, found {rating!r}: a header? Say header=True.")
         return positions
-
-    def _width(self, first: list[str]) -> int:
-        return self.layout.width or len(first)
 
     def _wrong_width(self, fields: list[str], width: int) -> str:
         separated = named(self.layout.separator)
@@ -180,7 +178,7 @@ class MatrixRows(DelimitedRows):
         unrated = float(self.layout.unrated or 0)
         for user, (line, ratings) in enumerate(self._matrix(), start=1):
             for item, text in enumerate(ratings, start=1):
-                if text not in NO_NUMBER and not _is(text, unrated):
+                if text not in NO_NUMBER and not (is_number(text) and float(text) == unrated):
                     yield line, {"user": str(user), "item": str(item), "rating": text}
 
     def columns(self) -> Columns:
@@ -213,13 +211,6 @@ class MatrixRows(DelimitedRows):
         separator = None if self.layout.separator == " " else self.layout.separator
         for line, text in enumerate(self._decoded(), start=1):
             yield line, text.strip("\n").split(separator)
-
-
-def _is(text: str, number: float) -> bool:
-    try:
-        return float(text) == number
-    except ValueError:
-        return False
 
 
 UNITS_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -259,7 +250,7 @@ class ParquetRows(Rows):
         try:
             table = self._opened().read(columns=[names[at] for at in positions.values()])
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(error) from error
+            raise self._fail(f"not a Parquet file that can be read ({error}).") from error
         return {role: self._convert(role, table[names[at]]) for role, at in positions.items()}
 
     def _opened(self) -> Any:
@@ -269,10 +260,7 @@ class ParquetRows(Rows):
         try:
             return parquet.ParquetFile(pa.py_buffer(self.source.data))
         except (pa.ArrowException, OSError) as error:
-            raise self._unreadable(error) from error
-
-    def _unreadable(self, error: Exception) -> InputError:
-        return self._fail(f"not a Parquet file that can be read ({error}).")
+            raise self._fail(f"not a Parquet file that can be read ({error}).") from error
 
     def _fail(self, finding: str) -> InputError:
         return InputError(f"{self.source.label}: {finding}")
@@ -325,15 +313,6 @@ def format_rating_lines(
 
     Numbers have the digits that read back as the same number. Ids are in double quotes, all or
     none, where one of them has a separator, a quote or a line break.
-
-    Parameters
-    ----------
-    ratings
-        What is written.
-    header
-        Names of the four columns.
-    separator
-        One character.
     """
     import pyarrow as pa
 

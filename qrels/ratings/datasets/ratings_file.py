@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from qrels.ratings.datasets.fields import Rows, read_table
-from qrels.ratings.datasets.format_guess import guess
+from qrels.ratings.datasets.fields import NUMBER, Rows, read_table
 from qrels.ratings.datasets.layouts import FORMATS, adapted_layout, require_choice
 from qrels.ratings.datasets.rating_tables import DelimitedRows, MatrixRows, ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
@@ -31,38 +31,6 @@ def read_ratings(
     r"""Read ratings from a file, or from the ratings file inside a folder or a zip archive.
 
     Ids stay text as in the file: "007" and "7" are two. Text is UTF-8; ``.gz`` is decompressed.
-
-    Parameters
-    ----------
-    path
-        The file, or a MovieLens folder or archive as downloaded; or a source that has been opened.
-    format
-        One of `FORMATS`; by default "csv" if there is a ``separator``, else guessed from name and
-        content.
-    columns
-        Where "user", "item" and, if wanted, "rating" and "time" are: names in the header, or
-        positions from 0. By default as the format says.
-    separator
-        What separates two fields of a line. By default as the format says.
-    header
-        Whether the first line names the columns. By default as the format says, but not where
-        ``columns`` are positions.
-    decimal
-        The decimal sign of numbers.
-    implicit
-        Whether the file may do without ratings. By default it may if its header names nothing
-        beside users, items and times.
-    missing
-        What if a value is missing: ``"error"``, or ``"drop"`` to leave the rating out. Missing is
-        what is empty; of numbers, NA, N/A, NaN, null and None too.
-    duplicates
-        What if a user rates an item twice: ``"error"``, or ``"last"`` to keep the last in time,
-        and of those at one time (or without times) the last in the file.
-
-    Returns
-    -------
-    Ratings, all 1 where the file has none. Times, in the file seconds, milli- or microseconds since
-    1970 or ISO dates, are whole seconds since 1970 in UTC, rounded down.
     """
     require_choice("duplicates", duplicates, ("error", "last"))
     source = path if isinstance(path, Source) else open_source(path)
@@ -101,15 +69,7 @@ def place_of(
     separator: str | None = None,
     **options: Any,
 ) -> str:
-    """Name the file and the line (in Parquet the row) where a user first rates an item.
-
-    Parameters
-    ----------
-    path, duplicates, missing, format, separator, options
-        What was read; see `read_ratings`.
-    user, item
-        Ids of a rating in it.
-    """
+    """Name the file and the line (in Parquet the row) where a user first rates an item."""
     source = path if isinstance(path, Source) else open_source(path)
     rows, _ = rows_of(source, format=format, separator=separator, **options)
     return next(
@@ -131,3 +91,35 @@ def rows_of(
         return MatrixRows(source, layout), chosen
     kind = DelimitedRows if layout.separator else ParquetRows
     return kind(source, layout), chosen
+
+
+def guess_format(path: str | Path) -> str:
+    """Guess the format, one of `FORMATS`, of a ratings file from its name and its first line."""
+    return guess(open_source(path))
+
+
+def guess(source: Source) -> str:
+    """Guess the format of a file that has been read."""
+    if source.is_parquet:
+        return "parquet"
+    line = source.first_line()
+    if source.name.endswith(".inter") or "user_id:token" in line.split("\t"):
+        return "inter"
+    if source.name.endswith(".csv"):
+        return _kind_of_csv(line)
+    if source.name.endswith(".tsv") or "\t" in line:
+        fields = line.split("\t")
+        is_data = len(fields) == 4 and all(re.fullmatch(NUMBER, field) for field in fields[2:])
+        return "movielens-u.data" if is_data else "tsv"
+    if "::" in line:
+        return "movielens-dat"
+    if "," in line:
+        return _kind_of_csv(line)
+    raise InputError(
+        f"{source.label}, line 1: the format cannot be guessed from {line[:80]!r}; "
+        f"name one of {', '.join(FORMATS)}."
+    )
+
+
+def _kind_of_csv(line: str) -> str:
+    return "movielens-csv" if {"userId", "movieId"} <= set(line.split(",")) else "csv"

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from qrels.ratings.datasets.fields import ISO, NUMBER, Rows, Table, read_table
-from qrels.ratings.datasets.format_guess import guess
 from qrels.ratings.datasets.layouts import (
     COUNT_NAMES,
     LAYOUTS,
@@ -17,7 +16,7 @@ from qrels.ratings.datasets.layouts import (
     FileOptions,
     positions_of,
 )
-from qrels.ratings.datasets.ratings_file import rows_of
+from qrels.ratings.datasets.ratings_file import guess, rows_of
 from qrels.ratings.datasets.source import Source
 from qrels.ratings.ratings import Ratings
 from runs import InputError
@@ -37,16 +36,8 @@ KNOWN: Final = frozenset(
 class Recognised:
     """How a file is to be read, and its ratings, read so.
 
-    Parameters
-    ----------
-    options
-        What the user says, and where that is silent, what was recognised.
-    format
-        The name of the format.
-    ratings
-        The ratings.
-    notes
-        Sentences on what was found.
+    ``options``: what the user says, and where that is silent, what was recognised; ``format``: the
+    name of the format; ``ratings``: the ratings; ``notes``: sentences on what was found.
     """
 
     options: FileOptions
@@ -55,14 +46,14 @@ class Recognised:
     notes: tuple[str, ...]
 
 
-def recognise(source: Source, said: FileOptions) -> Recognised:
+def recognise(source: Source, given: FileOptions) -> Recognised:
     """Find out how to read a file that its ratings can be used, and read it.
 
     Where the user is silent, columns are taken by their usual names, then by what they hold if that
     leaves no choice; without a header they are user, item, rating and time in this order. Ratings
     that miss a value are left out, and of repeated ones the last is kept.
     """
-    options, notes = _with_columns(source, _with_separator(source, said))
+    options, notes = _with_columns(source, _with_separator(source, given))
     rows, format = _rows(source, options)
     table = read_table(rows, unique=False, whole=False)
     options, found = _with_gaps(options, table)
@@ -74,17 +65,17 @@ def _rows(source: Source, options: FileOptions) -> tuple[Rows, str]:
     return rows_of(source, **{k: v for k, v in options.of_file.items() if k not in of_content})
 
 
-def _with_separator(source: Source, said: FileOptions) -> FileOptions:
+def _with_separator(source: Source, given: FileOptions) -> FileOptions:
     """Fill in the separator of a file that the guess of its format would read in vain."""
-    if said.format is not None or said.separator is not None or source.is_parquet:
-        return said
+    if given.format is not None or given.separator is not None or source.is_parquet:
+        return given
     separator = _separator_of(source.first_line())
     try:
         guessed = guess(source)
     except InputError:
         guessed = "csv"
     fits = guessed not in ("csv", "tsv") or LAYOUTS[guessed].separator == separator
-    return said if fits or separator is None else _changed(said, separator=separator)
+    return given if fits or separator is None else _changed(given, separator=separator)
 
 
 def _separator_of(line: str) -> str | None:
@@ -99,13 +90,16 @@ def _unquoted(fields: Sequence[str]) -> list[str]:
     return [field.strip('"').lower() for field in fields]
 
 
-def _with_columns(source: Source, said: FileOptions) -> tuple[FileOptions, list[str]]:
+def _with_columns(source: Source, given: FileOptions) -> tuple[FileOptions, list[str]]:
     """Fill in where user, item, rating and time stand, and the decimal sign; say what is odd."""
-    rows, _ = _rows(source, said)
-    names, columns = rows.names(), _columns_of(rows.beginning(LOOKED_AT))
-    if said.columns is None and rows.layout.header and _is_data(names):
-        said = _changed(said, header=False, columns=_in_order(columns))
-        rows, _ = _rows(source, said)
+    rows, _ = _rows(source, given)
+    names = rows.names()
+    columns = [list(column) for column in zip(*rows.beginning(LOOKED_AT), strict=False)]
+    # A first line may hold a rating rather than names.
+    is_data = not KNOWN & set(_unquoted(names)) and any(map(_is_time, names))
+    if given.columns is None and rows.layout.header and is_data:
+        given = _changed(given, header=False, columns=_in_order(columns))
+        rows, _ = _rows(source, given)
     roles = {
         role: at
         for role, column in rows.layout.columns.items()
@@ -113,20 +107,20 @@ def _with_columns(source: Source, said: FileOptions) -> tuple[FileOptions, list[
     }
     notes: list[str] = []
     is_named = rows.layout.header or not rows.layout.separator
-    if said.columns is None and is_named:
+    if given.columns is None and is_named:
         roles, notes = _completed(roles, names, columns)
         found = {role: names[roles[role]] for role in ROLES if role in roles}
         is_clear = {"user", "item"} <= roles.keys()
-        if is_clear and ("rating" in roles or said.implicit or not _numeric(roles, columns)):
-            said = _changed(said, columns=found)
+        if is_clear and ("rating" in roles or given.implicit or not _numeric(roles, columns)):
+            given = _changed(given, columns=found)
         if is_clear and names[roles.get("rating", roles["user"])].lower() in COUNT_NAMES:
-            said = _changed(said, implicit=True)
+            given = _changed(given, implicit=True)
     numbers = [
         text for role in ("rating", "time") if role in roles for text in columns[roles[role]]
     ]
     if any(re.fullmatch(WITH_COMMA, number) for number in numbers):
-        said = _changed(said, decimal=",")
-    return said, notes
+        given = _changed(given, decimal=",")
+    return given, notes
 
 
 def _completed(
@@ -179,15 +173,6 @@ def _in_order(columns: Sequence[Sequence[str]]) -> dict[str, str | int]:
     if len(columns) > at and all(map(_is_time, columns[at])):
         places["time"] = at
     return places
-
-
-def _columns_of(lines: Sequence[Sequence[str]]) -> list[list[str]]:
-    return [list(column) for column in zip(*lines, strict=False)]
-
-
-def _is_data(names: Sequence[str]) -> bool:
-    """Tell whether a first line holds a rating rather than names."""
-    return not KNOWN & set(_unquoted(names)) and any(_is_number(n) or _is_time(n) for n in names)
 
 
 def _is_number(text: str) -> bool:

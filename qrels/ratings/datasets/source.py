@@ -6,11 +6,12 @@ import codecs
 import gzip
 import zipfile
 import zlib
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, Final, Protocol
+from typing import IO, Any, Final
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
@@ -20,13 +21,6 @@ UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, 
 BEGINNING: Final = 2**16
 BYTES_OF_RATING: Final = 100
 """Memory that a rating takes while it is read, beside two copies of the file."""
-
-
-class _Stream(Protocol):
-    """What bytes are read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read so many bytes, or what is left."""
 
 
 @dataclass(frozen=True)
@@ -95,35 +89,26 @@ def _read_archive(path: Path) -> Source:
 
 def _read(label: str, stream: IO[bytes], size: int) -> Source:
     """Read a file of a size, unpacked if it is gzipped; refuse what memory cannot hold."""
-    if label.lower().endswith(".gz"):
-        with gzip.open(stream) as unpacked:
-            return _read_within(label, unpacked, size)
-    return _read_within(label, stream, size)
+    packed = label.lower().endswith(".gz")
+    with gzip.open(stream) if packed else nullcontext(stream) as unpacked:
+        return _read_within(label, unpacked, size)
 
 
-def _read_within(label: str, stream: _Stream, size: int) -> Source:
+def _read_within(label: str, stream: Any, size: int) -> Source:
     """Read a stream; its size, or that before it is unpacked, is known beforehand."""
     beginning = stream.read(BEGINNING)
-    room = _room(beginning)
+    # The bytes that a file may have, judging by the length of its first lines.
+    lines = beginning.count(b"\n") / max(len(beginning), 1)
+    room = int(_free_memory() / (2 + BYTES_OF_RATING * lines))
     if size <= room:
         beginning += stream.read(max(room + 1 - len(beginning), 0))
         size = len(beginning)
     if size > room:
         raise InputError(
-            f"{label}: a file of such lines may have at most {_megabytes(room)} unpacked, by the "
-            f"memory that is free now; it has {_megabytes(size)} or more."
+            f"{label}: a file of such lines may have at most {room / 1e6:,.1f} MB unpacked, by the "
+            f"memory that is free now; it has {size / 1e6:,.1f} MB or more."
         )
     return Source(label, beginning.removeprefix(codecs.BOM_UTF8))
-
-
-def _room(beginning: bytes) -> int:
-    """Give the bytes that a file may have, judging by the length of its first lines."""
-    lines = beginning.count(b"\n") / max(len(beginning), 1)
-    return int(_free_memory() / (2 + BYTES_OF_RATING * lines))
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
 
 
 def _free_memory() -> int:

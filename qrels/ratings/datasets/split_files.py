@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,13 +23,6 @@ def read_two_parts(
     """Read training and test ratings as one set, which knows what is held out.
 
     Times are kept if both parts have them.
-
-    Parameters
-    ----------
-    train, test
-        Files or sources, as `read_ratings` takes them.
-    options
-        See `read_ratings`; they hold for both.
     """
     parts = [read_ratings(path, **options) for path in (train, test)]
     users = Numbering.of(np.concatenate([part.users.ids for part in parts]))
@@ -47,21 +41,16 @@ def read_two_parts(
             "trains or tests: what a user rated in training is no candidate, so that no system "
             f"could find it. Test ratings of this kind: {len(repeated):,}."
         )
-    times = _times(parts)
+    times = [part.time for part in parts if part.time is not None]
     return Ratings(
         users,
         items,
         user[order],
         item[order],
         np.concatenate([part.rating for part in parts])[order],
-        None if times is None else times[order],
+        np.concatenate(times)[order] if len(times) == len(parts) else None,
         np.repeat([False, True], [len(part) for part in parts])[order],
     )
-
-
-def _times(parts: Sequence[Ratings]) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    times = [part.time for part in parts if part.time is not None]
-    return np.concatenate(times) if len(times) == len(parts) else None
 
 
 PARTS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -108,16 +97,12 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
 
 def find_folds(folder: Path) -> tuple[int, ...]:
     """Find the numbers of the folds that a folder holds, each with training and test ratings."""
-    numbers = {fold for path in _files(folder) for fold in _folds_of(path, folder)}
-    return tuple(fold for fold in sorted(numbers) if _has_parts(folder, fold))
-
-
-def _has_parts(folder: Path, fold: int) -> bool:
-    try:
-        find_split_files(folder, fold=fold)
-    except InputError:
-        return False
-    return True
+    numbers, found = {fold for path in _files(folder) for fold in _folds_of(path, folder)}, []
+    for fold in sorted(numbers):
+        with suppress(InputError):
+            find_split_files(folder, fold=fold)
+            found.append(fold)
+    return tuple(found)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -40,25 +40,13 @@ class Settings(SplitSettings):
 
     @property
     def parts(self) -> SplitFiles:
-        """Where the parts are.
-
-        Raises
-        ------
-        InputError
-            If the folder does not hold them, or several.
-        """
+        """Where the parts are."""
         if self.train is not None and self.test is not None:
             return SplitFiles(self.train, self.test, self.validation)
         return find_split_files(Path(self.folder or ""), fold=self.fold)
 
     def within_training(self) -> Self:
-        """Give the settings that test the validation ratings.
-
-        Raises
-        ------
-        InputError
-            If none are given.
-        """
+        """Give the settings that test the validation ratings."""
         parts = self.parts
         if parts.validation is None:
             raise InputError("the split is given without validation ratings.")
@@ -68,11 +56,6 @@ class Settings(SplitSettings):
 @split("given", source="-")
 def given(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     """Train and test on the parts that the data come in.
-
-    Raises
-    ------
-    InputError
-        If the data come in one part.
 
     Examples
     --------

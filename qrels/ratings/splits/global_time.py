@@ -47,13 +47,7 @@ class Settings(SplitSettings):
         return self
 
     def within_training(self) -> Self:
-        """Put the latest share in place of a cut: all training ratings lie before it.
-
-        Examples
-        --------
-        >>> Settings(cut=978300019, cold_users="keep").within_training()
-        Settings(test_share=0.2, cut=None, cold_users='keep')
-        """
+        """Put the latest share in place of a cut: all training ratings lie before it."""
         return self if self.cut is None else type(self)(cold_users=self.cold_users)
 
 
@@ -64,11 +58,6 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     A share of all N ratings puts the cut at the time of the
     :math:`\lfloor \mathrm{share} \cdot N + 1/2 \rfloor`-th latest, at least the first. Ratings of
     that second are all tested, so there may be more. `SplitCounts` tells how many users are cold.
-
-    Raises
-    ------
-    InputError
-        If there are no times, or all ratings lie on one side of the cut.
 
     Examples
     --------

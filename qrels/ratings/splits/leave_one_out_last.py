@@ -25,11 +25,6 @@ def leave_one_out_last(ratings: Ratings, settings: Settings, *, seed: int) -> Sp
 
     The seed decides between ratings of one second, where ties are random.
 
-    Raises
-    ------
-    InputError
-        If there are no times.
-
     Examples
     --------
     ::

@@ -55,11 +55,6 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
     The paper's P1R ranks one relevant item at a time among others (1R); here all relevant items of
     a user are in one ranking.
 
-    Raises
-    ------
-    InputError
-        If no rating of the percentile is held out.
-
     Examples
     --------
     The second of two percentiles, a share of 0.4, seed 1. Items a and b have six of the ten
@@ -82,19 +77,7 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
 
 
 def percentile_of_items(ratings: Ratings, n: int) -> NDArray[np.intp]:
-    """Give the percentile of popularity of every item, 0 for the most popular, (n_items,).
-
-    Examples
-    --------
-    The first item has five of the ten ratings: it is a percentile by itself.
-
-    >>> from runs import Numbering
-    >>> users, items = Numbering.of("abcde"), Numbering.of("wxyz")
-    >>> user = np.array([0, 0, 0, 1, 1, 2, 2, 3, 3, 4], dtype=np.int32)
-    >>> item = np.array([0, 1, 2, 0, 1, 0, 1, 0, 3, 0], dtype=np.int32)
-    >>> percentile_of_items(Ratings(users, items, user, item, np.ones(10)), 2)
-    array([0, 1, 1, 1])
-    """
+    """Give the percentile of popularity of every item, 0 for the most popular, (n_items,)."""
     counts = ratings.item_counts()
     order = np.argsort(-counts, kind="stable")
     after = np.cumsum(counts[order])

@@ -49,11 +49,6 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     otherwise items with too few ratings compete, none of which can be relevant. All test ratings
     are counted, whether they reach the threshold or not.
 
-    Raises
-    ------
-    InputError
-        If no item has enough ratings.
-
     Examples
     --------
     One rating of each item that has two, a share of 0.5, seed 1::
@@ -91,13 +86,6 @@ def _largest_test(allowed: NDArray[np.intp]) -> int:
     """Give the number n for which n times the items that may give n is largest; at least 1.
 
     Of two such numbers that for more items.
-
-    Examples
-    --------
-    Three items can give two ratings each, and one of them five alone:
-
-    >>> _largest_test(np.array([5, 2, 0, 3]))
-    2
     """
     falling = np.sort(allowed)[::-1]
     totals = falling * np.arange(1, len(falling) + 1)

@@ -27,11 +27,6 @@ def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
 
     The seed decides between ratings of one second, where ties are random.
 
-    Raises
-    ------
-    InputError
-        If there are no times.
-
     Examples
     --------
     A share of 0.4; bob rated three items in one second::

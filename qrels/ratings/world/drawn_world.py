@@ -1,4 +1,4 @@
-"""When the ratings of a simulated world are given."""
+"""Simulated worlds: what users rate, how, and when."""
 
 from __future__ import annotations
 
@@ -42,15 +42,11 @@ def rating_times(
     planned = np.floor(n_sessions[user] * rng.random(len(user)))
     possible = np.ceil((released[item] - joined[user]) / interval[user])
     session = np.maximum(planned, possible)
-    elapsed = 30.0 * _sizes(user, session) * rng.random(len(user))
-    return (joined[user] + session * interval[user] + elapsed).astype(np.int64)
-
-
-def _sizes(user: NDArray[np.int32], session: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Count, for each rating, the ratings of its session."""
+    # For each rating, the number of ratings of its session.
     keys = user * (session.max() + 1.0) + session
     _, found, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-    return sizes[found]
+    elapsed = 30.0 * sizes[found] * rng.random(len(user))
+    return (joined[user] + session * interval[user] + elapsed).astype(np.int64)
 
 
 USERS_PER_BLOCK = 64
@@ -97,14 +93,9 @@ FURTHEST_CUT = 1.0
 class Bands:
     """Items in bands of popularity, each band twice as often rated as the one before.
 
-    Parameters
-    ----------
-    of_items
-        How often each item is rated, of shape (n_items,).
-    band
-        The band of each item, of shape (n_items,).
-    rated
-        How many items of each band every user rates, of shape (n_users, n_bands).
+    ``of_items``: how often each item is rated, of shape (n_items,); ``band``: the band of each
+    item, of shape (n_items,); ``rated``: how many items of each band every user rates, of shape
+    (n_users, n_bands).
     """
 
     of_items: NDArray[np.intp]
@@ -126,12 +117,8 @@ class Bands:
 class Exposure:
     """What users meet before interest and liking have a say.
 
-    Parameters
-    ----------
-    popularity
-        Of each item, of shape (n_items,).
-    leaning
-        Of each user to each band of popularity, of shape (n_users, n_bands) and mean 0 over users.
+    ``popularity``: of each item, of shape (n_items,); ``leaning``: of each user to each band of
+    popularity, of shape (n_users, n_bands) and mean 0 over users.
     """
 
     popularity: NDArray[np.float64]
@@ -151,19 +138,7 @@ class Exposure:
         *,
         sweeps: int,
     ) -> Self:
-        """Find with what exposure users and items have the ratings that they have, by alternation.
-
-        Parameters
-        ----------
-        appeal
-            How much users care for items beside it, of shape (n_users, n_items).
-        bands
-            How many ratings there are to be: those of users are met, of items nearly so.
-        popularity
-            Where the search starts.
-        sweeps
-            How often popularity is found anew.
-        """
+        """Alternate until users and items have the exposure that explains their ratings."""
         leaning = _leaning(appeal, popularity, bands)
         for _ in range(sweeps):
             keys = leaning[:, bands.band]
@@ -220,24 +195,15 @@ def make_world(settings: WorldSettings) -> World:
     where known are items of the kinds that are the user's, and famous ones to users who rate
     little. The popularity of items is a power of a normal deviate; the power is found by bisection,
     so that with an exposure of 1 the ratings over items have the Gini coefficient asked for.
-    Activity is the least number of
-    ratings plus a scaled squared normal deviate. The cuts between stars give the *observed*
-    ratings the shares of MovieLens 1M. All this is found where `strength` and `fill` are 1; with
-    others the same users rate other items of the same world. In large worlds the power is found
-    among the first users, as many as fit into `MOST_HELD` pairs; what all of them rate is drawn in
-    blocks, so that memory grows with users, items and ratings.
+    Activity is the least number of ratings plus a scaled squared normal deviate. The cuts
+    between stars give the *observed* ratings the shares of MovieLens 1M. All this is found
+    where `strength` and `fill` are 1; with others the same users rate other items of the same
+    world. In large worlds the power is found among the first users, as many as fit into
+    `MOST_HELD` pairs; what all of them rate is drawn in blocks, so that memory grows with
+    users, items and ratings.
 
     Every part has a random stream of its own, so that a change of, say, the noise leaves the
     choice of items as it was. Items that nobody rated stay in the numbering.
-
-    Parameters
-    ----------
-    settings
-        One of `PRESETS`, or your own.
-
-    Returns
-    -------
-    Ratings and truth, which share their numbering.
 
     Notes
     -----
@@ -260,7 +226,12 @@ def make_world(settings: WorldSettings) -> World:
     felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
     below = np.rint(np.cumsum(STAR_SHARES[:-1]) * len(felt)).astype(np.intp)
     cuts = np.sort(felt)[below]
-    observation = _strengthened(settings, usual)
+    met, known = settings.exposure_strength, usual.known
+    observation = Observation(
+        preferences,
+        settings.liking_strength * settings.liking,
+        replace(known, user_factors=met * known.user_factors, quality=met * known.quality),
+    )
     if not settings.is_usual:
         counts = _activity(settings, tail, settings.rated)
         user, item = Appeal(observation, luck).chosen(counts)
@@ -278,12 +249,7 @@ def make_world(settings: WorldSettings) -> World:
 class Appeal:
     """How every item draws every user: what is observed, and luck, drawn anew when asked for.
 
-    Parameters
-    ----------
-    observation
-        What decides which items a user rates.
-    luck
-        Seed of the Gumbel deviates.
+    ``observation``: what decides which items a user rates; ``luck``: seed of the Gumbel deviates.
     """
 
     observation: Observation
@@ -311,16 +277,6 @@ class Appeal:
             users.append((user + rows.start).astype(np.int32))
             items.append(item.astype(np.int32))
         return np.concatenate(users), np.concatenate(items)
-
-
-def _strengthened(settings: WorldSettings, usual: Observation) -> Observation:
-    """Observe as strongly as the settings say."""
-    met, known = settings.exposure_strength, usual.known
-    return Observation(
-        usual.preferences,
-        settings.liking_strength * usual.liking,
-        replace(known, user_factors=met * known.user_factors, quality=met * known.quality),
-    )
 
 
 def _draw_known(
@@ -395,10 +351,7 @@ def _activity(
 
 
 def _popularity(
-    settings: WorldSettings,
-    appeal: Appeal,
-    counts: NDArray[np.intp],
-    famous: NDArray[np.float64],
+    settings: WorldSettings, appeal: Appeal, counts: NDArray[np.intp], famous: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Raise the fame of items to the power that gives the Gini asked for."""
     held = appeal.held()

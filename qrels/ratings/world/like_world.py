@@ -1,17 +1,17 @@
-"""What is said of a world that is like real ratings, and cannot be fitted to them."""
+"""Simulated worlds that are like real ratings: their settings, and how they are fitted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from qrels.ratings.ratings import Ratings
+from qrels.ratings.ratings import Ratings, renumbered
 from qrels.ratings.world.drawn_world import (
     Bands,
     Exposure,
@@ -29,19 +29,17 @@ from qrels.ratings.world.moments import (
     popularity_terms,
 )
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
-from qrels.ratings.world.world_settings import refused_setting
+from qrels.ratings.world.world_settings import Bias, StrengthSettings, refused_setting
 from runs import InputError
 
 
-class LikeSettings(BaseModel):
+class LikeSettings(StrengthSettings):
     """What the ratings do not tell of the world that they came from.
 
     Who rates what is all that there is to learn from: strong liking of what is rated, and strong
     familiarity with it, leave much the same ratings. `liking` is therefore stated; all else is
     fitted given its value.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     liking: float = Field(
         default=1.0,
@@ -71,7 +69,7 @@ class LikeSettings(BaseModel):
         "are missing completely at random) to 10. All is fitted as if it were 1, so that the truth "
         "does not depend on it.",
     )
-    bias: Literal["both", "exposure", "liking"] = Field(
+    bias: Bias = Field(
         default="both",
         description="What `strength` multiplies: liking, or popularity and familiarity "
         "(`exposure`); the other stays as it is.",
@@ -83,16 +81,6 @@ class LikeSettings(BaseModel):
         "leaves the truth as it is.",
     )
     seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
-
-    @property
-    def exposure_strength(self) -> float:
-        """Multiple of popularity and familiarity."""
-        return 1.0 if self.bias == "liking" else self.strength
-
-    @property
-    def liking_strength(self) -> float:
-        """Multiple of ``liking``."""
-        return 1.0 if self.bias == "exposure" else self.strength
 
     @property
     def is_usual(self) -> bool:
@@ -175,15 +163,9 @@ class Strengths:
 class FittedWorld:
     """A world, and how it was fitted.
 
-    Parameters
-    ----------
-    world
-        Ratings and truth.
-    strengths
-        What was fitted.
-    wanted, reached
-        The moments of the real ratings, and of a world where `exposure`, `familiarity`, `strength`
-        and `fill` are 1.
+    ``world``: ratings and truth; ``strengths``: what was fitted; ``wanted``, ``reached``: the
+    moments of the real ratings, and of a world where `exposure`, `familiarity`, `strength` and
+    `fill` are 1.
     """
 
     world: World
@@ -202,19 +184,8 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     of items but for a few in a thousand. Each strength is fitted by its own moment (`Moments`):
     five times the world is drawn with the same deviates, and every strength is multiplied by a
     power of what its moment is short of.
-
-    Parameters
-    ----------
-    ratings
-        The real ratings.
-    settings
-        What they do not tell.
-
-    Returns
-    -------
-    A world with as many users, items and ratings, under ids of its own.
     """
-    ratings = _rated(ratings)
+    ratings = renumbered(replace(ratings, held_out=None))
     _check(ratings)
     wanted = Moments.of(ratings)
     draft = _Draft(ratings, settings, _Deviates(ratings, settings.seed))
@@ -229,20 +200,6 @@ def fit_world(ratings: Ratings, settings: LikeSettings) -> FittedWorld:
     if not settings.is_usual:
         world = draft.observed_otherwise(world, strengths, exposure)
     return FittedWorld(world, strengths, wanted, reached)
-
-
-def _rated(ratings: Ratings) -> Ratings:
-    """Leave out users and items without a rating."""
-    users, user = np.unique(ratings.user, return_inverse=True)
-    items, item = np.unique(ratings.item, return_inverse=True)
-    return replace(
-        ratings,
-        users=ratings.users.select(users),
-        items=ratings.items.select(items),
-        user=user.astype(np.int32),
-        item=item.astype(np.int32),
-        held_out=None,
-    )
 
 
 def _check(ratings: Ratings) -> None:
@@ -309,18 +266,8 @@ class _Draft:
         return self.ratings.user_counts(), self.ratings.item_counts()
 
     @cached_property
-    def _terms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        return popularity_terms(self._counts[1])
-
-    @cached_property
     def _bands(self) -> Bands:
         return Bands.of(self.ratings)
-
-    @cached_property
-    def _scale(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-        """The values of the real ratings, and how many are below each but the first."""
-        values, counts = np.unique(self.ratings.rating, return_counts=True)
-        return values, np.cumsum(counts)[:-1]
 
     def exposure(
         self, strengths: Strengths, popularity: NDArray[np.float64], *, sweeps: int
@@ -335,8 +282,8 @@ class _Draft:
         user, item = self._pairs(observation, self._counts[0])
         liked = observation.preferences.pairs(user, item)
         noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
-        scale, below = self._scale
-        cuts = np.sort(self._felt(liked, noise))[below]
+        scale, counts = np.unique(self.ratings.rating, return_counts=True)
+        cuts = np.sort(self._felt(liked, noise))[np.cumsum(counts)[:-1]]
         users, items = (
             numbered(*named) for named in zip("ui", map(len, self._counts), strict=True)
         )
@@ -383,14 +330,15 @@ class _Draft:
     def _preferences(self, strengths: Strengths) -> Preferences:
         drawn = self.deviates
         interests, items = strengths.places(drawn.interests), strengths.places(drawn.items)
+        logs, squares = popularity_terms(self._counts[1])
         return Preferences(
             user_factors=strengths.weights
             * (strengths.taste * drawn.tastes + strengths.affinity * interests),
             item_factors=items,
             generosity=strengths.generosity * drawn.generosity,
             quality=strengths.quality * drawn.quality
-            + strengths.trend * self._terms[0]
-            + strengths.bend * self._terms[1],
+            + strengths.trend * logs
+            + strengths.bend * squares,
             local=strengths.agreement * drawn.local,
             neighbourhood=drawn.neighbourhood,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,29 +30,19 @@ PASSES = 6
 class Moments:
     """Numbers of ratings in units of their standard deviation; of who rates what, relative.
 
-    Parameters
-    ----------
-    interest
-        Root mean square of the second to ninth singular values of who rates what, divided by the
-        roots of users' and items' counts, so that the first is 1: how unevenly users share items.
-    decay
-        How steeply these fall: the slope of their logarithms over that of their number, negative.
-    tails
-        How far from the middle, in these singular vectors, the users and the items of ratings are:
-        logarithm of the mean over the median of squared distances, in the mean of both.
-    neighbours
-        Mean cosine of an item's users with those of its ten nearest items.
-    generosity, quality
-        Standard deviations of the biases of users, and of items about `trend` and `bend`.
-    trend, bend
-        Rise of items' biases with log popularity, and with its square (see `popularity_terms`).
-    taste
-        Fourth root of the mean squared covariance of two items' ratings beside the biases.
-    affinity
-        Covariance of ratings beside the biases with how near, by these singular vectors, items are
-        to what their user rates, in standard deviations of nearness.
-    agreement
-        Mean covariance of an item's ratings with those of its ten nearest items.
+    ``interest``: root mean square of the second to ninth singular values of who rates what, divided
+    by the roots of users' and items' counts, so that the first is 1: how unevenly users share
+    items; ``decay``: how steeply these fall: the slope of their logarithms over that of their
+    number, negative; ``tails``: how far from the middle, in these singular vectors, the users and
+    the items of ratings are: logarithm of the mean over the median of squared distances, in the
+    mean of both; ``neighbours``: mean cosine of an item's users with those of its ten nearest
+    items; ``generosity``, ``quality``: standard deviations of the biases of users, and of items
+    about `trend` and `bend`; ``trend``, ``bend``: rise of items' biases with log popularity, and
+    with its square (see `popularity_terms`); ``taste``: fourth root of the mean squared covariance
+    of two items' ratings beside the biases; ``affinity``: covariance of ratings beside the biases
+    with how near, by these singular vectors, items are to what their user rates, in standard
+    deviations of nearness; ``agreement``: mean covariance of an item's ratings with those of its
+    ten nearest items.
     """
 
     interest: float
@@ -71,151 +60,93 @@ class Moments:
     @classmethod
     def of(cls, ratings: Ratings) -> Moments:
         """Take the moments of ratings, of which there are enough (see `fit_world`)."""
-        return _Taken(ratings).moments()
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """Ratings with what several moments are made from."""
-
-    ratings: Ratings
-
-    def moments(self) -> Moments:
-        users, items = self._biases
-        terms = popularity_terms(self._item_counts)
-        rises = [self._rise(term, items) for term in terms]
-        weights = self._share * (self._item_counts >= LEAST_RATINGS)
+        item_counts = ratings.item_counts().astype(np.float64)
+        share = item_counts / len(ratings)
+        standard = (ratings.rating - ratings.rating.mean()) / ratings.rating.std()
+        users, items = _biases(ratings, standard)
+        terms = popularity_terms(item_counts)
+        rises = [_rise(term, items, share) for term in terms]
+        weights = share * (item_counts >= LEAST_RATINGS)
         about = (items - sum(rise * term for rise, term in zip(rises, terms, strict=True))) ** 2
-        values = self._singular[1]
+        # The most rated items are compared with one another, by some of the users.
+        falling = np.argsort(-item_counts, kind="stable")[:MOST_ITEMS]
+        kept = np.sort(falling[item_counts[falling] >= LEAST_RATINGS])
+        n_users = len(ratings.users)
+        some = np.unique(np.linspace(0, n_users - 1, min(n_users, MOST_USERS)).astype(np.intp))
+
+        def compared(values: NDArray[np.float64]) -> csr_array[Any]:
+            matrix = csr_array((values, (ratings.user, ratings.item)), (n_users, len(item_counts)))
+            return matrix[some][:, kept]
+
+        rated = compared(np.ones(len(ratings)))
+        left, values, right = _singular(rated)
         ranks = np.log(np.arange(1, len(values) + 1))
-        return Moments(
+        sides = ((left, rated.sum(axis=1)), (right, rated.sum(axis=0)))
+        residuals = compared(standard - users[ratings.user] - items[ratings.item])
+        user, item = residuals.tocoo().coords
+        nearness = (left[user] * values * right[item]).sum(axis=1)
+        covariance = np.cov(nearness, residuals.tocoo().data)
+        # Users that two items share, and sums of products of two items' ratings beside the biases.
+        together, products = _products(rated), _products(residuals)
+        sizes = np.sqrt(item_counts[kept])
+        cosines = together / sizes[:, None] / sizes
+        nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
+        near, n_near = (
+            np.take_along_axis(part, nearest, axis=1).sum() for part in (products, together)
+        )
+        # Squares without the products of a user's ratings with themselves.
+        squared = (products**2 - _products(residuals.power(2))).sum()
+        taste = squared / max((together * (together - 1.0)).sum(), 1.0)
+        return cls(
             interest=round(float(np.sqrt((values**2).mean())), DIGITS),
             decay=round(-float(np.polyfit(ranks, np.log(np.maximum(values, 1e-9)), 1)[0]), DIGITS),
-            tails=self._tails(),
-            neighbours=float(np.take_along_axis(self._cosines, self._nearest, axis=1).mean()),
+            tails=round(float(np.mean([_far_out(side * values, n) for side, n in sides])), DIGITS),
+            neighbours=float(np.take_along_axis(cosines, nearest, axis=1).mean()),
             generosity=float(users.std()),
             quality=float(np.sqrt((weights * about).sum() / weights.sum())),
             trend=rises[0],
             bend=rises[1],
-            taste=self._taste(),
-            affinity=self._affinity(),
-            agreement=self._agreement(),
+            taste=float(max(taste, 0.0) ** 0.25),
+            affinity=round(float(covariance[0, 1] / np.sqrt(covariance[0, 0])), DIGITS),
+            agreement=float(near / max(n_near, 1.0)),
         )
 
-    @cached_property
-    def _user_counts(self) -> NDArray[np.float64]:
-        return self.ratings.user_counts().astype(np.float64)
 
-    @cached_property
-    def _item_counts(self) -> NDArray[np.float64]:
-        return self.ratings.item_counts().astype(np.float64)
+def _biases(
+    ratings: Ratings, standard: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the biases of users and items in standardised ratings."""
+    user, item = ratings.user, ratings.item
+    n_of_users, n_of_items = (
+        c.astype(np.float64) for c in (ratings.user_counts(), ratings.item_counts())
+    )
+    users: NDArray[np.float64] = np.zeros(len(n_of_users))
+    for _ in range(PASSES):
+        sums = np.bincount(item, standard - users[user], len(n_of_items))
+        items = sums / (n_of_items + PRIOR_RATINGS)
+        sums = np.bincount(user, standard - items[item], len(users))
+        users = sums / (n_of_users + PRIOR_RATINGS)
+    return users, items
 
-    @property
-    def _share(self) -> NDArray[np.float64]:
-        return self._item_counts / len(self.ratings)
 
-    def _rise(self, term: NDArray[np.float64], items: NDArray[np.float64]) -> float:
-        """Give the slope of items' biases over a term of mean 0."""
-        spread = (self._share * term**2).sum()
-        return float((self._share * term * items).sum() / spread) if spread > 1e-9 else 0.0
+def _rise(
+    term: NDArray[np.float64], items: NDArray[np.float64], share: NDArray[np.float64]
+) -> float:
+    """Give the slope of items' biases over a term of mean 0."""
+    spread = (share * term**2).sum()
+    return float((share * term * items).sum() / spread) if spread > 1e-9 else 0.0
 
-    @cached_property
-    def _kept(self) -> NDArray[np.intp]:
-        """Numbers of the items that are compared with one another: the most rated."""
-        falling = np.argsort(-self._item_counts, kind="stable")[:MOST_ITEMS]
-        return np.sort(falling[self._item_counts[falling] >= LEAST_RATINGS])
 
-    def _sparse(self, values: NDArray[np.float64]) -> csr_array[Any]:
-        """Give some users' values of the items that are compared."""
-        shape = (len(self._user_counts), len(self._item_counts))
-        matrix = csr_array((values, (self.ratings.user, self.ratings.item)), shape=shape)
-        return matrix[self._some_users()][:, self._kept]
-
-    def _some_users(self) -> NDArray[np.intp]:
-        n_users = len(self._user_counts)
-        return np.unique(np.linspace(0, n_users - 1, min(n_users, MOST_USERS)).astype(np.intp))
-
-    @cached_property
-    def _singular(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Give singular vectors and values of who rates what, without the first."""
-        rated = self._sparse(np.ones(len(self.ratings)))
-        users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
-        scaled = (rated * users[:, None] * items).tocsr()
-        found = svds(scaled, k=DIMENSIONS + 1, v0=np.ones(min(scaled.shape)))
-        left, values, right = (part.astype(np.float64) for part in found)
-        falling = np.argsort(-values)[1:]
-        return left[:, falling], values[falling], right[falling].T
-
-    def _tails(self) -> float:
-        left, values, right = self._singular
-        rated = self._sparse(np.ones(len(self.ratings)))
-        sides = ((left, rated.sum(axis=1)), (right, rated.sum(axis=0)))
-        return round(float(np.mean([_far_out(side * values, n) for side, n in sides])), DIGITS)
-
-    def _affinity(self) -> float:
-        left, values, right = self._singular
-        residuals = self._residuals.tocoo()
-        user, item = residuals.coords
-        nearness = (left[user] * values * right[item]).sum(axis=1)
-        covariance = np.cov(nearness, residuals.data)
-        return round(float(covariance[0, 1] / np.sqrt(covariance[0, 0])), DIGITS)
-
-    @cached_property
-    def _together(self) -> NDArray[np.float64]:
-        """Users that two items share, of shape (n_kept, n_kept); 0 on the diagonal."""
-        return _products(self._sparse(np.ones(len(self.ratings))))
-
-    @cached_property
-    def _cosines(self) -> NDArray[np.float64]:
-        sizes = np.sqrt(self._item_counts[self._kept])
-        return self._together / sizes[:, None] / sizes
-
-    @cached_property
-    def _nearest(self) -> NDArray[np.intp]:
-        return np.argsort(-self._cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
-
-    @cached_property
-    def _standard(self) -> NDArray[np.float64]:
-        rating = self.ratings.rating
-        return (rating - rating.mean()) / rating.std()
-
-    @cached_property
-    def _biases(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Give the biases of users and items."""
-        user, item = self.ratings.user, self.ratings.item
-        users: NDArray[np.float64] = np.zeros(len(self._user_counts))
-        for _ in range(PASSES):
-            items = np.bincount(item, self._standard - users[user], len(self._item_counts)) / (
-                self._item_counts + PRIOR_RATINGS
-            )
-            users = np.bincount(user, self._standard - items[item], len(users)) / (
-                self._user_counts + PRIOR_RATINGS
-            )
-        return users, items
-
-    @cached_property
-    def _residuals(self) -> csr_array[Any]:
-        users, items = self._biases
-        return self._sparse(self._standard - users[self.ratings.user] - items[self.ratings.item])
-
-    @cached_property
-    def _covariances(self) -> NDArray[np.float64]:
-        """Sums of products of two items' ratings beside the biases; 0 on the diagonal."""
-        return _products(self._residuals)
-
-    def _taste(self) -> float:
-        """Square covariances without the products of a user's ratings with themselves."""
-        squares = _products(self._residuals.power(2))
-        pairs = (self._together * (self._together - 1.0)).sum()
-        mean = (self._covariances**2 - squares).sum() / max(pairs, 1.0)
-        return float(max(mean, 0.0) ** 0.25)
-
-    def _agreement(self) -> float:
-        near = [
-            np.take_along_axis(part, self._nearest, axis=1).sum()
-            for part in (self._covariances, self._together)
-        ]
-        return float(near[0] / max(near[1], 1.0))
+def _singular(
+    rated: csr_array[Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Give singular vectors and values of who rates what, without the first."""
+    users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
+    scaled = (rated * users[:, None] * items).tocsr()
+    found = svds(scaled, k=DIMENSIONS + 1, v0=np.ones(min(scaled.shape)))
+    left, values, right = (part.astype(np.float64) for part in found)
+    falling = np.argsort(-values)[1:]
+    return left[:, falling], values[falling], right[falling].T
 
 
 def popularity_terms(

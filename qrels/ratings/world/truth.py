@@ -24,19 +24,11 @@ class Preferences:
     The inner products are added up dimension by dimension, without BLAS: a value depends neither
     on the number of threads nor on the block it is computed in.
 
-    Parameters
-    ----------
-    user_factors, item_factors
-        Latent tastes, float64 of shapes (n_users, dimensions) and (n_items, dimensions).
-    generosity
-        Bias of each user, of shape (n_users,).
-    quality
-        Bias of each item, of shape (n_items,).
-    local
-        What each user thinks of each neighbourhood of items beside that, of shape
-        (n_users, n_neighbourhoods); None where there are no neighbourhoods.
-    neighbourhood
-        The neighbourhood of each item, of shape (n_items,); None likewise.
+    ``user_factors``, ``item_factors``: latent tastes, float64 of shapes (n_users, dimensions) and
+    (n_items, dimensions); ``generosity``: bias of each user, of shape (n_users,); ``quality``: bias
+    of each item, of shape (n_items,); ``local``: what each user thinks of each neighbourhood of
+    items beside that, of shape (n_users, n_neighbourhoods); None where there are no neighbourhoods;
+    ``neighbourhood``: the neighbourhood of each item, of shape (n_items,); None likewise.
     """
 
     user_factors: NDArray[np.float64]
@@ -81,21 +73,11 @@ class Truth:
     a real number between 1 and 5 that rises with preference. On another scale each step counts
     with its width.
 
-    Parameters
-    ----------
-    users, items
-        The ids behind the rows and columns.
-    preferences
-        The model of who likes what.
-    popularity
-        Logarithm of how often an item is met before liking has a say, up to a constant; of shape
-        (n_items,).
-    cuts
-        Preferences at which a noiseless rating gains a step of the scale, rising.
-    noise
-        Scale of the logistic noise, above 0.
-    scale
-        The ratings there are, rising, one more than there are cuts.
+    ``users``, ``items``: the ids behind the rows and columns; ``preferences``: the model of who
+    likes what; ``popularity``: logarithm of how often an item is met before liking has a say, up to
+    a constant; of shape (n_items,); ``cuts``: preferences at which a noiseless rating gains a step
+    of the scale, rising; ``noise``: scale of the logistic noise, above 0; ``scale``: the ratings
+    there are, rising, one more than there are cuts.
     """
 
     users: Numbering
@@ -107,17 +89,7 @@ class Truth:
     scale: NDArray[np.float64] = field(default_factory=ONE_TO_FIVE.copy)
 
     def ratings(self, users: NDArray[np.integer]) -> NDArray[np.float64]:
-        """Give the true ratings of all items by these users.
-
-        Parameters
-        ----------
-        users
-            User numbers, of shape (n,); ask for blocks where all users would not fit in memory.
-
-        Returns
-        -------
-        Expected ratings between the ends of the scale, of shape (n, n_items).
-        """
+        """Give the true ratings of all items by these users."""
         preferences = self.preferences.block(users)
         steps = zip(self.cuts, np.diff(self.scale), strict=True)
         # The logistic function as a hyperbolic tangent, which cannot overflow.
@@ -163,14 +135,9 @@ class Truth:
 class Observation:
     """What decides which items a user rates.
 
-    Parameters
-    ----------
-    preferences
-        How much every user likes every item.
-    liking
-        How strongly being rated follows preference.
-    known
-        How well every user knows every item beside that; popularity is its `quality`.
+    ``preferences``: how much every user likes every item; ``liking``: how strongly being rated
+    follows preference; ``known``: how well every user knows every item beside that; popularity is
+    its `quality`.
     """
 
     preferences: Preferences
@@ -186,14 +153,8 @@ class Observation:
 class World:
     """A log of ratings with the truth beside it.
 
-    Parameters
-    ----------
-    ratings
-        What was observed, with times.
-    truth
-        What every user thinks of every item.
-    observation
-        What decided which of it was observed.
+    ``ratings``: what was observed, with times; ``truth``: what every user thinks of every item;
+    ``observation``: what decided which of it was observed.
     """
 
     ratings: Ratings
@@ -231,21 +192,6 @@ def item_propensities(
     weights of relevant judgements are the inverse of; the mean over all users where the item is
     relevant to none. See `inclusion` for :math:`\pi`. That a rating is tested, too, has the same
     chance for all items if the split draws at random; weights that are normalised do not need it.
-
-    Parameters
-    ----------
-    truth, observation
-        A world, and what decides which items are rated.
-    users, items
-        Ids of those of its users and items that are wanted.
-    counts
-        How many of these items each of these users rated, of shape (n_users,).
-    threshold
-        Lowest true rating that is relevant.
-
-    Returns
-    -------
-    In (0, 1], of shape (n_items,).
     """
     rows, columns = truth.users.numbers(users), truth.items.numbers(items)
     chances, relevant, n_relevant = np.zeros((3, len(items)))
@@ -271,17 +217,6 @@ def inclusion(logits: NDArray[np.float64], counts: NDArray[np.integer]) -> NDArr
 
     where the moment is taken that n items are expected at. That is exact for equal weights, and off
     by a few hundredths at worst where few items are drawn.
-
-    Parameters
-    ----------
-    logits
-        Logarithms of the weights, of shape (n_users, n_items).
-    counts
-        Items that each user draws, of shape (n_users,).
-
-    Returns
-    -------
-    Chances of shape (n_users, n_items), whose sum is the count of the user.
     """
     weights = np.exp(logits - logits.max(axis=1, keepdims=True))
     drawn = np.asarray(counts, dtype=np.float64)[:, np.newaxis]

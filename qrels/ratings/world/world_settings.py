@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -16,10 +16,28 @@ MOST_CELLS = 10_000_000_000
 Bias: TypeAlias = Literal["both", "exposure", "liking"]
 
 
-class WorldSettings(BaseModel):
-    """What a world is made from; equal settings give equal worlds."""
+class StrengthSettings(BaseModel):
+    """What simulated worlds share: a ``strength`` that multiplies what ``bias`` names."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    if TYPE_CHECKING:
+        strength: float
+        bias: Bias
+
+    @property
+    def exposure_strength(self) -> float:
+        """Multiple of ``exposure``."""
+        return 1.0 if self.bias == "liking" else self.strength
+
+    @property
+    def liking_strength(self) -> float:
+        """Multiple of ``liking``."""
+        return 1.0 if self.bias == "exposure" else self.strength
+
+
+class WorldSettings(StrengthSettings):
+    """What a world is made from; equal settings give equal worlds."""
 
     n_users: int = Field(ge=2, description="Number of users, at least 2.")
     n_items: int = Field(ge=2, description="Number of items, at least 2.")
@@ -100,16 +118,6 @@ class WorldSettings(BaseModel):
     def rated(self) -> int:
         """Number of ratings: ``n_ratings`` times ``fill``."""
         return round(self.n_ratings * self.fill)
-
-    @property
-    def exposure_strength(self) -> float:
-        """Multiple of ``exposure``."""
-        return 1.0 if self.bias == "liking" else self.strength
-
-    @property
-    def liking_strength(self) -> float:
-        """Multiple of ``liking``."""
-        return 1.0 if self.bias == "exposure" else self.strength
 
     @property
     def is_usual(self) -> bool:

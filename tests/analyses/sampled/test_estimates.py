@@ -16,7 +16,7 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import TableFace, tables_of
 from qrels import FullRanks, qrels_from_columns
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from tests.analyses.made import JudgedWork
 from tests.analyses.sampled.rankings import studied
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from analyses.sampled.estimators import weighted_auc
 from analyses.sampled.samples import Negatives, SampleDesign, top_items
 from qrels import FullRanks, qrels_from_columns
-from qrels.ranks.candidate_ranks import CandidateRanks
+from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 
 N_USERS, N_ITEMS = 200, 30

@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from qrels.interactions.held_out_users import (
-    DAY,
-    draw_test_users,
-    filter_robots,
-    removed_in_words,
-    split_users,
-)
+from qrels.interactions.held_out_users import DAY, draw_test_users, filter_robots, split_users
 from qrels.interactions.interactions import Interactions
 from runs import InputError, Numbering
 
@@ -40,23 +34,10 @@ def test_about_the_share_of_the_users_is_drawn() -> None:
     assert abs(len(drawn) - 400) < 4 * np.sqrt(4000 * 0.1 * 0.9)
 
 
-def test_another_seed_draws_others() -> None:
-    people = _people(200)
-    drawn = [draw_test_users(people, share=0.5, seed=seed).ids.tolist() for seed in (1, 2)]
-    assert drawn[0] != drawn[1]
-
-
 def test_who_is_drawn_does_not_depend_on_who_joins() -> None:
     before = draw_test_users(_people(100), share=0.3, seed=1)
     after = draw_test_users(_people(250), share=0.3, seed=1)
     assert after.ids[: len(before)].tolist() == before.ids.tolist()
-
-
-def test_the_most_are_some_of_those_who_would_be_drawn() -> None:
-    people = _people(300)
-    fewer = draw_test_users(people, share=0.5, most=20, seed=1).ids.tolist()
-    assert len(fewer) == 20
-    assert set(fewer) <= set(draw_test_users(people, share=0.5, seed=1).ids.tolist())
 
 
 def test_the_most_are_those_whom_a_smaller_share_would_draw() -> None:
@@ -91,15 +72,3 @@ def test_users_who_join_later_train() -> None:
 def test_robots_have_too_many_events_on_a_day(times: list[int], robot: bool) -> None:
     found = filter_robots(_timed([5], times), most_per_day=2)
     assert found.robots.tolist() == [False, robot]
-
-
-def test_what_went_is_counted() -> None:
-    found = filter_robots(_timed([1], [1, 2, 3], [1, 2, 3, 4]), most_per_day=2)
-    assert removed_in_words(*found.removed) == (
-        "2 robots with 7 of 8 events were removed (users by rule: most_per_day 2)."
-    )
-
-
-def test_a_limit_below_0_is_refused() -> None:
-    with pytest.raises(InputError, match="`most_per_day` must not be negative, got -1"):
-        filter_robots(_timed([1]), most_per_day=-1)

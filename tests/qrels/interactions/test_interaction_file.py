@@ -118,19 +118,9 @@ def test_times_in_seconds_are_refused_unless_their_year_is_given(tmp_path: Path)
     assert read_interactions(path, first_year=1970).time.tolist() == [1767600000, 1767600000000]
 
 
-def test_whole_numbers_are_ids_in_the_order_of_text(tmp_path: Path) -> None:
-    columns = {"user": [10, 9], "item": ["a", "a"], "time": [1, 2]}
-    assert read_interactions(written(tmp_path, columns)).users.ids.tolist() == ["10", "9"]
-
-
 def test_values_of_the_file_count_before_types(tmp_path: Path) -> None:
     path = written(tmp_path, ROWS | {"value": [0.0, 0.5, 3.0, 4.0, 5.0]})
     assert sorted(read_interactions(path).value.tolist()) == [0, 0.5, 3, 4, 5]
-
-
-def test_without_value_and_type_every_row_counts_one(tmp_path: Path) -> None:
-    path = written(tmp_path, {name: ROWS[name] for name in ("user", "item", "time")})
-    assert read_interactions(path).value.tolist() == [1.0] * 5
 
 
 def test_types_may_be_given_values(tmp_path: Path) -> None:

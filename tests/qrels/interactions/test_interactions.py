@@ -41,9 +41,7 @@ def _rows(events: Interactions) -> list[tuple[int, int, int, float]]:
 
 
 @given(EVENTS)
-def test_events_are_sorted_by_user_time_and_item(
-    events: list[tuple[int, int, int, float]],
-) -> None:
+def test_events_are_sorted_by_user_time_and_item(events: list[tuple[int, int, int, float]]) -> None:
     keys = [(user, time, item) for user, item, time, _ in _rows(_of(events))]
     assert keys == sorted((user, time, item) for user, item, time, _ in events)
 
@@ -62,11 +60,6 @@ def test_equal_events_stay_in_their_order(pairs: list[tuple[int, int]], far: boo
     )
     rows = [(pairs[row][0], times[row], float(row)) for row in range(len(pairs))]
     assert events.value.tolist() == [row for _, _, row in sorted(rows)]
-
-
-@given(EVENTS)
-def test_no_event_is_lost(events: list[tuple[int, int, int, float]]) -> None:
-    assert sorted(_rows(_of(events))) == sorted(events)
 
 
 @given(EVENTS)
@@ -122,10 +115,3 @@ def test_columns_that_break_a_rule_are_refused(
     columns: dict[str, list[Any]] = {"user": [0, 1], "item": [0, 0], "time": [1, 1]}
     with pytest.raises(InputError, match=message):
         Interactions.of(USERS, ITEMS, **{**columns, column: values})
-
-
-def test_columns_out_of_order_are_refused_without_sorting() -> None:
-    later_first = np.array([5, 1])
-    numbers = np.zeros(2, dtype=np.int32)
-    with pytest.raises(InputError, match=r"sorted by \(user, time, item\)"):
-        Interactions(USERS, ITEMS, numbers, numbers, later_first, np.ones(2))

@@ -18,7 +18,6 @@ from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
 from recommenders.kernels.hidden_scores import rank_held_out, rank_hidden_by_scores
 from recommenders.krichene_x import KricheneXScorer
 from recommenders.shared.scorers import HistoriesScorer, LinearItemScorer
-from runs import InputError
 from tests.hidden_example import (
     PROFILES,
     RANK_LLOO,
@@ -48,11 +47,7 @@ def test_ranks_found_by_hand() -> None:
     data=st.data(),
 )
 def test_a_sum_of_similarities_is_ranked_as_by_definition(
-    table: NDArray[np.float64],
-    repeats: bool,
-    lists: Any,
-    reachable: Any,
-    data: st.DataObject,
+    table: NDArray[np.float64], repeats: bool, lists: Any, reachable: Any, data: st.DataObject
 ) -> None:
     # The definition takes negative votes for none where scores must be positive.
     table = np.maximum(table, 0) if reachable == "positive" else table
@@ -77,41 +72,12 @@ def test_what_cannot_be_scored_is_a_miss() -> None:
     assert ranks.rank_loo.tolist() == [MISS, 2]
 
 
-def test_scores_of_another_shape_are_refused() -> None:
-    with pytest.raises(InputError, match=r"9 profiles and 6 items .* got \(9, 2\)"):
-        rank_hidden_by_scores(
-            lambda profiles: np.ones((profiles.shape[0], 2)), golden_events(), n_jobs=1
-        )
-
-
-def test_coverage_of_whole_profiles_is_refused() -> None:
-    with pytest.raises(InputError, match="`lists` must be loo or lloo"):
-        rank_hidden_by_scores(
-            lambda profiles: profiles.toarray(),
-            golden_events(),
-            Hiding(lists="profile"),
-            n_jobs=1,
-        )
-
-
 def test_a_linear_system_of_this_package_ranks_on_either_road() -> None:
     system = LinearItemScorer(golden_events().totals(), similarity())
     slow = rank_hidden_by_scores(system.score_histories, golden_events(), n_jobs=1)
     fast = rank_hidden(similarity(), golden_events(), n_jobs=1)
     np.testing.assert_array_equal(slow.rank_loo, fast.rank_loo)
     np.testing.assert_array_equal(slow.rank_lloo, fast.rank_lloo)
-
-
-def test_random_scores_find_an_item_as_often_as_chance() -> None:
-    rng = np.random.default_rng(1)
-    n_items, size, cutoff = 50, 5, 10
-    profiles = [rng.choice(n_items, size, replace=False).tolist() for _ in range(1000)]
-    events = events_of(profiles, n_items=n_items)
-    hiding = Hiding(reachable="all")
-    ranks = rank_hidden_by_scores(lambda shown: rng.random(shown.shape), events, hiding, n_jobs=1)
-    expected = cutoff / (n_items - size + 1)
-    deviation = np.sqrt(expected * (1 - expected) / len(ranks))
-    assert abs((ranks.rank_loo <= cutoff).mean() - expected) < 4 * deviation
 
 
 Row = tuple[int, int, float, int]
@@ -219,13 +185,6 @@ def test_only_candidates_compete() -> None:
     only_the_last = np.arange(6) == 2
     assert ranks_of(scorer, split).known("loo").tolist() == [2]
     assert ranks_of(scorer, split, candidates=only_the_last).known("loo").tolist() == [1]
-
-
-def test_what_is_not_asked_for_is_not_ranked() -> None:
-    split = split_of([(0, 0, 5.0, 0), (0, 1, 5.0, 0)], [(0, 2, 5.0, 1)])
-    scorer = LinearItemScorer(split.train, np.ones((6, 6)))
-    ranks = rank_held_out(scorer, split, np.array([True]), validations=["loo"])
-    assert ranks.lloo is None
 
 
 @pytest.mark.parametrize("name", ["popularity", "random"])

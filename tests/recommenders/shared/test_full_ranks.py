@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 import recommenders
 from qrels import Ratings
-from qrels.ranks.ties import Ties
+from qrels.ranks.full_ranks import Ties
 from qrels.ratings.splits.user_random import user_random
 from recommenders.shared.train_and_rank import recommend
-from runs import InputError, Numbering
+from runs import Numbering
 
 USERS = Numbering.of(["u", "v"])
 ITEMS = Numbering.of(["a", "b", "c", "d", "e", "f"])
@@ -53,15 +53,6 @@ def test_held_out_items_that_are_no_candidates_are_last() -> None:
     ranks = recommenders.full_ranks(_scorer(9, 8, 3, 2, 1, 7), TRAIN, _ratings((0, 3), (0, 5)))
     assert (ranks.rank.tolist(), ranks.n_candidates.tolist()) == ([2, 4], [4, 4])
     assert ranks.above.tolist() == [1, 2]
-
-
-def test_what_will_be_ranked_is_known_before_training() -> None:
-    relevant = _ratings((0, 3), (0, 5), (1, 1))
-    ranks = recommenders.full_ranks(_scorer(9, 8, 3, 2, 1, 7), TRAIN, relevant)
-    foreseen = recommenders.rankable(TRAIN, relevant).best_ranks()
-    assert foreseen.user.tolist() == ranks.user.tolist()
-    assert foreseen.n_candidates.tolist() == ranks.n_candidates.tolist()
-    assert foreseen.above.tolist() == [0, 0, 0]
 
 
 def test_candidates_may_be_fewer() -> None:
@@ -109,28 +100,6 @@ def test_random_orders_are_a_seed_s_and_a_user_s() -> None:
     )
     assert first.rank.tolist() == again.rank.tolist()
     assert first.rank[1] == alone.rank[0]
-
-
-@pytest.mark.slow
-def test_random_orders_differ_between_seeds() -> None:
-    found = {
-        int(
-            recommenders.full_ranks(
-                _scorer(*[0.0] * 6), TRAIN, _ratings((0, 2)), ties="random", seed=seed
-            ).rank[0]
-        )
-        for seed in range(40)
-    }
-    assert found == {1, 2, 3}
-
-
-def test_half_ranks_are_refused() -> None:
-    with pytest.raises(InputError, match="half ranks cannot be sampled"):
-        recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings((0, 2)), ties="mid")  # type: ignore[arg-type]
-
-
-def test_nothing_to_rank_gives_no_ranks() -> None:
-    assert len(recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, _ratings())) == 0
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-import logging
-
 import numpy as np
 import pytest
 import torch
@@ -7,7 +5,7 @@ from threadpoolctl import threadpool_info
 
 import recommenders
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import dataset_of, one_thread, silence
+from recommenders.shared.lenskit_bridge import dataset_of, one_thread
 from runs import Numbering
 
 
@@ -48,14 +46,3 @@ def test_training_is_silent(
     recommenders.train("svd", {}, equal, seed=1)
     assert capfd.readouterr() == ("", "")
     assert caplog.records == []
-
-
-def test_silence_ends() -> None:
-    import structlog
-
-    logger = logging.getLogger("lenskit")
-    before = logger.level
-    with silence():
-        assert not logger.isEnabledFor(logging.WARNING)
-    assert logger.level == before
-    assert not structlog.is_configured()

@@ -50,18 +50,6 @@ def test_candidates_that_are_given_still_need_training_ratings_and_may_not_be_ra
     np.testing.assert_array_equal(run.items, [[3, -1, -1], [0, -1, -1]])
 
 
-def test_rows_follow_the_users_asked_for(small: Ratings) -> None:
-    users = np.array([1], dtype=np.int32)
-    run = recommenders.recommend(Alphabetical(small), small, users, system="az", depth=1)
-    np.testing.assert_array_equal(run.items, [[0]])
-
-
-def test_no_users_give_a_run_without_lists(small: Ratings) -> None:
-    nobody = np.empty(0, dtype=np.int32)
-    run = recommenders.recommend(Alphabetical(small), small, nobody, system="az", depth=5)
-    assert run.items.shape == (0, 5)
-
-
 def test_nothing_to_train_on_is_an_error(small: Ratings) -> None:
     nothing = small.select(np.zeros(len(small), dtype=bool))
     with pytest.raises(InputError, match="'random' cannot be trained: there are no training"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from hypothesis import strategies as st
 
-from qrels import Ratings
+from qrels import Ratings, Split, Splitter
 from runs import Numbering
 
 Cell = tuple[str, str]
@@ -31,11 +33,7 @@ def table_of(ratings: Ratings) -> Table:
     assert ratings.time is not None
     users, items = ratings.users.ids[ratings.user], ratings.items.ids[ratings.item]
     return dict(
-        zip(
-            zip(users.tolist(), items.tolist(), strict=True),
-            ratings.time.tolist(),
-            strict=True,
-        )
+        zip(zip(users.tolist(), items.tolist(), strict=True), ratings.time.tolist(), strict=True)
     )
 
 
@@ -49,3 +47,8 @@ tables = st.dictionaries(
     min_size=1,
 )
 seeds = st.integers(0, 2**32)
+
+
+def divide(splitter: Splitter[Any], ratings: Ratings, *, seed: int, **options: Any) -> Split:
+    """Divide ratings with these settings."""
+    return splitter(ratings, splitter.settings(**options), seed=seed)

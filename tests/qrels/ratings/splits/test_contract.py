@@ -16,6 +16,7 @@ from qrels.ratings.splits.user_random import user_random
 from runs import InputError
 from tests.qrels.ratings.splits.tables import (
     Table,
+    divide,
     ratings_of,
     seeds,
     table_of,
@@ -25,18 +26,14 @@ from tests.qrels.ratings.splits.tables import (
 
 Splits = Callable[[Ratings, int], Split]
 SPLITTERS_BY_USER: dict[str, Splits] = {
-    "user_random": lambda ratings, seed: user_random(
-        ratings, user_random.settings(test_share=0.4), seed=seed
-    ),
-    "user_last": lambda ratings, seed: user_last(
-        ratings, user_last.settings(test_share=0.4), seed=seed
-    ),
-    "user_last, random ties": lambda ratings, seed: user_last(
-        ratings, user_last.settings(test_share=0.4, time_ties="random"), seed=seed
+    "user_random": lambda ratings, seed: divide(user_random, ratings, seed=seed, test_share=0.4),
+    "user_last": lambda ratings, seed: divide(user_last, ratings, seed=seed, test_share=0.4),
+    "user_last, random ties": lambda ratings, seed: divide(
+        user_last, ratings, seed=seed, test_share=0.4, time_ties="random"
     ),
     "leave_one_out_random": lambda ratings, seed: leave_one_out_random(ratings, seed=seed),
     "leave_one_out_last": lambda ratings, seed: leave_one_out_last(ratings, seed=seed),
-    "k_fold": lambda ratings, seed: k_fold(ratings, k_fold.settings(folds=3), seed=seed),
+    "k_fold": lambda ratings, seed: divide(k_fold, ratings, seed=seed, folds=3),
 }
 by_user = pytest.mark.parametrize("split", SPLITTERS_BY_USER.values(), ids=SPLITTERS_BY_USER)
 seeded = pytest.mark.parametrize(
@@ -78,7 +75,7 @@ def test_the_tables_drawn_in_the_docstrings_are_true(
 ) -> None:
     splitter = splits()[method]
     ratings, train, test = drawn_tables(splitter)
-    split = splitter(ratings_of(ratings), splitter.settings(**options), seed=1)
+    split = divide(splitter, ratings_of(ratings), seed=1, **options)
     assert (table_of(split.train), table_of(split.test)) == (train, test)
 
 

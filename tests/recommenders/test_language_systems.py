@@ -1,20 +1,93 @@
+"""LM-WSR, RM1 and RM2, by hand and against loops."""
+
 from math import log
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import recommenders
 from qrels import Ratings
 from recommenders.kernels.language_models import smoothed
 from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.rm2 import RM2Settings
-from recommenders.shared.scorers import BestScorer
+from recommenders.shared.scorers import BestScorer, LinearItemScorer
 from runs import top_items
+
+
+def test_scores_weigh_the_ratings_of_the_likeliest_items(four_users: Ratings) -> None:
+    """Of b (u1 3, u3 4), the items a (u1 5, u2 4) and d (u3 5) are neighbours."""
+    scorer = recommenders.train("lm-wsr-ib", {"background_weight": 0.5}, four_users, seed=1)
+    assert isinstance(scorer, LinearItemScorer)
+    by_a = ((5 / 9 + 8 / 24) / 2) ** 3 * (9 / 48) ** 4
+    by_d = (8 / 48) ** 3 * ((5 / 5 + 9 / 24) / 2) ** 4
+    history = csr_array(np.array([[1.0, 0.0, 0.0, 3.0, 0.0]]))
+    score = scorer.score_histories(history)[0, 1]
+    np.testing.assert_allclose(score, (by_a / by_d) ** (1 / 7) * 1 + 3, rtol=1e-6)
+
+
+def test_an_item_scores_where_the_user_rated_one_near_it(four_users: Ratings) -> None:
+    """User u1 rated a and b, which are near b and c, and a and d."""
+    scorer = recommenders.train("lm-wsr-ib", {}, four_users, seed=1)
+    scores = scorer.score_batch(np.array([0], dtype=np.int32))
+    assert np.isnan(scores).tolist() == [[False, False, False, False, True]]
+
+
+# Half of what u2 (a 4, c 2) and u3 (b 4, d 5) rated, half of all, for a (9 of 24) and b (7 of 24).
+BY_SECOND = ((4 / 6 + 9 / 24) / 2) ** 5 * (7 / 48) ** 3
+BY_THIRD = (9 / 48) ** 5 * ((4 / 9 + 7 / 24) / 2) ** 3
+BY_NOBODY = (9 / 48) ** 5 * (7 / 48) ** 3
+
+
+@pytest.mark.parametrize(
+    ("weights", "second", "third"),
+    [
+        ("likelihood", 1.0, (BY_THIRD / BY_SECOND) ** (1 / 8)),
+        ("gain", np.log(BY_SECOND / BY_NOBODY) / 8, np.log(BY_THIRD / BY_NOBODY) / 8),
+        ("uniform", 1.0, 1.0),
+    ],
+)
+def test_scores_weigh_the_ratings_of_the_likeliest_users(
+    weights: str, second: float, third: float, four_users: Ratings
+) -> None:
+    """User u1 rated a with 5, b with 3."""
+    settings = {"background_weight": 0.5, "weights": weights}
+    scorer = recommenders.train("lm-wsr-ub", settings, four_users, seed=1)
+    scores = np.nan_to_num(scorer.score_batch(np.array([0], dtype=np.int32))[0])
+    expected = [second * 4, third * 4, second * 2, third * 5, 0]
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
 
 ALL_STARS = np.array([9, 7, 2, 5, 1]) / 24
 SECOND = (np.array([4, 0, 2, 0, 0]) / 6 + ALL_STARS) / 2
 THIRD = (np.array([0, 4, 0, 5, 0]) / 9 + ALL_STARS) / 2
+
+
+@pytest.mark.parametrize(("prior", "of_second", "of_third"), [("uniform", 1, 1), ("linear", 6, 9)])
+def test_scores_mix_the_models_of_the_neighbours(
+    prior: str, of_second: float, of_third: float, four_users: Ratings
+) -> None:
+    """User u1 rated a and b; u2 and u3 weigh as much as they explain both."""
+    settings = {"background_weight": 0.5, "user_prior": prior}
+    scorer = recommenders.train("rm1", settings, four_users, seed=1)
+    second, third = of_second * SECOND[0] * SECOND[1], of_third * THIRD[0] * THIRD[1]
+    expected = (second * SECOND + third * THIRD) / (second + third)
+    scores = scorer.score_batch(np.array([0], dtype=np.int32))
+    np.testing.assert_allclose(scores[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["rm1", "rm2"])
+def test_a_user_without_neighbours_cannot_be_served(name: str, four_users: Ratings) -> None:
+    scorer = recommenders.train(name, {}, four_users, seed=1)
+    assert np.isnan(scorer.score_batch(np.array([3], dtype=np.int32))).all()
+
+
+@pytest.mark.parametrize("name", ["rm1", "rm2"])
+def test_items_without_ratings_cannot_be_scored(name: str, four_users: Ratings) -> None:
+    fewer = four_users.select(four_users.item != 3)
+    scores = recommenders.train(name, {}, fewer, seed=1).score_batch(np.array([0], dtype=np.int32))
+    assert np.isnan(scores).tolist() == [[False, False, False, True, False]]
 
 
 def test_scores_multiply_the_chances_of_meeting_the_users_items(four_users: Ratings) -> None:

@@ -1,0 +1,90 @@
+"""NNCosNgbr over users and over items, by hand."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import recommenders
+from qrels import Ratings
+from recommenders.nncosngbr_ib import BaselineItemScorer
+
+SECOND = np.array([1], dtype=np.int32)
+# Between the columns (4, 4, -), (2, -, 2) and (-, 4, 2).
+A_B, A_C, B_C = 0.5, 16 / np.sqrt(32 * 20), 4 / np.sqrt(8 * 20)
+PLAIN = {"item_damping": 0.0, "user_damping": 0.0, "shrinkage": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [4.5 + A_C / 2, 2.5 + (B_C - A_B) / 2, 3.5 - A_C / 2]),
+        ({"shrinkage": 3.0}, [4.5 + A_C / 8, 2.5 + (B_C - A_B) / 8, 3.5 - A_C / 8]),
+        ({"denominator": True}, [5.0, 2.5 + (B_C - A_B) / 2 / (B_C + A_B), 3.0]),
+    ],
+)
+def test_items_add_cosines_times_residuals_to_the_baselines_shrunken_or_averaged(
+    settings: dict[str, float], expected: list[float], three_users: Ratings
+) -> None:
+    """Off the baselines (4, 2, 3) u2 lies by 1/2 in all, and by (-1/2, -, 1/2) beyond."""
+    scorer = recommenders.train("nncosngbr-ib", PLAIN | settings, three_users, seed=1)
+    np.testing.assert_allclose(scorer.score_batch(SECOND)[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("neighbours", "linked"), [(1, 0.0), (2, B_C)])
+def test_an_item_takes_from_its_nearest_alone(
+    neighbours: int, linked: float, three_users: Ratings
+) -> None:
+    """The one item nearest to b is a, so c says nothing of b."""
+    settings = {**PLAIN, "neighbours": neighbours}
+    scorer = recommenders.train("nncosngbr-ib", settings, three_users, seed=1)
+    score = scorer.score_batch(SECOND)[0, 1]
+    np.testing.assert_allclose(score, 2.5 + (linked - A_B) / 2, rtol=1e-6)
+
+
+def test_a_strangers_baseline_comes_from_the_history(three_users: Ratings) -> None:
+    """Who rates a with 5 is 1 above what is expected, and 0 beyond that."""
+    scorer = recommenders.train("nncosngbr-ib", PLAIN, three_users, seed=1)
+    assert isinstance(scorer, BaselineItemScorer)
+    stranger = csr_array(np.array([[5.0, 0.0, 0.0]]))
+    np.testing.assert_allclose(scorer.score_histories(stranger), [[5, 3, 4]], rtol=1e-6)
+
+
+FIRST = np.array([0], dtype=np.int32)
+# Between (4, 2, -), (4, -, 4) and (-, 2, 2), lengths being the roots of 20, 32 and 8.
+TO_SECOND, TO_THIRD = 16 / np.sqrt(20 * 32), 4 / np.sqrt(20 * 8)
+
+
+MEAN = (TO_SECOND - TO_THIRD) / 2 / (TO_SECOND + TO_THIRD)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [4 - TO_SECOND / 2, 2 + TO_THIRD / 2, 3 + (TO_SECOND - TO_THIRD) / 2]),
+        ({"shrinkage": 3.0}, [4 - TO_SECOND / 8, 2 + TO_THIRD / 8, 3 + (TO_SECOND - TO_THIRD) / 8]),
+        ({"denominator": True}, [3.5, 2.5, 3 + MEAN]),
+    ],
+)
+def test_users_add_cosines_times_residuals_to_the_baselines_shrunken_or_averaged(
+    settings: dict[str, float], expected: list[float], three_users: Ratings
+) -> None:
+    """Off the baselines u2 lies by (-1/2, -, 1/2), u3 by (-, 1/2, -1/2); 1 item is in common."""
+    scorer = recommenders.train("nncosngbr-ub", PLAIN | settings, three_users, seed=1)
+    np.testing.assert_allclose(scorer.score_batch(FIRST)[0], expected, rtol=1e-6)
+
+
+def test_damping_draws_baselines_to_the_mean(three_users: Ratings) -> None:
+    """With 2 ratings each, items lie half as far off the mean of 3, users a quarter as far."""
+    settings = {"item_damping": 2.0, "user_damping": 6.0, "neighbours": 1}
+    scorer = recommenders.train("nncosngbr-ub", settings, three_users, seed=1)
+    baselines = scorer.finish.keywords["baselines"]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(baselines.of_items, [3.5, 2.5, 3])
+    np.testing.assert_allclose(baselines.of_users(three_users.matrix()), [0, 1.5 / 8, -1.5 / 8])
+
+
+@pytest.mark.parametrize("name", ["nncosngbr-ub", "nncosngbr-ib"])
+def test_without_neighbours_the_baselines_stand_alone(name: str, four_users: Ratings) -> None:
+    settings = {"item_damping": 0.0, "user_damping": 0.0}
+    scorer = recommenders.train(name, settings, four_users, seed=1)
+    scores = scorer.score_batch(np.array([3], dtype=np.int32))
+    np.testing.assert_allclose(scores, [[4.5, 3.5, 2, 5, 1]], rtol=1e-6)
