@@ -26,7 +26,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, shown
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

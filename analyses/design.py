@@ -33,8 +33,8 @@ from analyses.significance.permutation import pair_indices
 from analyses.significance.standardise import Standard, standardised
 from analyses.significance.variance_components import Components, variance_components
 from runs import InputError
-from runs.shared.members import Whole
 from runs.shared.parallel import single_threaded
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -40,7 +40,7 @@ from analyses.significance.question import (
 )
 from analyses.significance.standardise import Standard, standardised
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -23,7 +23,7 @@ from analyses.shared.work import CountedIn, Work
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.errors import require_choice
-from runs.shared.members import Cutoffs, Whole
+from runs.shared.settings import Cutoffs, Whole
 
 if TYPE_CHECKING:
     import pandas as pd

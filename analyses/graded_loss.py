@@ -16,7 +16,7 @@ from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.result import figure
 from analyses.shared.work import CountedIn
 from qrels import Qrels
-from runs.shared.members import Levels, Whole
+from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
 from qrels import match
 from runs import Run
-from runs.shared.members import Cutoffs, Whole
+from runs.shared.settings import Cutoffs, Whole
 
 if TYPE_CHECKING:
     import pandas as pd

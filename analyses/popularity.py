@@ -27,7 +27,7 @@ from analyses.shared.measure import Measures, RunDeviations
 from analyses.shared.result import Result, figure
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
-from runs.shared.members import Levels, Whole
+from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from analyses.intervals.random_loss import RandomLoss, lose_at_random
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.judgement_samples import Mode, Sampling
 from analyses.shared.result import figure
-from runs.shared.members import Levels, Whole
+from runs.shared.settings import Levels, Whole
 
 if TYPE_CHECKING:
     import pandas as pd

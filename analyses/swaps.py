@@ -18,7 +18,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Table
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
-from runs.shared.members import Sizes, Whole
 from runs.shared.parallel import single_threaded
+from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

@@ -40,9 +40,9 @@ from recommenders.kernels.hidden_ranks import Hiding, Lists, rank_hidden
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.files import write_whole
-from runs.shared.members import Whole
 from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

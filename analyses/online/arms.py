@@ -30,8 +30,8 @@ from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import Numbering
-from runs.shared.members import Whole
 from runs.shared.progress import Progress
+from runs.shared.settings import Whole
 
 Floats = NDArray[np.float64]
 

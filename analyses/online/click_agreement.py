@@ -35,7 +35,7 @@ from analyses.shared.drawing import axes_or_new, categories
 from analyses.shared.result import Result, figure, part_figure, table
 from analyses.shared.table import Table
 from runs import InputError, InputWarning
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

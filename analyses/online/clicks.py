@@ -27,8 +27,8 @@ from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, part_figure, table
 from analyses.shared.table import Cell, Table, shown
 from runs import InputError
-from runs.shared.members import Section, Whole
 from runs.shared.progress import Progress
+from runs.shared.settings import Section, Whole
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from analyses.recall.stratification import (
 )
 from runs import InputError
 from runs.shared.errors import require_choice
-from runs.shared.members import Section
+from runs.shared.settings import Section
 
 Validation: TypeAlias = Literal["LOO", "LLOO"]
 VALIDATIONS: tuple[Validation, ...] = get_args(Validation)

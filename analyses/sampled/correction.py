@@ -25,8 +25,8 @@ from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
-from runs.shared.members import Whole
 from runs.shared.progress import Progress, Silent
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd

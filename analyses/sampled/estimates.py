@@ -42,7 +42,7 @@ from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation.pairs import pair_indices
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.members import Names, Sizes, Whole, read_by
+from runs.shared.settings import Names, Sizes, Whole, read_by
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from pydantic import Field
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.members import read_by
+from runs.shared.settings import read_by
 
 Floats = NDArray[np.float64]
 Value = TypeVar("Value")

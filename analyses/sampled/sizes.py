@@ -38,8 +38,8 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.members import Sizes as Numbers
 from runs.shared.parallel import single_threaded
+from runs.shared.settings import Sizes as Numbers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,8 @@ from analyses.shared.result import Result
 from analyses.shared.work import OtherWorld
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.members import Member, Section, load_module, modules_of
+from runs.shared.members import Member, load_module, modules_of
+from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     from analyses.shared.measure import Measures

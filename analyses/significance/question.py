@@ -23,7 +23,7 @@ from analyses.significance.corrections import (
 from analyses.significance.paired import sakai_test, sign_test, t_test, wilcoxon_test
 from analyses.significance.permutation import ExactTest, exact_test, monte_carlo_test, on_lattice
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work

@@ -38,7 +38,7 @@ from analyses.validity.uncertainty import (
     written_interval,
 )
 from runs import InputError
-from runs.shared.members import Levels, Whole
+from runs.shared.settings import Levels, Whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

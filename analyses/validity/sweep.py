@@ -37,7 +37,7 @@ from analyses.validity.measure_validity import draw_robustness
 from analyses.validity.pair_verdicts import PairVerdicts, ratio_of
 from analyses.validity.truth_agreement import ITSELF
 from runs import InputError
-from runs.shared.members import Levels, Whole, without_repetition
+from runs.shared.settings import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:

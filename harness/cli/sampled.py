@@ -23,8 +23,8 @@ from harness.cli.options import (
 
 if TYPE_CHECKING:
     from analyses.shared.analysis import Analysis
-    from runs.shared.members import Section
     from runs.shared.progress import Progress
+    from runs.shared.settings import Section
 
 STUDIES = ("estimates", "ranks", "sizes")
 WITHOUT = ("drawing", "power", "hard_by")
@@ -43,7 +43,7 @@ def _settings() -> type[Section]:
     """Put the settings of all studies together."""
     from pydantic import create_model
 
-    from runs.shared.members import Section
+    from runs.shared.settings import Section
 
     known = _studies()
     fields: dict[str, Any] = {

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import Numbering
-from runs.shared.members import Section
+from runs.shared.settings import Section
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -23,7 +23,7 @@ from recommenders.kernels.embeddings import EmbeddingSettings
 from recommenders.kernels.hidden_ranks import Hiding, Reachable, Repeats
 from recommenders.kernels.neighbours import ItemCosines
 from runs import InputError
-from runs.shared.members import Section, Whole
+from runs.shared.settings import Section, Whole
 
 GROUP, NEEDED = "online", "experiment"
 """The group of analyses of an experiment, and what its members say that they need."""

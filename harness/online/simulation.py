@@ -31,7 +31,7 @@ from harness.online.click_world import (
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import TYPE_VALUES
 from runs import InputError, Numbering
-from runs.shared.members import Section
+from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
 from runs.shared.errors import nearest
-from runs.shared.members import Names, Section, Whole
+from runs.shared.settings import Names, Section, Whole
 
 SYSTEM, REPLICATE = "system", "replicate"
 

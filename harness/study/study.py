@@ -43,12 +43,7 @@ from qrels.ratings.datasets.layouts import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
-from runs.shared.members import (
-    Cutoffs,
-    Names,
-    Section,
-    Whole,
-)
+from runs.shared.settings import Cutoffs, Names, Section, Whole
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")

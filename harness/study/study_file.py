@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from harness.study.store import with_portable_paths
 from runs import InputError
-from runs.shared.members import Section, Whole
+from runs.shared.settings import Section, Whole
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 

@@ -18,7 +18,8 @@ from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.members import Member, Section, failure_of, load_module
+from runs.shared.members import Member, failure_of, load_module
+from runs.shared.settings import Section
 from runs.shared.streams import id_hashes, mixed
 
 TestShare: TypeAlias = Annotated[

@@ -11,7 +11,8 @@ from pydantic import ConfigDict, Field
 from qrels import Ratings
 from recommenders.shared.scorers import BatchScorer
 from runs.shared.errors import InputError, missing_package
-from runs.shared.members import Member, Section
+from runs.shared.members import Member
+from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component

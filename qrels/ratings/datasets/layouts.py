@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from runs import InputError
-from runs.shared.members import Section
+from runs.shared.settings import Section
 
 # A column is one of these names in the header, or a position from 0.
 Column = tuple[str, ...] | int

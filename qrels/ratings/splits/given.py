@@ -11,7 +11,7 @@ from qrels.ratings.datasets.split_files import SplitFiles, find_split_files
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import SplitSettings, split
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):

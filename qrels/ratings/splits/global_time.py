@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import SplitSettings, TestShare, rounded_share, split, times_of
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 USUAL_SHARE = 0.2
 

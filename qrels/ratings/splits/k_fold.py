@@ -7,7 +7,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import SplitSettings, random_order, split, user_hashes
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):

@@ -11,7 +11,7 @@ from qrels.ratings.splits.user_random import Settings as RandomShare
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.splitter import SplitSettings, TestShare, split
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):

@@ -12,7 +12,7 @@ from pydantic import Field
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import SplitSettings, random_order, random_order_by_item, split
 from runs import InputError
-from runs.shared.members import Whole
+from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):

@@ -14,7 +14,7 @@ from analyses.online.clicks import Question
 from analyses.shared.analysis import members_of
 from harness.cli.main import Commands
 from harness.cli.options import SettingsCommand, given, settings_options
-from runs.shared.members import Section, Sizes, Whole
+from runs.shared.settings import Section, Sizes, Whole
 
 MISUSED = 2
 

@@ -1,0 +1,65 @@
+"""Settings that a user writes: sections of a file, and types that check their values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from runs.shared.errors import InputError
+
+
+class Section(BaseModel):
+    """A table of a file of settings: frozen, and without unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    removed: ClassVar[Mapping[str, str]] = {}
+    """By former key: what to use instead, as part of a sentence."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_removed(cls, given: Any) -> Any:
+        for key in cls.removed if isinstance(given, Mapping) else ():
+            if key in given:
+                raise ValueError(f"`{key}` was removed in version 0.12: {cls.removed[key]}")
+        return given
+
+    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+        """Make the paths that are values absolute."""
+        paths = {name: anchor(value) for name, value in self if isinstance(value, Path)}
+        return self.model_copy(update=paths)
+
+
+def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse a value that is given twice."""
+    repeated = {value for value in values if values.count(value) > 1}
+    if repeated:
+        raise ValueError(f"{min(repeated)!r} is duplicated")
+    return values
+
+
+def read_by(reader: Callable[[tuple[str, ...]], Any]) -> AfterValidator:
+    """Refuse names that a reader refuses with an `InputError`."""
+
+    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            reader(names)
+        except InputError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return names
+
+    return AfterValidator(check)
+
+
+Whole = Annotated[int, Field(strict=True)]
+Names = Annotated[tuple[str, ...], AfterValidator(without_repetition)]
+Sizes = Annotated[
+    tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(without_repetition)
+]
+Cutoffs = Sizes
+Levels = Annotated[
+    tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
+]
