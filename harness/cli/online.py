@@ -124,10 +124,7 @@ def _run_study(
     progress: Progress,
 ) -> None:
     from harness.online.experiment import run_experiment_study
-    from harness.online.experiment_file import (
-        demo_experiment_study,
-        read_experiment_study,
-    )
+    from harness.online.experiment_file import demo_experiment_study, read_experiment_study
 
     known = {name: value for name, value in changes.items() if value is not None}
     study = (

@@ -69,8 +69,7 @@ class ArmSection(Section):
     """What an arm serves."""
 
     model: str = Field(
-        "item-cosines",
-        description="als-knn, item-cosines, or a system of the harness or of yours.",
+        "item-cosines", description="als-knn, item-cosines, or a system of the harness or of yours."
     )
     weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the model.")
@@ -169,7 +168,7 @@ class ExperimentStudy(StudyFile):
     def hiding(self) -> Hiding:
         """How items are hidden, as deep as recall is measured."""
         chosen = self.experiment.hiding.model_dump()
-        return Hiding(**chosen, deepest=max(self.settings.cutoffs), lists="profile")
+        return Hiding(**chosen, deepest=max(self.settings.cutoffs))
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
@@ -203,13 +202,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 def read_experiment_study(
     path: Path, *, changes: Mapping[str, Any] | None = None
 ) -> ExperimentStudy:
-    """Read the file of a study of an experiment; the paths in it count from its folder.
-
-    Raises
-    ------
-    InputError
-        If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
-    """
+    """Read the file of a study of an experiment; the paths in it count from its folder."""
     text = read_text(path)
     return parse_experiment_study(text, source=str(path), base=path.parent, changes=changes)
 

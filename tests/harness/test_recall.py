@@ -194,12 +194,7 @@ def golden(tmp_path: Path) -> tuple[Path, Path]:
     ],
 )
 def test_a_table_of_ranks_has_the_recalls_of_the_reference(
-    golden: tuple[Path, Path],
-    weights: str,
-    validation: str,
-    beta: float,
-    cutoff: int,
-    value: float,
+    golden: tuple[Path, Path], weights: str, validation: str, beta: float, cutoff: int, value: float
 ) -> None:
     events, ranks = golden
     grid = ("--beta", str(beta), "--cutoff", str(cutoff), "--weights", weights)
@@ -263,10 +258,7 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
         (["--set", "shrinkage=nan"], "`shrinkage` must be at least 0, got nan."),
         (["--set", "neighbours"], "a setting is written NAME=VALUE, got 'neighbours'."),
         (["--model", "als-knn", "--set", "factors=0"], "`factors` must be at least 1, got 0."),
-        (
-            ["--ranks", "ranks.csv", "--set", "neighbours=3"],
-            "leave out --set.",
-        ),
+        (["--ranks", "ranks.csv", "--set", "neighbours=3"], "leave out --set."),
         (
             ["--share", "1", "--min-items", "1"],
             "all users are test users; nobody is left to learn from.",

@@ -89,8 +89,7 @@ def test_accepted_lists_are_those_of_the_definition(
     ]
     columns = dict(zip(("user", "time", "items"), map(list, zip(*lists, strict=True)), strict=True))
     shown = write_parquet(
-        tmp_path / "lists.parquet",
-        columns | {"rec_id": [*map(str, range(80))], "arm": ["A"] * 80},
+        tmp_path / "lists.parquet", columns | {"rec_id": [*map(str, range(80))], "arm": ["A"] * 80}
     )
     done = dict(zip(("user", "time", "item"), map(list, zip(*events, strict=True)), strict=True))
     clicks = write_parquet(tmp_path / "clicks.parquet", done | {"type": ["view"] * 60})

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from analyses.online.sample_ratio import SampleRatio, chi_square, sample_ratio
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
 from analyses.online.rates import ClickThrough, UserCounts, click_through, rates_of
-from analyses.online.sample_ratio import SampleRatio, chi_square, sample_ratio
 from runs import InputError
 
 RATES = np.array([0.05, 0.08])
@@ -157,8 +157,7 @@ def test_the_test_is_that_of_scipy(counts: list[int], data: st.DataObject) -> No
 
 # The users of the five arms of data sets A and C (table 4.2).
 @pytest.mark.parametrize(
-    ("counts", "statistic", "p"),
-    [([7012, 7122, 6986, 7117, 7102], 2.31, 0.68)],
+    ("counts", "statistic", "p"), [([7012, 7122, 6986, 7117, 7102], 2.31, 0.68)]
 )
 def test_p_values_of_the_thesis(counts: list[int], statistic: float, p: float) -> None:
     found = chi_square(np.array(counts), np.full(5, 0.2))

@@ -81,12 +81,7 @@ def test_effective_shares_of_the_reference() -> None:
 
 
 def _by_definition(
-    ranks: HiddenRanks,
-    counts: NDArray[np.integer],
-    beta: float,
-    cutoff: int,
-    *,
-    lloo: bool = False,
+    ranks: HiddenRanks, counts: NDArray[np.integer], beta: float, cutoff: int, *, lloo: bool = False
 ) -> list[tuple[float, float]]:
     """Give R_u and D_u of every user, one by one."""
     share = (counts + 1) / (counts + 1).sum()

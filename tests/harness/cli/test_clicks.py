@@ -25,10 +25,7 @@ pytestmark = pytest.mark.usefixtures("logs_of_1970")
 
 MISUSED = 2
 FIGURES = {"arms", "sample_ratio", "thesis2021-figure4.1"}
-TABLES = {
-    *("rates", "arms", "differences", "facts", "sample_ratio", "periods"),
-    "days",
-}
+TABLES = {*("rates", "arms", "differences", "facts", "sample_ratio", "periods"), "days"}
 
 
 def clicks(*arguments: str | Path) -> Result:
