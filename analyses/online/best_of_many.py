@@ -38,8 +38,9 @@ class BestOfMany:
 
     Of each measure, of shape (n_measures,): the mean rho over the chosen data sets (NaN where one
     is undefined); the one-sided p as if it were the only measure, and the data sets chosen
-    beforehand; and the chance that the largest statistic of all measures is as large. Exact: all
-    orders of the rates were enumerated, the observed one among them; else random ones by the seed.
+    beforehand; and the chance that the largest statistic of all measures is as large. The
+    maxima are that statistic for each order of the rates, rising, of shape (n_orders,). Exact: all
+    orders were enumerated, the observed one among them; else random ones by the seed.
     """
 
     measures: tuple[str, ...]
@@ -49,7 +50,7 @@ class BestOfMany:
     statistics: Floats
     p_alone: Floats
     p_adjusted: Floats
-    n_orders: int
+    maxima: Floats
     n_orderings: int
     is_exact: bool
     seed: int
@@ -88,9 +89,9 @@ class BestOfMany:
         if len(self.chosen) > 1:
             statistic = f"mean of Spearman's rho in {len(self.chosen)} data sets"
         several = " of each data set, jointly where they share models" * (len(self.n_models) > 1)
-        orders = f"all {self.n_orders:,} orders"
+        orders = f"all {len(self.maxima):,} orders"
         if not self.is_exact:
-            orders = f"{self.n_orders:,} random orders (seed {self.seed})"
+            orders = f"{len(self.maxima):,} random orders (seed {self.seed})"
         selection = ""
         if len(self.chosen) < len(self.experiments):
             selection = (
@@ -193,7 +194,7 @@ def best_of_many(
         statistics=by_measure(statistics),
         p_alone=by_measure((reached + extra) / (len(maxima) + extra)),
         p_adjusted=by_measure((beyond + extra) / (len(maxima) + extra)),
-        n_orders=len(maxima),
+        maxima=maxima,
         n_orderings=len(statistics),
         is_exact=is_exact,
         seed=seed,

@@ -511,7 +511,8 @@ class Clicks(Result):
     def differences_table(self) -> Table:
         """Tabulate the differences of every two arms."""
         pairs, title = self.rates.differences(), "Differences of the arms' rates"
-        pairs.insert(0, "arms", pairs.pop("arm_a") + " - " + pairs.pop("arm_b"))
+        arms = zip(pairs.pop("arm_a"), pairs.pop("arm_b"), strict=True)
+        pairs.insert(0, "arms", [f"{a} - {b}" for a, b in arms])
         pairs = pairs.rename(columns={"p_holm": "p (Holm)"})
         note = "Intervals are of each pair alone; p-values by Holm's method are adjusted for them."
         return frame_table("clicks-differences", title, pairs, note, decimals=DECIMALS)

@@ -29,8 +29,7 @@ MISUSED = 2
 START = 1_600_000_000_000
 FILES = {
     "values.csv", "recalls.csv", "hidden.parquet", "ranks.parquet",
-    "recall_uniform.svg", "recall_uniform.png", "recall_uniform.txt",
-    "recall_stratified.svg", "recall_stratified.png", "recall_stratified.txt",
+    "recall.svg", "recall.png", "recall.txt",
 }  # fmt: skip
 
 

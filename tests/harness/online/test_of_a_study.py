@@ -126,10 +126,9 @@ def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
     assert name in made.name
 
 
-@pytest.mark.parametrize("number", [18, 20])
-def test_figures_are_redrawn_for_print(study: Path, tmp_path: Path, number: int) -> None:
+def test_figures_are_redrawn_for_print(study: Path, tmp_path: Path) -> None:
     path = tmp_path / "figure.pdf"
-    asked = ["figure", str(study), f"fig{number}", "--to", str(path)]
+    asked = ["figure", str(study), "fig18", "--to", str(path)]
     answer = CliRunner().invoke(main, asked)
     assert answer.exit_code == 0, answer.stderr
     assert path.read_bytes().startswith(b"%PDF")
