@@ -7,14 +7,14 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from analyses.online.arms import ArmSettings
 from analyses.shared.analysis import members_of
 from harness.online.arm_models import NeighbourModel, SystemModel
-from harness.online.click_world import ClickWorldSettings, refuse_removed
+from harness.online.click_world import ClickWorldSettings
 from harness.online.simulation import SimulationSettings
 from harness.study.sections import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
@@ -32,6 +32,11 @@ GROUP, NEEDED = "online", "experiment"
 class LogsSection(Section):
     """Logs of an experiment that took place; see `harness clicks`."""
 
+    removed: ClassVar[Mapping[str, str]] = {
+        "assignment": "users who were shown lists by two arms are left out and counted",
+        "merged": "give the ids of one person one name before the log is read",
+    }
+
     recommendations: Path = Field(
         description="Lists that were shown: Parquet, CSV, or a folder of Parquet files."
     )
@@ -43,13 +48,6 @@ class LogsSection(Section):
     first_year: Whole | None = Field(
         None, ge=1, le=9999, description="Refuse times before this year; default: 2000."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_one_rule_for_users(cls, values: Any) -> Any:
-        crossed = "users who were shown lists by two arms are left out and counted"
-        merged = "give the ids of one person one name before the log is read"
-        return refuse_removed(values, {"assignment": crossed, "merged": merged})
 
     @property
     def files(self) -> dict[str, Path]:
