@@ -153,13 +153,14 @@ class MeasuredRecalls(Result):
         first = some.drop_duplicates(keys)[keys]
         wide = some.pivot(index=keys, columns=column, values="value")
         wide = wide[[*dict.fromkeys(some[column])]].loc[[*first.itertuples(index=False, name=None)]]
+        wide = wide.rename(columns=lambda name: f"@{name}" if column == "cutoff" else name)
         return frame_table("recall", "Recall of hidden items", wide.reset_index(), note)
 
     @figure("recall", "Recall over the exponent of popularity", panels="panel")
     def plot_recall(self, ax: Axes | None = None, *, panel: str) -> Axes:
         """Draw recall over the exponent, a line for each cut-off."""
         model, weights, side = panel.rsplit(", ", 2)
-        grid, number = self.grids[model][weights], self.first.validations.index(side)  # type: ignore[index, arg-type]
+        grid, number = self.grids[model][weights], self.first.validations.index(side)  # type: ignore[index]
         values, shares = grid.values[number], grid.effective_shares[number]
         axes: dict[str, Any] = {"betas": grid.betas, "cutoffs": grid.cutoffs, "title": panel}
         ax = draw_recalls(axes_or_new(ax), values, shares, **axes)

@@ -19,7 +19,7 @@ from analyses.online.logs import Logs
 from analyses.online.rates import OverTime
 from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, recall_grid
 from analyses.recall.recall import RecallGrid, draw_recalls, errors_of_means, measure_recall
-from analyses.recall.stratification import Stratification, Weights, popularity_counts
+from analyses.recall.stratification import MetricName, Stratification, Weights, popularity_counts
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.estimate import REACH
@@ -197,6 +197,7 @@ class BothSides:
         settings, ranks, rates = self.settings, self.record.ranks, self.counted.rates
         arms = tuple(dict.fromkeys(arm for arm, _ in ranks))
         kinds = list(product(settings.metrics, VALIDATIONS))
+        every: tuple[MetricName, ...] = ("Recall", *settings.metrics)
         names = recall_grid(
             betas=settings.betas, cutoffs=settings.cutoffs, weights=settings.weights
         )
@@ -220,7 +221,7 @@ class BothSides:
                 cutoffs=settings.cutoffs,
                 stratification=replace(settings.stratification, metric=metric),
             )
-            for metric, validation in [*product(["Recall"], VALIDATIONS), *kinds]
+            for metric, validation in product(every, VALIDATIONS)
         ]
         columns = [self.counted.arms.index(arm) for arm in arms]
         return Experiment(

@@ -138,7 +138,7 @@ def _recalls(values: pd.DataFrame) -> pd.DataFrame:
 def _levels(values: pd.DataFrame) -> pd.DataFrame:
     """Table 4.4: in how many cells (model, beta, cut-off) the LOO value is the larger."""
     wide = _by_validation(values, ["dataset", "system", *CELL], "value")
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     for name, own in (wide["LOO"] > wide["LLOO"]).groupby(wide["dataset"], sort=False):
         note = f"out of {len(own)} cells (model, beta, cut-off)"
         count = "count of model x beta x K with LOO > LLOO recall"
