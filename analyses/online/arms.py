@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +51,6 @@ MOST_PANELS: Final = 5
 
 class ArmSettings(RecallSettings, AnalysisSettings):
     """How the arms of an experiment are compared: all analyses of it share these settings."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "credit": "an interaction counts for every list in whose window it is"
-    }
 
     weights: Weights = Field("uniform", description="Of the users whose items are hidden.")
     metrics: tuple[Literal["RR", "nDCG"], ...] = Field(

@@ -156,7 +156,7 @@ def test_an_unknown_model_is_named(log: Path) -> None:
 def test_learned_factors_are_a_model(log: Path) -> None:
     pytest.importorskip("implicit", reason="needs the package implicit")
     answer = recall(log, "--model", "als-knn", "--set", "factors=4", "--set", "sweeps=1")
-    assert answer.stdout.startswith("Recall, uniform weights: als-knn(factors=4,regularization=1")
+    assert "als-knn(factors=4,regularization=1" in answer.stderr
 
 
 def test_robots_are_taken_away_before(log: Path) -> None:

@@ -67,7 +67,7 @@ def test_files_written_twice_are_the_same_bytes(grid: Paths, tmp_path: Path) -> 
         if online(*grid, "--permutations", "99", "--output", folder).exit_code == 0
     )
     assert once == again
-    assert {"online.csv", "thesis2021-table4.9.csv", "figure18_online_rhos.svg"} <= set(once)
+    assert {"online.csv", "thesis2021-table4.9.csv", "online_rhos.svg"} <= set(once)
 
 
 def test_several_folders_are_several_data_sets(grid: Paths, tmp_path: Path) -> None:
