@@ -74,13 +74,11 @@ class BestOfMany:
             negation = "" if p <= ALPHA else "not "
             verdict = f"{negation}significant at the level {print_p(ALPHA)} (p = {print_p(p)})"
         subject = "rho" if len(self.chosen) == 1 else "mean rho"
-        tied = int((np.nan_to_num(self.statistics) >= rho - TOLERANCE).sum()) - 1
-        ties = f", with which {tied:,} others tie" * (tied > 0)
         return [
-            f"{answer}The best of {n_measures:,} measures is {self.measures[self.best]}{ties}, "
+            f"{answer}The best of {n_measures:,} measures is {self.measures[self.best]}, "
             f"with {subject} = {print_rho(rho)} over {n_models} models: {verdict} if the choice of "
-            f"the best is taken into account, and {print_p(alone)} if it is not. The measures are "
-            f"{self.n_orderings:,} different orderings of the models.{few_models(n_models)}"
+            f"the best is taken into account, and {print_p(alone)} if it is not. The "
+            f"{n_measures:,} measures are {self.n_orderings:,} different orderings of the models.{few_models(n_models)}"
         ]
 
     def caption(self) -> str:

@@ -287,10 +287,11 @@ class ClickStudy(Result):
         """Report the best measure, and its intervals."""
         intervals = self._intervals()
         rows = intervals[intervals["measure"] == self.first[0]].to_dict("records")
+        several = len(self.data) > 1
         return [
             *self.best.findings(),
             *(
-                f"{row['dataset']}: {row['measure']} has rho = {print_rho(row['rho'])} "
+                f"{row['dataset'] + ': ' if several else ''}{row['measure']} has rho = {print_rho(row['rho'])} "
                 f"[{print_rho(row['low'])}, {print_rho(row['high'])}]; the interval covers the "
                 "noise of clicks and values."
                 for row in rows
