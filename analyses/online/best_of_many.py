@@ -78,7 +78,8 @@ class BestOfMany:
             f"{answer}The best of {n_measures:,} measures is {self.measures[self.best]}, "
             f"with {subject} = {print_rho(rho)} over {n_models} models: {verdict} if the choice of "
             f"the best is taken into account, and {print_p(alone)} if it is not. The "
-            f"{n_measures:,} measures are {self.n_orderings:,} different orderings of the models.{few_models(n_models)}"
+            f"{n_measures:,} measures are {self.n_orderings:,} different orderings of the models."
+            f"{few_models(n_models)}"
         ]
 
     def caption(self) -> str:

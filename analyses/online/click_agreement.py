@@ -287,16 +287,15 @@ class ClickStudy(Result):
         """Report the best measure, and its intervals."""
         intervals = self._intervals()
         rows = intervals[intervals["measure"] == self.first[0]].to_dict("records")
-        several = len(self.data) > 1
-        return [
-            *self.best.findings(),
-            *(
-                f"{row['dataset'] + ': ' if several else ''}{row['measure']} has rho = {print_rho(row['rho'])} "
-                f"[{print_rho(row['low'])}, {print_rho(row['high'])}]; the interval covers the "
+        findings = [*self.best.findings()]
+        for row in rows:
+            where = f"{row['dataset']}: " if len(self.data) > 1 else ""
+            rho, low, high = (print_rho(float(row[key])) for key in ("rho", "low", "high"))
+            findings.append(
+                f"{where}{row['measure']} has rho = {rho} [{low}, {high}]; the interval covers the "
                 "noise of clicks and values."
-                for row in rows
-            ),
-        ]
+            )
+        return findings
 
     def cautions(self) -> Sequence[str]:
         """Say what clicks are not."""
