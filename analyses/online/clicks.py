@@ -24,7 +24,7 @@ from analyses.online.rates import (
     rates_of,
     sample_ratio,
 )
-from analyses.online.thesis_tables import frame_table, thesis_table
+from analyses.online.thesis_tables import frame_table, named_table, thesis_table
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
@@ -507,15 +507,14 @@ class Clicks(Result):
             note += " Expected: mean chance of a click in lists shown to people."
         return frame_table("clicks-rates", "Click-through rates", frame, note, decimals=DECIMALS)
 
-    @table("clicks_differences", "differences of the arms' click-through rates")
-    def differences_table(self) -> Table:
-        """Tabulate the differences of every two arms."""
-        pairs, title = self.rates.differences(), "Differences of the arms' rates"
-        arms = zip(pairs.pop("arm_a"), pairs.pop("arm_b"), strict=True)
-        pairs.insert(0, "arms", [f"{a} - {b}" for a, b in arms])
-        pairs = pairs.rename(columns={"p_holm": "p (Holm)"})
-        note = "Intervals are of each pair alone; p-values by Holm's method are adjusted for them."
-        return frame_table("clicks-differences", title, pairs, note, decimals=DECIMALS)
+    differences_table = named_table(
+        "clicks_differences",
+        "differences_table",
+        "differences of the arms' click-through rates",
+        "Intervals are of each pair alone; p-values by Holm's method are adjusted for them.",
+        frame="differences",
+        decimals=DECIMALS,
+    )
 
     @table("clicks_split", "users per arm against the plan")
     def split_table(self) -> Table:
@@ -534,16 +533,14 @@ class Clicks(Result):
             )
         return frame_table("clicks-split", "Users per arm against the plan", rows, note)
 
-    @table("clicks_periods", "click-through rates by version of the model")
-    def periods_table(self) -> Table:
-        """Tabulate the rates by version, if the log names them."""
-        import pandas as pd
-
-        frame = self.frames().get("periods", pd.DataFrame())
-        frame = frame[frame["lists"] > 0] if len(frame) else frame
-        note = "A period is the time in which a version of an arm's model was live."
-        title = "Click-through rates by version of the model"
-        return frame_table("clicks-periods", title, frame, note, decimals=DECIMALS)
+    periods_table = named_table(
+        "clicks_periods",
+        "periods_table",
+        "click-through rates by version of the model",
+        "A period is the time in which a version of an arm's model was live.",
+        frame="periods",
+        decimals=DECIMALS,
+    )
 
     @table("clicks_facts", "how far the tables of a log fit together")
     def facts_table(self) -> Table:

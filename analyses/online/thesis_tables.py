@@ -43,16 +43,30 @@ def _rounded(cell: Any, decimals: int) -> Any:
 
 def thesis_table(number: str, title: str, note: str = "") -> Callable[[Any], Table]:
     """Declare ``table_NUMBER``, which shows the frame of a result that has the table's name."""
-    name = f"thesis2021-table{number}"
+    name, method = f"thesis2021-table{number}", f"table_{number.replace('.', '_')}"
+    return named_table(name, method, title, note, frame=name, alias=f"table{number}")
+
+
+def named_table(
+    name: str,
+    method: str,
+    title: str,
+    note: str,
+    *,
+    frame: str,
+    alias: str | None = None,
+    decimals: int | None = None,
+) -> Callable[[Any], Table]:
+    """Declare a method that shows one of the frames of a result, if it has rows."""
 
     def tabulate(self: Result) -> Table:
         import pandas as pd
 
-        frame = self.frames().get(name, pd.DataFrame())
-        return frame_table(name, title[0].upper() + title[1:], frame, note)
+        rows, heading = self.frames().get(frame, pd.DataFrame()), title[0].upper() + title[1:]
+        return frame_table(name, heading, rows, note, decimals=decimals)
 
-    tabulate.__name__ = f"table_{number.replace('.', '_')}"
-    return table(name, title, f"table{number}")(tabulate)
+    tabulate.__name__ = method
+    return table(name, title, alias)(tabulate)
 
 
 def label_measures(measures: Sequence[str]) -> pd.DataFrame:

@@ -146,15 +146,6 @@ def test_the_first_permutations_do_not_depend_on_how_many_follow(rng: np.random.
     assert set(few.round(12)) <= set(many.round(12))
 
 
-@pytest.mark.parametrize(("n_models", "judged"), [(5, False), (24, True)])
-def test_only_many_models_are_called_significant(
-    rng: np.random.Generator, n_models: int, judged: bool
-) -> None:
-    one = random_experiment(rng, n_models=n_models)
-    found = best_of_many([one], permutations=200, seed=1)
-    assert ("significant" in found.findings()[0]) == judged
-
-
 def test_what_cannot_be_tested_is_refused() -> None:
     one = experiment([[1, 2, 3]], [1, 2, 3])
     with pytest.raises(InputError, match="`permutations` must be at least 1, got 0"):

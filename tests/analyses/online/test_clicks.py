@@ -1,6 +1,5 @@
 """What a log says of its arms."""
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -196,29 +195,6 @@ def test_versions_of_lists_are_periods_without_a_table_of_models(tmp_path: Path)
     assert found.hours.ravel().tolist() == pytest.approx([24 + 1 + 59 / 60] * 4)
 
 
-def rename_users(log: dict[str, Any]) -> None:
-    del log["clicks"]["rec_id"]
-    log["clicks"]["user"] = ["id-" + user for user in log["clicks"]["user"]]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "100% of the users have no interaction at all",
-        "No list is accepted: is 10 min long enough",
-        "The log has 1 of the 7 days of a week",
-    ],
-)
-def test_what_weakens_the_rates_is_said(tmp_path: Path, sentence: str) -> None:
-    log = experiment()
-    rename_users(log)
-    assert any(caution.startswith(sentence) for caution in studied(tmp_path, log).cautions())
-
-
-def test_nothing_weakens_the_rates_of_a_whole_week(tmp_path: Path) -> None:
-    assert not studied(tmp_path, experiment(days=7)).cautions()
-
-
 @pytest.mark.parametrize("text", ["10", "-1 s", "soon", "", f"{LONGEST} s"])
 def test_a_duration_has_a_unit(text: str) -> None:
     with pytest.raises(ValueError, match=r"must be a number with a unit \(ms, s, min, h, d\)"):
@@ -235,10 +211,3 @@ def test_pairs_have_names_once(text: str) -> None:
 def test_a_click_is_implicit_or_explicit(asked: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="--explicit"):
         Question(**asked)
-
-
-def test_tables_print_the_numbers_of_the_frames(tmp_path: Path) -> None:
-    found = studied(tmp_path, experiment(days=2))
-    printed = pd.read_csv(io.StringIO(found.rates_table().to_csv()))
-    expected = found.frames()["arms"]["rate"]
-    np.testing.assert_allclose(printed["rate"].astype(float), expected, atol=5e-6)

@@ -4,7 +4,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -64,13 +63,6 @@ def uneven(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return written(tmp_path_factory.mktemp("uneven"), experiment({"A": (90, 0.1), "B": (10, 0.9)}))
 
 
-def test_arms_are_compared(log: list[Path]) -> None:
-    answer = clicks(*log, "--window", "10 min")
-    assert answer.exit_code == 0, answer.stderr
-    assert answer.stdout.startswith("Click-through rates\narm ")
-    assert answer.stdout.splitlines()[-1].startswith("Arm B is clicked most: its rate is 0.")
-
-
 @pytest.mark.slow
 def test_answers_are_the_same_every_time(log: list[Path], tmp_path: Path) -> None:
     for name in ("one", "two"):
@@ -87,15 +79,6 @@ def test_csv_has_all_digits(tmp_path: Path) -> None:
     answer = clicks(*written(tmp_path, columns), "--window", "10 min", "--format", "csv")
     expected = studied(tmp_path, columns).frames()["arms"]
     pd.testing.assert_frame_equal(pd.read_csv(io.StringIO(answer.stdout)), expected)
-
-
-@pytest.mark.slow
-def test_json_has_all_tables(log: list[Path]) -> None:
-    answer = clicks(*log, "--window", "10 min", "--format", "json")
-    document = json.loads(answer.stdout)
-    assert set(document) >= TABLES
-    assert "within 10 min" in document["captions"]["clicks"]
-    assert not any(row["mismatch"] for row in document["sample_ratio"])
 
 
 @pytest.mark.slow
@@ -121,13 +104,6 @@ def test_rates_are_written_for_the_comparison_with_offline_metrics(
     assert (rates["rate"] == rates["accepted"] / rates["recommendations"]).all()
 
 
-@pytest.mark.slow
-def test_a_log_without_versions_has_one_period(tmp_path: Path) -> None:
-    paths = written(tmp_path, experiment(), without=("model_version",))
-    clicks(*paths, "--window", "10 min", "--output", tmp_path / "out")
-    assert pd.read_csv(tmp_path / "out/rates.csv")["period"].tolist() == ["all", "all"]
-
-
 MARKS: dict[str, Callable[[Result, Path], bool]] = {
     "table": lambda answer, _: "SAMPLE-RATIO MISMATCH" in answer.stdout,
     "csv": lambda answer, _: "SAMPLE-RATIO MISMATCH" in answer.stderr,
@@ -144,11 +120,6 @@ def test_every_output_marks_a_mismatch(uneven: list[Path], tmp_path: Path, place
     answer = clicks(*uneven, "--window", "10 min", "--format", form, "--output", tmp_path)
     assert MARKS[place](answer, tmp_path)
     assert "is clicked most" not in answer.stdout
-
-
-def test_planned_shares_are_no_mismatch(uneven: list[Path]) -> None:
-    answer = clicks(*uneven, "--window", "10 min", "--shares", "A=9,B=1")
-    assert "MISMATCH" not in answer.output
 
 
 BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
@@ -249,10 +220,3 @@ def test_an_arm_without_lists_has_no_rate(tmp_path: Path) -> None:
     )
     assert answer.stdout.splitlines()[4].split()[:5] == ["C", "0", "0", "0", "–"]
     assert pd.read_csv(tmp_path / "out/rates.csv")["model"].unique().tolist() == ["A", "B"]
-
-
-def test_a_type_without_a_value_is_a_click_all_the_same(tmp_path: Path) -> None:
-    paths = write_csv(tmp_path, lists=LISTS, clicks=CLICKS.replace("view", "click"))
-    answer = clicks(*paths.values(), "--window", "1 h", "--format", "json")
-    arms: list[dict[str, Any]] = json.loads(answer.stdout)["arms"]
-    assert {row["arm"]: row["accepted"] for row in arms} == {"A": 1, "B": 0}
