@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.online.thesis_tables import frame_table
 from analyses.recall.parametrisations import VALIDATIONS, Parametrisation, RecallSettings
 from analyses.recall.recall import RecallGrid, draw_recalls, errors_of_means, measure_recall
 from analyses.recall.stratification import Weights, popularity_counts
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.table import Table, frame_table
 from qrels.interactions.held_out_users import (
     draw_test_users,
     filter_robots,

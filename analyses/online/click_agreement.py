@@ -18,18 +18,12 @@ from analyses.online.best_of_many import BestOfMany, best_of_many, print_rho, sc
 from analyses.online.experiments import Experiment, LinkedSystems, link_systems, table_at
 from analyses.online.rates import OverTime
 from analyses.online.rho_intervals import rho_intervals
-from analyses.online.thesis_tables import (
-    N_BEST,
-    frame_table,
-    label_measures,
-    thesis_table,
-    thesis_tables,
-)
+from analyses.online.thesis_tables import N_BEST, label_measures, thesis_table, thesis_tables
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, categories
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.table import Table, frame_table
 from runs import InputError, InputWarning
 from runs.shared.members import Whole
 

@@ -24,10 +24,10 @@ from analyses.online.rates import (
     rates_of,
     sample_ratio,
 )
-from analyses.online.thesis_tables import frame_table, named_table, thesis_table
+from analyses.online.thesis_tables import named_table, thesis_table
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Table, frame_table, shown
 from runs import InputError
 from runs.shared.members import Section, Whole
 from runs.shared.progress import Progress

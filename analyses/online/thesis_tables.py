@@ -14,7 +14,7 @@ import numpy as np
 from analyses.ordering import DECIMALS
 from analyses.recall.parametrisations import PRINTED
 from analyses.shared.result import Result, table
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Table, frame_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,20 +25,6 @@ VALIDATIONS: Final = {1: "LOO > LLOO", 0: "LOO = LLOO", -1: "LOO < LLOO"}
 BETAS: Final = {1: "beta=0 > beta>0", 0: "beta=0 = beta>0", -1: "beta=0 < beta>0"}
 TOTAL: Final = {"All": "total"}
 N_BEST: Final = 10
-
-
-def frame_table(
-    name: str, title: str, frame: pd.DataFrame, note: str, *, decimals: int | None = None
-) -> Table:
-    """Show a frame as it is, or its fractions with so many decimals."""
-    rows = [list(row) for row in frame.astype(object).itertuples(index=False)]
-    if decimals is not None:
-        rows = [[_rounded(cell, decimals) for cell in row] for row in rows]
-    return Table(name, title, note, [str(column) for column in frame], rows)
-
-
-def _rounded(cell: Any, decimals: int) -> Any:
-    return shown(cell, decimals=decimals) if isinstance(cell, float) else cell
 
 
 def thesis_table(number: str, title: str, note: str = "") -> Callable[[Any], Table]:
