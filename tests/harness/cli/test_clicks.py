@@ -10,15 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from tests.analyses.online.click_logs import (
-    CLICKS,
-    LISTS,
-    MODELS,
-    experiment,
-    studied,
-    write_csv,
-    written,
-)
+from tests.analyses.online.click_logs import CLICKS, LISTS, experiment, studied, write_csv, written
 
 pytestmark = pytest.mark.usefixtures("logs_of_1970")
 
@@ -153,26 +145,6 @@ BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
         },
         ["--window", "1 h"],
         "clicks.csv, row 2, column 'time': a time must be whole milliseconds since 1970 in UTC",
-    ),
-    "repeated item": (
-        {"lists": LISTS.replace("2,y", "2,x")},
-        ["--window", "1 h"],
-        "lists.csv, row 2, column 'item': a list must not repeat an item, but has 'x' twice.",
-    ),
-    "position from 0": (
-        {"lists": LISTS.replace("B,1,x", "B,0,x")},
-        ["--window", "1 h"],
-        "lists.csv, row 3, column 'position': the positions of a list must be 1, 2, 3",
-    ),
-    "other unit": (
-        {"clicks": CLICKS.replace("2500", str(10**15))},
-        ["--window", "1 h"],
-        "clicks.csv, row 2, column 'time': an interaction must be within",
-    ),
-    "overlap": (
-        {"models": MODELS.replace("A,v2,2000", "A,v2,1000")},
-        ["--window", "1 h", "--models", "models.csv"],
-        "models.csv, row 1, column 'valid_from': version 'v2' begins before version 'v1'",
     ),
     "no file": ({}, ["--window", "1 h", "--models", "none.csv"], "none.csv: cannot be read"),
     "off-policy": ({}, ["--explicit", "--policy", "x.csv"], "--policy is gone: for off-policy"),
