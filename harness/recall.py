@@ -12,16 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.recall.parametrisations import (
-    VALIDATIONS,
-    Parametrisation,
-    RecallSettings,
-    Validation,
-)
-from analyses.recall.recall import RecallGrid, errors_of_means, measure_recall
+from analyses.recall.parametrisations import VALIDATIONS, Parametrisation, RecallSettings
+from analyses.recall.recall import RecallGrid, draw_recalls, errors_of_means, measure_recall
 from analyses.recall.stratification import Weights, popularity_counts
+from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table, frame_table
 from qrels.interactions.held_out_users import (
     draw_test_users,
     filter_robots,
@@ -36,7 +32,7 @@ from qrels.ranks.hidden_ranks import (
     ranks_to_parquet,
     read_hidden_ranks,
 )
-from recommenders.kernels.hidden_ranks import Hiding, Lists, rank_hidden
+from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.files import write_whole
@@ -60,13 +56,7 @@ FEW: Final = 8
 
 
 class RecallQuestion(RecallSettings):
-    """What is asked of a log.
-
-    Raises
-    ------
-    ValueError
-        If a setting breaks a rule, or the grid is impossible.
-    """
+    """What is asked of a log."""
 
     robots: Whole | None = Field(
         None, ge=1, description="Exclude users with more than N events a day (likely bots)."
@@ -79,11 +69,6 @@ class RecallQuestion(RecallSettings):
     )
     min_items: Whole = Field(
         2, ge=1, description="Minimum number of distinct items of a test user."
-    )
-    lists: Lists = Field(
-        "profile",
-        description="Lists of which coverage is measured: one for each user, or those of LOO or "
-        "LLOO.",
     )
     seed: Whole = Field(0, ge=0, lt=2**63, description="Random seed of test users and models.")
     first_year: Whole | None = Field(
@@ -111,24 +96,10 @@ class MeasuredRecalls(Result):
         return next(iter(next(iter(self.grids.values())).values()))
 
     @property
-    def validations(self) -> tuple[Validation, ...]:
-        """Panels of the figures."""
-        return self.first.validations
-
-    @property
-    def uniform(self) -> RecallGrid | None:
-        """Recalls of one model averaged over users, if asked for."""
-        return self._only("uniform")
-
-    @property
-    def stratified(self) -> RecallGrid | None:
-        """Recalls of one model averaged over hidden items, if asked for."""
-        return self._only("stratified")
-
-    def _only(self, weights: Weights) -> RecallGrid | None:
-        if len(self.grids) > 1:
-            return None
-        return next(iter(self.grids.values())).get(weights)
+    def panels(self) -> tuple[str, ...]:
+        """Panels of the figure: models, weights and validations."""
+        own = [(model, weights) for model, grids in self.grids.items() for weights in grids]
+        return tuple(f"{model}, {w}, {side}" for model, w in own for side in VALIDATIONS)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``values`` and ``recalls``.
@@ -169,70 +140,35 @@ class MeasuredRecalls(Result):
         """Say what was left out."""
         return self.facts
 
-    @table("recall_models", "recall of hidden items by several models")
-    def models_table(self) -> Table:
-        """Tabulate a few recalls at one cut-off, a column for each model."""
-        first, models = self.first, self.grids if len(self.grids) > 1 else {}
-        cutoff = min(first.cutoffs, key=lambda k: abs(k - 10))
-        at = first.cutoffs.index(cutoff)
-        rows: list[list[Cell]] = []
-        for side, validation in enumerate(first.validations if models else ()):
-            for beta in _few(first.betas, SHOWN_BETAS):
-                place = first.betas.index(beta)
-                own = [next(iter(grids.values())) for grids in models.values()]
-                values = [float(grid.values[side, place, at]) for grid in own]
-                rows.append([f"{validation}(beta={beta:g})@{cutoff}", *values])
-        title = f"Recall of several models, {first.stratification.weights} weights"
-        return Table("recall_models", title, self.caption(), ["", *models], rows)
+    @table("recall", "recall of hidden items")
+    def recall_table(self) -> Table:
+        """Tabulate a few exponents by a few cut-offs, or by the models if there are several."""
+        some, keys = self.frames()["recalls"], ["weights", "validation", "beta"]
+        betas, cutoffs = _few(self.first.betas, SHOWN_BETAS), self.first.cutoffs
+        column, shown = "cutoff", _few(cutoffs, SHOWN_CUTOFFS)
+        note = self.caption()
+        if len(self.grids) > 1:
+            column, shown = "model", [min(cutoffs, key=lambda k: abs(k - 10))]
+            note = f"Cut-off {shown[0]}. {note}"
+        else:
+            keys += ["ceiling", "effective_share"]
+        some = some[some["beta"].isin(betas) & some["cutoff"].isin(shown)]
+        first = some.drop_duplicates(keys)[keys]
+        wide = some.pivot(index=keys, columns=column, values="value")
+        wide = wide[[*dict.fromkeys(some[column])]].loc[[*first.itertuples(index=False, name=None)]]
+        wide = wide.rename(columns=lambda name: f"@{name}" if column == "cutoff" else name)
+        return frame_table("recall", "Recall of hidden items", wide.reset_index(), note)
 
-    @table("recall_uniform", "recall of hidden items, averaged over users")
-    def uniform_table(self) -> Table:
-        """Tabulate a few exponents and cut-offs, with ceilings and effective shares."""
-        return self._table("uniform")
-
-    @table("recall_stratified", "recall of hidden items, averaged over hidden items")
-    def stratified_table(self) -> Table:
-        """Tabulate the same with stratified weights."""
-        return self._table("stratified")
-
-    def _table(self, weights: Weights) -> Table:
-        grid = self._only(weights)
-        if grid is None:
-            return Table(f"recall_{weights}", "", "", [], [])
-        cutoffs = _few(grid.cutoffs, SHOWN_CUTOFFS)
-        places = [grid.cutoffs.index(cutoff) for cutoff in cutoffs]
-        rows: list[list[Cell]] = []
-        for number, validation in enumerate(grid.validations):
-            for beta in _few(grid.betas, SHOWN_BETAS):
-                at = number, grid.betas.index(beta)
-                values = grid.values[at][places].tolist()
-                ends = float(grid.ceilings[at]), float(grid.effective_shares[at])
-                rows.append([f"{validation}, beta {beta:g}", *values, *ends])
-        if grid.coverage is not None:
-            rows.append(["coverage of items", *grid.coverage[places].tolist(), np.nan, np.nan])
-        headings = ["", *(f"@{cutoff}" for cutoff in cutoffs), "ceiling", "effective share"]
-        title = f"{grid.stratification.metric}, {weights} weights: {next(iter(self.grids))}"
-        return Table(f"recall_{weights}", title, grid.caption(), headings, rows)
-
-    @figure(
-        "recall_uniform",
-        "Recall over the exponent of popularity, averaged over users",
-        panels="validation",
-        of="uniform",
-    )
-    def plot_uniform(self, ax: Axes | None = None, *, validation: Validation) -> Axes:
-        """Draw recall over the exponent; see `RecallGrid`."""
-        return next(iter(self.grids.values()))["uniform"].plot(ax, validation=validation)
-
-    @figure(
-        "recall_stratified",
-        "Recall over the exponent of popularity, averaged over hidden items",
-        panels="validation",
-        of="stratified",
-    )
-    def plot_stratified(self, ax: Axes | None = None, *, validation: Validation) -> Axes:
-        """Draw recall over the exponent; see `RecallGrid`."""
-        return next(iter(self.grids.values()))["stratified"].plot(ax, validation=validation)
+    @figure("recall", "Recall over the exponent of popularity", panels="panel")
+    def plot_recall(self, ax: Axes | None = None, *, panel: str) -> Axes:
+        """Draw recall over the exponent, a line for each cut-off."""
+        model, weights, side = panel.rsplit(", ", 2)
+        grid, number = self.grids[model][weights], self.first.validations.index(side)  # type: ignore[index]
+        values, shares = grid.values[number], grid.effective_shares[number]
+        axes: dict[str, Any] = {"betas": grid.betas, "cutoffs": grid.cutoffs, "title": panel}
+        ax = draw_recalls(axes_or_new(ax), values, shares, **axes)
+        ax.set_ylabel("recall")
+        return ax
 
     def write_ranks(self, folder: Path) -> None:
         """Write the hidden items, and their ranks by the model, if there is one."""
@@ -260,25 +196,8 @@ def measure_models(
 ) -> MeasuredRecalls:
     """Train models on a part of the users of a log, and measure their recall on the others.
 
-    Parameters
-    ----------
-    path
-        The log; see `read_interactions`.
-    question
-        What is asked.
-    models, settings
-        As `read_model` reads them; the settings are of all models.
-    n_jobs, dask
-        Workers, and a cluster that ranks; results depend on neither.
-    folder
-        Where temporary files of a log lie that is larger than memory.
-    progress
-        Shows what is being done.
-
-    Raises
-    ------
-    InputError
-        If the file or what is asked breaks a rule.
+    Models and settings, which are of all models, are as `read_model` reads them. Results depend
+    neither on the workers nor on the cluster that ranks. Temporary files lie in the folder.
     """
     chosen: dict[str, Similarity] = {}
     for text in models:
@@ -289,12 +208,13 @@ def measure_models(
         chosen[label] = train_model
     with progress("Reading", 1):
         events, facts = _read(path, question, folder=folder, n_jobs=n_jobs)
-        users: dict[str, Any] = {
-            "share": question.share,
-            "most": question.most,
-            "seed": question.seed,
-        }
-        test_ids = draw_test_users(events, **users, least_items=question.min_items)
+        test_ids = draw_test_users(
+            events,
+            share=question.share,
+            most=question.most,
+            least_items=question.min_items,
+            seed=question.seed,
+        )
         train, test = split_users(events, test_ids)
         user = np.cumsum(np.diff(test.user, prepend=-1) > 0) - 1
         test = replace(test, users=test_ids, user=user.astype(np.int32))
@@ -307,8 +227,7 @@ def measure_models(
         f"{len(train):,}."
     )
     counts = popularity_counts(train, of=question.popularity)
-    lists = question.lists if len(chosen) == 1 else None
-    hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs), lists=lists)
+    hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs))
     ranks = {}
     with on_cluster(dask), progress("Training and ranking", len(chosen)) as bar:
         for label, train_model in chosen.items():
@@ -330,11 +249,6 @@ def measure_ranks(
     """Measure recall from a table of ranks; see `read_hidden_ranks`.
 
     Popularity is counted over the users without ranks.
-
-    Raises
-    ------
-    InputError
-        If a file or what is asked breaks a rule, or all users have ranks.
     """
     with progress("Reading", 1):
         events, facts = _read(path, question, folder=None, n_jobs=n_jobs)
@@ -394,16 +308,6 @@ def read_model(
     """Read a model such as "few=item-cosines:neighbours=5", with settings of all models.
 
     Given are the name, which may be empty, the model with all its settings, and what learns it.
-
-    Raises
-    ------
-    InputError
-        If there is no such model or setting, or a value is impossible.
-
-    Examples
-    --------
-    >>> read_model("few=item-cosines", ["neighbours=5"], seed=0, n_jobs=1)[:2]
-    ('few', 'item-cosines(neighbours=5,shrinkage=0,least_users=1)')
     """
     head, _, own = text.partition(":")
     label, _, name = head.rpartition("=")

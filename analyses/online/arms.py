@@ -1,31 +1,29 @@
-"""The arms of an experiment: what is measured of them, and both sides that are compared."""
+"""The arms of an experiment: their rates, the recall of their models, and whether both agree."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from analyses.online.clicks import Clicks, Duration, Known, Question, count_clicks
+from analyses.online.click_agreement import PERMUTATIONS, ClickStudy, study_clicks
+from analyses.online.clicks import Clicks, Duration, Known, Question, count_clicks, draw_among
 from analyses.online.experiments import Experiment
-from analyses.online.logs import Credit, Logs
+from analyses.online.logs import Logs
 from analyses.online.rates import OverTime
-from analyses.recall.parametrisations import (
-    VALIDATIONS,
-    Parametrisation,
-    RecallSettings,
-    Validation,
-    recall_grid,
-)
-from analyses.recall.recall import RecallGrid, errors_of_means, measure_recall
+from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, recall_grid
+from analyses.recall.recall import RecallGrid, draw_recalls, errors_of_means, measure_recall
 from analyses.recall.stratification import MetricName, Stratification, Weights, popularity_counts
-from analyses.shared.analysis import AnalysisSettings
+from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.drawing import axes_or_new
+from analyses.shared.estimate import REACH
+from analyses.shared.result import Result, figure
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
@@ -33,13 +31,22 @@ from runs import Numbering
 from runs.shared.progress import Progress
 from runs.shared.settings import Whole
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
 Floats = NDArray[np.float64]
 
 Place = tuple[str, int]
 """An arm and its period, from 0."""
 
-SHOWN_CUTOFF: Final = 5
-"""Of the recall variants that are looked at closely, with low, middle and high exponents."""
+THESIS: Final = "Kasalický (2021), sections 4.2 to 4.4"
+
+FOLLOWED_CUTOFF: Final = 5
+"""Of the recall that is followed over the periods, or the cut-off that is nearest to it."""
+
+MOST_PANELS: Final = 5
+"""Arms up to which all are drawn, as in the thesis."""
 
 
 class ArmSettings(RecallSettings, AnalysisSettings):
@@ -54,18 +61,11 @@ class ArmSettings(RecallSettings, AnalysisSettings):
         description="How soon after a list what its user does counts as a click: '30 min'. By "
         "default clicks name their list.",
     )
-    credit: Credit = Field("all", description="Lists that an event credits.")
     over_time: OverTime = Field("thesis", description="How rates of periods are averaged.")
     robots_per_day: Whole | None = Field(
         None, ge=1, description="Users with more lists in a day are robots and left out."
     )
-    permutations: Whole = Field(10_000, ge=1, description="Orders of the rates.")
-
-    @model_validator(mode="after")
-    def _credits_a_window(self) -> ArmSettings:
-        if self.window is None and self.credit != "all":
-            raise ValueError("`credit` applies to a `window`, not to clicks that name their list")
-        return self
+    permutations: Whole = Field(PERMUTATIONS, ge=1, description="Orders of the rates.")
 
     @property
     def stratification(self) -> Stratification:
@@ -77,7 +77,6 @@ class ArmSettings(RecallSettings, AnalysisSettings):
         return Question(
             window=self.window,
             explicit=self.window is None,
-            credit=self.credit,
             over_time=self.over_time,
             robots=self.robots_per_day,
             shares=shares,
@@ -106,10 +105,6 @@ class ExperimentWork(Protocol):
     """What an analysis of an experiment may use; what takes time is made when it is asked for."""
 
     @property
-    def name(self) -> str:
-        """Name of the study."""
-
-    @property
     def seed(self) -> int:
         """Key of all that is random."""
 
@@ -121,6 +116,33 @@ class ExperimentWork(Protocol):
         """Give both sides of the experiment, which analyses with equal settings share."""
 
 
+@analysis("arm_rates", source=THESIS, needs=["experiment"], on_request=True)
+def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
+    """Count how often the lists of every arm are accepted, and by whom."""
+    return work.sides(settings).counted
+
+
+@analysis("arm_recalls", source=THESIS, needs=["experiment"], on_request=True)
+def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
+    """Measure the recall of every arm's model in every period, with intervals over users."""
+    with work.progress("Measuring recall", 1) as bar:
+        sides = work.sides(settings)
+        whole, grids = sides.experiment, sides.grids
+        found = ArmRecalls(whole, tuple(grids), tuple(grids.values()))
+        bar.advance()
+    return found
+
+
+@analysis("arm_agreement", source=THESIS, needs=["experiment"], on_request=True)
+def arm_agreement(work: ExperimentWork, settings: ArmSettings) -> ClickStudy:
+    """Correlate every offline measure of the arms with their click-through rates."""
+    with work.progress("Permuting rates", 1) as bar:
+        both = [work.sides(settings).experiment]
+        found = study_clicks(both, permutations=settings.permutations, seed=work.seed)
+        bar.advance()
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class BothSides:
     """Offline values and click-through rates of the arms, from what is kept of an experiment."""
@@ -128,7 +150,6 @@ class BothSides:
     record: Record
     settings: ArmSettings
     name: str
-    seed: int
     progress: Progress
 
     @cached_property
@@ -141,11 +162,11 @@ class BothSides:
     @cached_property
     def counts(self) -> Mapping[Place, NDArray[np.intp]]:
         """How popular items were when the model of an arm and period learnt."""
-        record, of = self.record, self.settings.popularity
-        by_start = {}
+        record, by_start = self.record, {}
         for start in set(record.starts.values()):
             before = record.events.select(record.events.time < start)
-            by_start[start] = popularity_counts(split_users(before, record.test_users)[0], of=of)
+            known, _ = split_users(before, record.test_users)
+            by_start[start] = popularity_counts(known, of=self.settings.popularity)
         return {place: by_start[start] for place, start in record.starts.items()}
 
     @cached_property
@@ -155,86 +176,140 @@ class BothSides:
 
     def _measured(self, place: Place, **changed: Any) -> RecallGrid:
         asked: dict[str, Any] = {"betas": self.settings.betas, "cutoffs": self.settings.cutoffs}
-        how = replace(self.settings.stratification, **changed)
         if changed:
             asked["betas"] = (0.0,)
+        how = replace(self.settings.stratification, **changed)
         ranks = self.record.ranks[place]
         return measure_recall(ranks, self.counts[place], stratification=how, **asked)
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        """The arms whose models were measured."""
-        return tuple(dict.fromkeys(arm for arm, _ in self.record.ranks))
-
-    @property
-    def variants(self) -> tuple[Parametrisation, ...]:
-        """The recall variants, which are the first measures."""
-        asked = self.settings
-        return recall_grid(betas=asked.betas, cutoffs=asked.cutoffs, weights=asked.weights)
-
-    @property
-    def columns(self) -> list[int]:
-        """Numbers that the measured arms have in the log."""
-        return [self.counted.arms.index(arm) for arm in self.arms]
 
     @cached_property
     def experiment(self) -> Experiment:
         """Both sides by arm: recalls, and other metrics at beta 0.
 
-        Offline values are means over the periods (2.6).
+        Offline values are means over the periods (2.6). Their errors over users, of differences
+        between arms, are those of the last model of each arm: test users are the same in all
+        periods.
         """
-        settings, rates = self.settings, self.counted.chosen.rates
+        settings, ranks, rates = self.settings, self.record.ranks, self.counted.rates
+        arms = tuple(dict.fromkeys(arm for arm, _ in ranks))
         kinds = list(product(settings.metrics, VALIDATIONS))
+        every: tuple[MetricName, ...] = ("Recall", *settings.metrics)
+        names = recall_grid(
+            betas=settings.betas, cutoffs=settings.cutoffs, weights=settings.weights
+        )
         others = [f"{of}({way})@{cutoff}" for of, way in kinds for cutoff in settings.cutoffs]
-        means = np.stack([self._mean(arm) for arm in self.arms], axis=1)
-        recalls = [self.errors_of(way, settings.betas) for way in VALIDATIONS]
-        errors = [self.errors_of(way, [0.0], metric=metric) for metric, way in kinds]
+        means = np.empty((len(names) + len(others), len(arms)))
+        for column, arm in enumerate(arms):
+            values = []
+            for place in (place for place in ranks if place[0] == arm):
+                grids = [self._measured(place, metric=metric) for metric in settings.metrics]
+                grids = [self.grids[place], *grids]
+                values.append(np.concatenate([grid.values.ravel() for grid in grids]))
+            means[:, column] = np.mean(values, axis=0)
+        last = {arm: max(place for place in ranks if place[0] == arm) for arm in arms}
+        latest = max(last.values(), key=lambda place: self.record.starts[place])
+        errors = [
+            errors_of_means(
+                {arm: ranks[place] for arm, place in last.items()},
+                self.counts[latest],
+                validation=validation,
+                betas=settings.betas if metric == "Recall" else [0.0],
+                cutoffs=settings.cutoffs,
+                stratification=replace(settings.stratification, metric=metric),
+            )
+            for metric, validation in product(every, VALIDATIONS)
+        ]
+        columns = [self.counted.arms.index(arm) for arm in arms]
         return Experiment(
             self.name,
-            self.arms,
-            (*map(str, self.variants), *others),
+            arms,
+            (*map(str, names), *others),
             means,
-            rates.rates[self.columns],
-            np.vstack([*recalls, *errors]),
-            np.nan_to_num(rates.errors[self.columns]),
+            rates.rates[columns],
+            np.vstack([found.reshape(len(arms), -1).T for found in errors]),
+            np.nan_to_num(rates.errors[columns]),
         )
 
-    def _mean(self, arm: str) -> Floats:
-        """Give the mean over the periods of each recall, and of the other metrics."""
-        values = []
-        for place in (place for place in self.record.ranks if place[0] == arm):
-            grids = [self._measured(place, metric=metric) for metric in self.settings.metrics]
-            values.append(np.concatenate([g.values.ravel() for g in (self.grids[place], *grids)]))
-        return np.asarray(np.mean(values, axis=0))
 
-    def errors_of(
-        self,
-        validation: Validation,
-        betas: Sequence[float],
-        *,
-        metric: MetricName = "Recall",
-    ) -> Floats:
-        """Give errors over users, of differences between arms: (n_variants, n_arms).
+@dataclass(frozen=True, eq=False)
+class ArmRecalls(Result):
+    """Offline values of the arms of an experiment, and all their recalls by arm and period."""
 
-        They are those of the last model of each arm: test users are the same in all periods.
-        """
-        starts = self.record.starts
-        last = {arm: max(at for at in self.record.ranks if at[0] == arm) for arm in self.arms}
-        ranks = {arm: self.record.ranks[at] for arm, at in last.items()}
-        counts = self.counts[max(last.values(), key=lambda at: starts[at])]
-        how = replace(self.settings.stratification, metric=metric)
-        asked: Any = {"betas": betas, "cutoffs": self.settings.cutoffs, "stratification": how}
-        found = errors_of_means(ranks, counts, validation=validation, **asked)
-        return found.reshape(len(ranks), -1).T
+    experiment: Experiment
+    places: tuple[Place, ...]
+    grids: tuple[RecallGrid, ...]
 
     @property
-    def shown(self) -> Sequence[int]:
-        """Numbers of the recalls with low, middle and high exponents at a common cut-off."""
-        betas, cutoffs = self.settings.betas, self.settings.cutoffs
-        cutoff = min(cutoffs, key=lambda k: abs(k - SHOWN_CUTOFF))
-        chosen = {betas[0], betas[len(betas) // 2], betas[-1]}
-        return [
-            number
-            for number, each in enumerate(self.variants)
-            if each.cutoff == cutoff and each.beta in chosen
+    def arms(self) -> tuple[str, ...]:
+        """The arms whose models were measured."""
+        return self.experiment.models
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """Validations by arms: all of up to five, else the most, middling and least clicked."""
+        order = np.argsort(-self.experiment.rates, kind="stable")
+        if len(order) > MOST_PANELS:
+            order = order[[0, len(order) // 2, -1]]
+        return tuple(f"{self.arms[arm]}, {way}" for way, arm in product(VALIDATIONS, order))
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the values by model, as `harness online` reads them, and every recall by period."""
+        import pandas as pd
+
+        whole = self.experiment
+        assert whole.value_errors is not None
+        index = pd.MultiIndex.from_product([whole.models, whole.measures])
+        values = index.to_frame(index=False, name=["model", "measure"]).assign(
+            value=whole.values.T.ravel(), error=whole.value_errors.T.ravel()
+        )
+        recall = [
+            grid.to_frame().assign(arm=arm, period=period + 1)
+            for (arm, period), grid in zip(self.places, self.grids, strict=True)
         ]
+        return {"values": values, "recall": pd.concat(recall, ignore_index=True)}
+
+    def caption(self) -> str:
+        """Say what was measured, and that its level says nothing."""
+        return (
+            f"Recall of hidden items by the models of {len(self.arms)} arms, measured again "
+            "whenever they learnt; the test users are the same in all periods, so that points are "
+            "not independent. Over the exponent: means over the periods, a line for each cut-off; "
+            "of more than five arms those that were clicked most, in the middle and least. Above: "
+            "the effective share of the hidden items. The level of a recall says nothing about "
+            "its worth."
+        )
+
+    @figure("thesis2021-figure4.6", "Recall over time", panels="arm")
+    def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
+        """Draw the recall with the largest beta over the periods, with errors, before all others.
+
+        It is LLOO at the cut-off nearest to 5.
+        """
+        ax, first, whole = axes_or_new(ax), self.grids[0], self.experiment
+        assert whole.value_errors is not None
+        column = int(np.argmin(np.abs(np.array(first.cutoffs) - FOLLOWED_CUTOFF)))
+        number = int(np.ravel_multi_index((1, len(first.betas) - 1, column), first.values.shape))
+        curves = np.full((len(self.arms), 1 + max(period for _, period in self.places)), np.nan)
+        for (name, period), grid in zip(self.places, self.grids, strict=True):
+            curves[self.arms.index(name), period] = grid.values.ravel()[number]
+        row, periods = self.arms.index(arm), np.arange(curves.shape[1]) + 1
+        draw_among(ax, periods, curves, row)
+        reach = REACH * whole.value_errors[number, row]
+        ax.fill_between(periods, curves[row] - reach, curves[row] + reach, alpha=0.15, linewidth=0)
+        ax.locator_params(axis="x", integer=True)
+        ax.set_title(arm)
+        ax.set_xlabel("period")
+        ax.set_ylabel(whole.measures[number])
+        return ax
+
+    @figure("thesis2021-figure4.7", "Recall over beta (figures 4.7 to 4.11)", panels="panel")
+    def plot_over_beta(self, ax: Axes | None = None, *, panel: str) -> Axes:
+        """Draw the mean recall of an arm over the exponent, a line for each cut-off."""
+        arm, _, validation = panel.rpartition(", ")
+        side, first = VALIDATIONS.index(validation), self.grids[0]
+        own = [g.values for g, at in zip(self.grids, self.places, strict=True) if at[0] == arm]
+        shares = np.mean([grid.effective_shares for grid in self.grids], axis=0)
+        axes: dict[str, Any] = {"betas": first.betas, "cutoffs": first.cutoffs, "title": panel}
+        ax = draw_recalls(axes_or_new(ax), np.mean(own, axis=0)[side], shares[side], **axes)
+        ax.set_ylabel("recall")
+        return ax

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, permutations
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,8 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import ranges
 from analyses.online.experiments import Experiment, require_unique
 from analyses.ordering import DECIMALS
-from analyses.shared.drawing import axes_or_new
 from runs import InputError
 from runs.shared.streams import random_words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -42,10 +38,9 @@ class BestOfMany:
 
     Of each measure, of shape (n_measures,): the mean rho over the chosen data sets (NaN where one
     is undefined); the one-sided p as if it were the only measure, and the data sets chosen
-    beforehand; and the chance that the largest statistic of all measures is as large. The maxima
-    are that statistic for each order of the rates, rising, of shape (n_orders,). Exact: all orders
-    were enumerated, the observed one among them; else random ones by the seed. Joint: data sets
-    share models, whose rates are permuted jointly.
+    beforehand; and the chance that the largest statistic of all measures is as large. The
+    maxima are that statistic for each order of the rates, rising, of shape (n_orders,). Exact: all
+    orders were enumerated, the observed one among them; else random ones by the seed.
     """
 
     measures: tuple[str, ...]
@@ -58,7 +53,6 @@ class BestOfMany:
     maxima: Floats
     n_orderings: int
     is_exact: bool
-    is_joint: bool
     seed: int
 
     @property
@@ -66,48 +60,37 @@ class BestOfMany:
         """Number of the measure with the largest statistic, the first of several."""
         return int(np.nanargmax(self.statistics))
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the null distribution of the maximum, its 95 % limit, and what was observed."""
-        ax = axes_or_new(ax)
-        weights = np.full(len(self.maxima), 1 / len(self.maxima))
-        bins = np.arange(-1.025, 1.03, 0.05).tolist()
-        ax.hist(self.maxima, bins=bins, weights=weights, color="#56B4E9")
-        limit, observed = np.quantile(self.maxima, 0.95), self.statistics[self.best]
-        ax.axvline(limit, color="0.4", linestyle="--", label=f"95 % up to {print_rho(limit)}")
-        ax.axvline(observed, color="#D55E00", label=f"observed: {print_rho(observed)}")
-        subject = "rho" if len(self.chosen) == 1 else "mean rho"
-        ax.set_xlabel(f"largest {subject} of {len(self.measures):,} measures")
-        ax.set_ylabel("share of orders of the rates")
-        ax.set_xlim(self.maxima[0] - 0.1, max(float(self.maxima[-1]), observed) + 0.1)
-        ax.set_ylim(0, 1.3 * ax.dataLim.y1)
-        ax.legend(frameon=False, fontsize="small", loc="upper left")
-        return ax
-
-    def conclusion(self) -> str:
+    def findings(self) -> Sequence[str]:
         """Report the best measure, with and without the choice among many."""
-        best, n_models = self.best, min(self.n_models)
-        rho, p = float(self.statistics[best]), float(self.p_adjusted[best])
+        n_models, n_measures = min(self.n_models), len(self.measures)
+        rho, alone, p = (
+            float(each[self.best]) for each in (self.statistics, self.p_alone, self.p_adjusted)
+        )
+        answer = ""
         verdict = f"a random order of the models reaches this with probability {print_p(p)}"
         if n_models >= FEWEST_JUDGED:
+            some, none = "Some offline measures agree", "No offline measure is shown to agree"
+            answer = f"{some if p <= ALPHA else none} with click-through rates. "
             negation = "" if p <= ALPHA else "not "
             verdict = f"{negation}significant at the level {print_p(ALPHA)} (p = {print_p(p)})"
         subject = "rho" if len(self.chosen) == 1 else "mean rho"
-        return (
-            f"The best of {len(self.measures):,} measures is {self.measures[best]}, with {subject} "
-            f"= {print_rho(rho)} over {n_models} models: {verdict} if the choice of the best is "
-            f"taken into account, and {print_p(float(self.p_alone[best]))} if it is not."
-        )
+        return [
+            f"{answer}The best of {n_measures:,} measures is {self.measures[self.best]}, "
+            f"with {subject} = {print_rho(rho)} over {n_models} models: {verdict} if the choice of "
+            f"the best is taken into account, and {print_p(alone)} if it is not. The "
+            f"{n_measures:,} measures are {self.n_orderings:,} different orderings of the models."
+            f"{few_models(n_models)}"
+        ]
 
     def caption(self) -> str:
         """Describe what was permuted, and what was chosen again each time."""
         statistic = "Spearman's rho"
         if len(self.chosen) > 1:
             statistic = f"mean of Spearman's rho in {len(self.chosen)} data sets"
-        several = len(self.n_models) > 1
-        jointly = ", jointly where data sets share models" * self.is_joint
-        orders = f"{len(self.maxima):,} random orders (seed {self.seed}){jointly}"
-        if self.is_exact:
-            orders = f"all {len(self.maxima):,} orders{', jointly in all data sets' * several}"
+        several = " of each data set, jointly where they share models" * (len(self.n_models) > 1)
+        orders = f"all {len(self.maxima):,} orders"
+        if not self.is_exact:
+            orders = f"{len(self.maxima):,} random orders (seed {self.seed})"
         selection = ""
         if len(self.chosen) < len(self.experiments):
             selection = (
@@ -118,7 +101,7 @@ class BestOfMany:
         return (
             f"The largest {statistic} between {len(self.measures):,} measures "
             f"({self.n_orderings:,} different orderings) and click-through rates that are permuted "
-            f"among the models{' of each data set' * several} in {orders}. All measures are "
+            f"among the models{several} in {orders}. All measures are "
             f"computed for every order, and the best is taken.{selection}"
             f"{few_models(min(self.n_models))}"
         )
@@ -127,11 +110,12 @@ class BestOfMany:
 def best_of_many(
     experiments: Sequence[Experiment],
     *,
+    measures: Sequence[str] | None = None,
     permutations: int = 10_000,
     seed: int,
     chosen: Sequence[str] | None = None,
 ) -> BestOfMany:
-    r"""Test all measures at once against what the best of them reaches by chance.
+    r"""Test all measures, or some, at once against what the best of them reaches by chance.
 
     The statistic of measure p is its rho, :math:`T_p = \frac1k \sum_s \rho_{ps}` over k data sets.
     The null hypothesis is that rates and models are unrelated: within each data set every order of
@@ -145,33 +129,25 @@ def best_of_many(
     chosen after the results were known, every order takes, for each measure, the data sets of the
     largest rhos, as many.
 
-    Raises
-    ------
-    InputError
-        If the experiments do not fit each other, a chosen one does not exist, no measure has a rho
-        or there is no permutation.
-
     References
     ----------
     Westfall & Young (1993), Resampling-based multiple testing; Phipson & Smyth (2010) for the +1.
-
-    Examples
-    --------
-    Of the six orders of three rates, one agrees fully with the first measure, and one with the
-    second:
-
-    >>> values = np.array([[1.0, 2, 3], [3, 2, 1]])
-    >>> one = Experiment("A", ("a", "b", "c"), ("AP", "RR"), values, np.array([0.1, 0.2, 0.3]))
-    >>> found = best_of_many([one], seed=1)
-    >>> found.p_alone.round(3), found.p_adjusted.round(3)
-    (array([0.167, 1.   ]), array([0.333, 1.   ]))
     """
-    check_experiments(experiments)
+    if not experiments:
+        raise InputError("at least one experiment is needed, got none.")
     if permutations < 1:
         raise InputError(f"`permutations` must be at least 1, got {permutations}.")
     names = tuple(one.name for one in experiments)
-    sets = numbers_of(chosen, names)
-    ranks = [scaled_ranks(one.values) for one in experiments]
+    require_unique("the study", "experiment", names)
+    for other in experiments[1:]:
+        if other.measures != experiments[0].measures:
+            raise InputError(f"{names[0]} and {other.name} must have the same measures.")
+    measures = tuple(measures or experiments[0].measures)
+    for name in chosen or ():
+        if name not in names:
+            raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
+    sets = [n for n, name in enumerate(names) if not chosen or name in chosen]
+    ranks = [scaled_ranks(one.values_of(measures)) for one in experiments]
     rates = [scaled_ranks(one.rates) for one in experiments]
     defined = ~np.any([np.isnan(some).any(axis=1) for some in ranks], axis=0)
     if not defined.any() or any(np.isnan(own).any() for own in rates):
@@ -210,7 +186,7 @@ def best_of_many(
         return values
 
     return BestOfMany(
-        measures=experiments[0].measures,
+        measures=measures,
         experiments=names,
         n_models=tuple(len(one.models) for one in experiments),
         chosen=tuple(names[number] for number in sets),
@@ -220,36 +196,8 @@ def best_of_many(
         maxima=maxima,
         n_orderings=len(statistics),
         is_exact=is_exact,
-        is_joint=len(_sharing(models)) < len(models),
         seed=seed,
     )
-
-
-def check_experiments(experiments: Sequence[Experiment]) -> None:
-    """Refuse experiments that cannot be put into one table.
-
-    Raises
-    ------
-    InputError
-        If there is none, two have one name, or their measures differ.
-    """
-    if not experiments:
-        raise InputError("at least one experiment is needed, got none.")
-    require_unique("the study", "experiment", [one.name for one in experiments])
-    first = experiments[0]
-    for other in experiments[1:]:
-        if other.measures != first.measures:
-            raise InputError(f"{first.name} and {other.name} must have the same measures.")
-
-
-def numbers_of(chosen: Sequence[str] | None, names: Sequence[str]) -> list[int]:
-    """Give the numbers of the chosen experiments; of all, if None are chosen."""
-    if chosen is not None and not chosen:
-        raise InputError("at least one experiment must be chosen, got none.")
-    for name in chosen or ():
-        if name not in names:
-            raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
-    return [number for number, name in enumerate(names) if chosen is None or name in chosen]
 
 
 def scaled_ranks(values: Floats) -> Floats:
@@ -257,12 +205,6 @@ def scaled_ranks(values: Floats) -> Floats:
 
     Values are compared after rounding to 12 decimals, and tied models share their mean rank. Where
     a value is undefined, or all are equal, the ranks are NaN.
-
-    Examples
-    --------
-    >>> ranks = scaled_ranks(np.array([[0.1, 0.3, 0.2], [5.0, 1.0, 3.0]]))
-    >>> (ranks[0] @ ranks[1]).round(9)
-    np.float64(-1.0)
     """
     from scipy.stats import rankdata
 
@@ -310,13 +252,7 @@ def _order(keys: NDArray[np.integer], columns: Sequence[int]) -> Indices:
 
 
 def _sharing(models: Sequence[tuple[str, ...]]) -> list[list[int]]:
-    """Group the data sets that share models, by number.
-
-    Examples
-    --------
-    >>> _sharing([("a", "b"), ("c", "d"), ("b", "e"), ("e", "f")])
-    [[0, 2, 3], [1]]
-    """
+    """Group the data sets that share models, by number."""
     groups: list[tuple[set[str], list[int]]] = []
     for number, own in enumerate(models):
         names, members = set(own), [number]
@@ -339,24 +275,12 @@ def few_models(n_models: int) -> str:
 
 
 def print_rho(rho: float) -> str:
-    """Print a correlation with its sign and two decimals.
-
-    Examples
-    --------
-    >>> print_rho(0.9), print_rho(-0.304), print_rho(1), print_rho(-0.001)
-    ('+.90', '-.30', '+1.00', '.00')
-    """
+    """Print a correlation with its sign and two decimals."""
     text = f"{rho:+.2f}".replace("0.", ".", 1)
     return ".00" if text in ("+.00", "-.00") else text
 
 
 def print_p(p: float) -> str:
-    """Print a probability with two decimals, small ones with a digit that is not 0.
-
-    Examples
-    --------
-    >>> print_p(0.042), print_p(0.0034), print_p(0.00002), print_p(1)
-    ('.04', '.003', '.00002', '1.00')
-    """
+    """Print a probability with two decimals, small ones with a digit that is not 0."""
     decimals = 2 if p >= 0.01 or p <= 0 else int(np.ceil(-np.log10(p)))
     return f"{p:.{decimals}f}".removeprefix("0")

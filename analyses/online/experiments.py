@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,6 @@ class Experiment:
 
     Values have the shape (n_measures, n_models), NaN where undefined, rates (n_models,); so have
     their standard errors, None where they are not known.
-
-    Raises
-    ------
-    InputError
-        If there are too few models, a name occurs twice, an error is negative or a rate not
-        finite.
     """
 
     name: str
@@ -76,12 +70,9 @@ class Experiment:
                 f"{self.models[unknown]}."
             )
 
-    def select(self, measures: Sequence[str]) -> Experiment:
-        """Keep some of the measures."""
-        rows = [self.measures.index(measure) for measure in measures]
-        errors = None if self.value_errors is None else self.value_errors[rows]
-        values = self.values[rows]
-        return replace(self, measures=tuple(measures), values=values, value_errors=errors)
+    def values_of(self, measures: Sequence[str]) -> Floats:
+        """Give the values of some of the measures."""
+        return self.values[[self.measures.index(measure) for measure in measures]]
 
 
 def require_unique(name: str, what: str, labels: Sequence[str]) -> None:
@@ -99,29 +90,24 @@ def read_experiments(
     """Read a table of values and one of rates, which must have the same models, by experiment.
 
     See `read_values` and `read_rates`.
-
-    Raises
-    ------
-    InputError
-        If a table breaks a rule, a model or experiment is in one of them alone, there are fewer
-        than three models, or all have one rate.
     """
     values = table_at(values)
     offline, online = read_values(values), read_rates(rates, over_time=over_time)
-    sides = (values, offline, rates, online), (rates, online, values, offline)
-    for first, own, second, other in sides:
-        missing = [name for name in own["experiment"] if name not in set(other["experiment"])]
-        if missing:
+    keys = ["experiment", "model"]
+    for first, own, second, other, lacking in (
+        (values, offline, rates, online, "rate"),
+        (rates, online, values, offline, "offline values"),
+    ):
+        missing = own.loc[~own["experiment"].isin(other["experiment"]), "experiment"]
+        if len(missing):
             raise InputError(
-                f"{first} and {second} must have the same experiments: {missing[0]!r} is in the "
-                "first alone."
+                f"{first} and {second} must have the same experiments: {missing.iloc[0]!r} is in "
+                "the first alone."
             )
-        keys = ["experiment", "model"]
         known = set(other[keys].itertuples(index=False, name=None))
-        for line, experiment, model in own[keys].itertuples(name=None):
-            if (experiment, model) not in known:
-                lacking = "rate" if own is offline else "offline values"
-                finding = f"model {model!r} has no {lacking} in {second}."
+        for line, *place in own[keys].itertuples(name=None):
+            if tuple(place) not in known:
+                finding = f"model {place[1]!r} has no {lacking} in {second}."
                 raise InputError.at(first, line, finding)
     return [
         _experiment(values, str(name), own, rates, online)
@@ -133,11 +119,6 @@ def read_experiment_folder(folder: Path, *, over_time: OverTime = "thesis") -> l
     """Read ``values.csv`` and ``rates.csv`` of a folder, or of the tables of a finished study.
 
     A data set that the tables do not name is called as the folder.
-
-    Raises
-    ------
-    InputError
-        If a file is missing or breaks a rule; see `read_experiments`.
     """
     places = folder / "tables", folder
     place = next((each for each in places if (each / "values.csv").exists()), folder)
@@ -192,28 +173,19 @@ def read_values(path: Path) -> pd.DataFrame:
     ``harness recall --output`` writes them, or metric, cutoff and mean as ``tables/means.csv`` of a
     study, which is meant by the folder of a study.
 
-    Returns
-    -------
-    Columns experiment, model, measure, value and error (NaN where it is not known), by line.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or no such table, a value is missing, is duplicated or is no
-        finite number, or a model lacks a measure of the others.
+    Given are columns experiment, model, measure, value and error (NaN where it is not known), by
+    line.
     """
-    import pandas as pd
-
     path = table_at(path)
     frame, first = _read(path, "values")
     columns = [str(name) for name in frame if name not in ("model", "experiment")]
     if not columns:
         raise InputError.at(path, first, "the table has no measure.")
     if {"metric", "cutoff", "mean"} <= {*columns}:
-        cutoffs = [read_cutoff(path, line, text) for line, text in _texts(frame, "cutoff")]
-        names = zip(_names(path, frame, "metric"), cutoffs, strict=True)
-        measures = [str(Measure(metric, cutoff)) for metric, cutoff in names]
-        long = frame.assign(measure=measures, value=_numbers(path, frame, "mean"), error=np.nan)
+        _require_names(path, frame, "metric")
+        rows = zip(frame.index.tolist(), frame["metric"], frame["cutoff"], strict=True)
+        measures = [str(Measure(metric, read_cutoff(path, n, k))) for n, metric, k in rows]
+        long = frame.assign(measure=measures, value=_numbers(path, frame, "mean"))
     elif {"measure", "value"} <= {*columns}:
         unknown = [name for name in columns if name not in ("measure", "value", "error")]
         if unknown:
@@ -222,19 +194,14 @@ def read_values(path: Path) -> pd.DataFrame:
                 "experiment."
             )
             raise InputError.at(path, first, finding)
-        errors = _numbers(path, frame, "error") if "error" in frame else np.nan
-        _names(path, frame, "measure")
-        long = frame.assign(value=_numbers(path, frame, "value"), error=errors)
+        _require_names(path, frame, "measure")
+        long = frame.assign(value=_numbers(path, frame, "value"))
     else:
         numbers = frame.assign(**{name: _numbers(path, frame, name) for name in columns})
-        long = pd.melt(
-            numbers,
-            ["experiment", "model"],
-            columns,
-            "measure",
-            ignore_index=False,
-        ).assign(error=np.nan)
-        long = long.iloc[np.argsort(np.tile(np.arange(len(frame)), len(columns)), kind="stable")]
+        long = numbers.melt(["experiment", "model"], columns, "measure", ignore_index=False)
+        long = long.sort_index(kind="stable")
+    is_known = "measure" in frame and "error" in frame
+    long = long.assign(error=_numbers(path, frame, "error") if is_known else np.nan)
     found = long[["experiment", "model", "measure", "value", "error"]]
     _require_complete(path, found)
     return found
@@ -243,17 +210,19 @@ def read_values(path: Path) -> pd.DataFrame:
 def _require_complete(path: Path, found: pd.DataFrame) -> None:
     """Refuse a value that is duplicated, and models that lack a measure."""
     several = found["experiment"].nunique() > 1 or found["experiment"].iloc[0] != ONE_EXPERIMENT
+
+    def refuse(line: Any, experiment: Any, finding: str) -> None:
+        where = f" in the experiment {experiment!r}" if several else ""
+        raise InputError.at(path, int(line), f"{finding}{where}.")
+
     keys = ["experiment", "model", "measure"]
     for line, experiment, model, measure in found[found.duplicated(keys)][keys].itertuples():
-        where = f" in the experiment {experiment!r}" if several else ""
-        raise InputError.at(path, line, f"model {model!r} has {measure} twice{where}.")
+        refuse(line, experiment, f"model {model!r} has {measure} twice")
     measures = found["measure"].drop_duplicates()
     for (experiment, model), own in found.groupby(["experiment", "model"], sort=False):
         missing = measures[~measures.isin(own["measure"])]
         if len(missing):
-            where = f" in the experiment {experiment!r}" if several else ""
-            finding = f"model {model!r} has no {missing.iloc[0]}{where}."
-            raise InputError.at(path, int(own.index[0]), finding)
+            refuse(own.index[0], experiment, f"model {model!r} has no {missing.iloc[0]}")
 
 
 def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
@@ -267,16 +236,8 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     there is a column for them (equations 2.6 and 2.7 of Kasalický 2021); ``"pooled"``, all that was
     accepted over all recommendations.
 
-    Returns
-    -------
-    Columns experiment, model, rate and error (NaN where it is not known), by the first line of a
-    model.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, empty or no such table, a number is missing or impossible, or a
-        model has two rates for one period.
+    Given are columns experiment, model, rate and error (NaN where it is not known), by the first
+    line of a model.
     """
     frame, first = _read(path, "rates")
     for name in map(str, frame):
@@ -290,29 +251,30 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     if "rate" not in frame and not has_counts:
         finding = "a column rate is needed, or both recommendations and accepted."
         raise InputError.at(path, first, finding)
-    _require_periods(path, frame)
-    lists = _wholes(path, frame, "recommendations", least=1)
-    accepted = _wholes(path, frame, "accepted", least=0)
-    if lists is not None and accepted is not None and (accepted > lists).any():
-        row = int((accepted > lists).argmax())
-        finding = f"{accepted[row]} recommendations were accepted, of {lists[row]}."
-        raise InputError.at(path, int(frame.index[row]), finding)
-    counted = np.full(len(frame), np.nan)
-    if lists is not None and accepted is not None:
-        counted = accepted / lists
-    rates = _numbers(path, frame, "rate") if "rate" in frame and not pooled else counted
-    users = _wholes(path, frame, "users", least=1)
-    weights = lists if pooled else users
-    weights = np.ones(len(frame), dtype=np.int64) if weights is None else weights
-    if "error" in frame:
-        errors = _numbers(path, frame, "error", least=0.0)
-    elif lists is not None and accepted is not None:
+    _require_one_rate(path, frame)
+    least = {"recommendations": 1, "accepted": 0, "users": 1}
+    counts = {
+        name: _numbers(path, frame, name, least=least[name], whole=True)
+        for name in least
+        if name in frame
+    }
+    rates = errors = np.full(len(frame), np.nan)
+    if has_counts:
+        lists, accepted = counts["recommendations"], counts["accepted"]
+        if (accepted > lists).any():
+            row = int((accepted > lists).argmax())
+            finding = f"{accepted[row]:.0f} recommendations were accepted, of {lists[row]:.0f}."
+            raise InputError.at(path, int(frame.index[row]), finding)
+        rates = accepted / lists
         # Where none or all are accepted, as long as the interval of Clopper and Pearson.
         point = (1 - TAIL ** (1 / lists)) / REACH
-        binomial = (accepted * (lists - accepted) / lists.astype(np.float64) ** 3) ** 0.5
+        binomial = (accepted * (lists - accepted) / lists**3) ** 0.5
         errors = np.where((accepted == 0) | (accepted == lists), point, binomial)
-    else:
-        errors = np.full(len(frame), np.nan)
+    if "rate" in frame and not pooled:
+        rates = _numbers(path, frame, "rate")
+    if "error" in frame:
+        errors = _numbers(path, frame, "error", least=0.0)
+    weights = counts.get("recommendations" if pooled else "users", np.ones(len(frame)))
     keys = ["experiment", "model"]
     shares = weights / frame.assign(w=weights).groupby(keys)["w"].transform("sum").to_numpy()
     parts = frame[keys].assign(rate=shares * rates, error=(shares * errors) ** 2, line=frame.index)
@@ -322,9 +284,10 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     return found.reset_index().set_index("line")
 
 
-def _require_periods(path: Path, frame: pd.DataFrame) -> None:
+def _require_one_rate(path: Path, frame: pd.DataFrame) -> None:
+    """Refuse a second rate of a model for one period."""
     if "period" in frame:
-        _names(path, frame, "period")
+        _require_names(path, frame, "period")
     keys = [name for name in ("experiment", "model", "period") if name in frame]
     again = frame.duplicated(keys)
     if again.any():
@@ -358,126 +321,99 @@ def _read(path: Path, what: str) -> tuple[pd.DataFrame, int]:
     if not rows:
         raise InputError.at(path, first, f"the table has a heading but no {what}.")
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=("model", *names[1:]))
-    _names(path, frame, "model")
-    if "experiment" in frame:
-        _names(path, frame, "experiment")
-        return frame, first
-    return frame.assign(experiment=ONE_EXPERIMENT), first
+    _require_names(path, frame, "model")
+    if "experiment" not in frame:
+        return frame.assign(experiment=ONE_EXPERIMENT), first
+    _require_names(path, frame, "experiment")
+    return frame, first
 
 
-def _texts(frame: pd.DataFrame, column: str) -> list[tuple[int, str]]:
-    """Give the texts of a column with their lines."""
-    return list(zip(frame.index.tolist(), frame[column].tolist(), strict=True))
+def _require_names(path: Path, frame: pd.DataFrame, column: str) -> None:
+    """Refuse an empty name."""
+    missing = frame.index[frame[column] == ""]
+    if len(missing):
+        raise InputError.at(path, int(missing[0]), f"column {column!r}: a name is missing.")
 
 
-def _names(path: Path, frame: pd.DataFrame, column: str) -> list[str]:
-    """Give names, which must not be empty."""
-    for line, name in _texts(frame, column):
-        if not name:
-            raise InputError.at(path, line, f"column {column!r}: a name is missing.")
-    return frame[column].tolist()
-
-
-def _numbers(path: Path, frame: pd.DataFrame, column: str, *, least: float = -np.inf) -> Floats:
-    """Read finite numbers, not less than the least."""
+def _numbers(
+    path: Path, frame: pd.DataFrame, column: str, *, least: float = -np.inf, whole: bool = False
+) -> Floats:
+    """Read finite numbers, or whole ones, not less than the least."""
     import pandas as pd
 
     numbers = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=np.float64)
     wrong = ~np.isfinite(numbers) | (numbers < least)
+    if whole:
+        wrong |= ~frame[column].str.isdecimal().to_numpy()
     if wrong.any():
         row = int(wrong.argmax())
         text = frame[column].iloc[row]
         wanted = f"at least {least:g}" if numbers[row] < least > -np.inf else "a number"
-        finding = f"{wanted} expected, found {text!r}." if text else "a score is missing."
+        wanted = f"a whole number from {least:g}" if whole else wanted
+        finding = f"{wanted} expected, found {text!r}."
+        finding = finding if text or whole else "a score is missing."
         raise InputError.at(path, int(frame.index[row]), f"column {column!r}: {finding}")
     return numbers
-
-
-def _wholes(
-    path: Path, frame: pd.DataFrame, column: str, *, least: int
-) -> NDArray[np.int64] | None:
-    """Read whole numbers from the least on; None if there is no such column."""
-    if column not in frame:
-        return None
-    for line, text in _texts(frame, column):
-        if not text.isdecimal() or int(text) < least:
-            finding = f"column {column!r}: a whole number from {least} expected, found {text!r}."
-            raise InputError.at(path, line, finding)
-    return np.array([int(text) for text in frame[column]], dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class LinkedSystems:
     """Systems of a study that have a rate and, where there is such a table, offline values.
 
-    The other systems, and models of the tables that the study does not have, are left out. Rates
-    and offline values are as of `read_rates` and `read_values`.
+    The other systems, and models of the tables that the study does not have, are left out. Rates,
+    with their errors if they are known, are of the systems; offline values as of `read_values`.
     """
 
     systems: tuple[str, ...]
     left_out: tuple[str, ...]
-    rates_path: Path
-    rates: pd.DataFrame
+    rates: tuple[Floats, Floats | None]
     offline: pd.DataFrame | None
-
-    def require_further(self, path: Path | None, measures: Sequence[str]) -> None:
-        """Refuse a measure of the table of offline values that the study has, too."""
-        further = () if self.offline is None else tuple(self.offline["measure"].drop_duplicates())
-        for name in further:
-            if name in measures:
-                raise InputError(
-                    f"{path}: the study measures {name} itself; rename that of the table."
-                )
 
     def experiment(self, name: str, scores: Scores) -> Experiment:
         """Put mean scores, further measures and rates of the systems together.
 
         Means of metrics of which less is better are taken negative, so that rho is positive where
-        they agree with the rates.
+        they agree with the rates. Errors of means are over users, without what moves all systems
+        together.
         """
         names = [str(measure) for measure in scores.measures]
-        falling = scores.measures.falling
         places = [scores.systems.index(system) for system in self.systems]
+        falling = scores.measures.falling
         signs = np.array([-1.0 if m.metric in falling else 1.0 for m in scores.measures])
-        values = [signs[:, np.newaxis] * scores.means()[:, places]]
-        errors = [_errors_of_means(scores.values[:, places])]
+        values, own = [signs[:, np.newaxis] * scores.means()[:, places]], scores.values[:, places]
+        errors, n_users = [np.zeros(own.shape[:2])], own.shape[2]
+        if n_users > 1:
+            apart = own - own.mean(axis=1, keepdims=True)
+            errors = [apart.std(axis=2, ddof=1) / np.sqrt(n_users)]
         if self.offline is not None:
             further, cells, known = _cells(self.offline, self.systems)
             names += further
             values.append(cells)
             errors.append(np.nan_to_num(known))
-        rates, rate_errors = rates_of(self.rates_path, self.rates, self.systems)
-        own = np.concatenate(values), rates, np.concatenate(errors), rate_errors
-        return Experiment(name, self.systems, tuple(names), *own)
-
-
-def _errors_of_means(scores: Floats) -> Floats:
-    """Give standard errors of means over users, without what moves all systems together.
-
-    Scores are of shape (n_measures, n_systems, n_users), errors (n_measures, n_systems).
-    """
-    n_users = scores.shape[2]
-    if n_users < 2:
-        return np.zeros(scores.shape[:2])
-    apart = scores - scores.mean(axis=1, keepdims=True)
-    return np.asarray(apart.std(axis=2, ddof=1) / np.sqrt(n_users))
+        rates, rate_errors = self.rates
+        both = np.concatenate(values), rates, np.concatenate(errors), rate_errors
+        return Experiment(name, self.systems, tuple(names), *both)
 
 
 def link_systems(
-    systems: Sequence[str], *, rates: Path, offline: Path | None, over_time: OverTime
+    systems: Sequence[str],
+    measures: Sequence[str],
+    *,
+    rates: Path,
+    offline: Path | None,
+    over_time: OverTime,
 ) -> LinkedSystems:
-    """Find the systems of a study in tables of rates, and of further measures.
-
-    Raises
-    ------
-    InputError
-        If a table breaks a rule or is of several experiments, fewer than three systems are
-        known on all sides, or all of them have one rate.
-    """
+    """Find the systems of a study in tables of rates, and of measures that it has not itself."""
     online = _only(rates, read_rates(rates, over_time=over_time))
     values = None if offline is None else _only(offline, read_values(offline))
     sides = [list(systems), online["model"].tolist()]
-    sides += [] if values is None else [values["model"].drop_duplicates().tolist()]
+    if values is not None:
+        sides.append(values["model"].drop_duplicates().tolist())
+        for name in values["measure"].drop_duplicates():
+            if name in measures:
+                raise InputError(
+                    f"{offline}: the study measures {name} itself; rename that of the table."
+                )
     known = [system for system in systems if all(system in side for side in sides)]
     everyone = dict.fromkeys(system for side in sides for system in side)
     left_out = [system for system in everyone if system not in known]
@@ -487,8 +423,8 @@ def link_systems(
             f"{'' if values is None else f', and values in {offline}'}, found {len(known)}; "
             f"unknown on one side: {', '.join(left_out)}."
         )
-    rates_of(rates, online, known)
-    return LinkedSystems(tuple(known), tuple(left_out), rates, online, values)
+    found = rates_of(rates, online, known)
+    return LinkedSystems(tuple(known), tuple(left_out), found, values)
 
 
 def _only(path: Path, frame: pd.DataFrame) -> pd.DataFrame:

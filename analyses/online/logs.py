@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,37 +26,18 @@ from qrels.interactions.log_table import (
 )
 from runs import InputError, Numbering
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-Credit = Literal["all", "last"]
-Flags = NDArray[np.bool_]
-
 DAY: Final = 86_400_000
 DAYS_AROUND: Final = 3660
 """How far from the lists an interaction may be: ten years, beyond which the unit is wrong."""
 
-KNOWN: Final[Mapping[str, Sequence[str]]] = {
-    "recommendations": (
-        *("rec_id", "time", "user", "arm", "items", "item", "position"),
-        *("model_version", "propensity", "clicked"),
-    ),
-    "interactions": ("time", "user", "item", "type", "rec_id", "value"),
-    "models": ("arm", "model_version", "valid_from", "valid_to"),
-}
 LISTED_TWICE: Final = "lists with a duplicate id"
 UNNAMED: Final = "interactions of a type without a name"
-CLICK_RULES: Final = {
-    "clicks that name a list outside the file": (
-        "list IS NULL",
-        "a click must name a list that was shown to its user; {} never was.",
-    ),
-    "clicks on a list of another user": ("owner <> user", "list {} was shown to another user."),
-    "clicks on an item that their list lacks": (
-        "owner = user AND NOT list_contains(items, item)",
-        "list {} does not hold the item of this row.",
-    ),
+WRONG_CLICKS: Final = {
+    "clicks that name a list outside the file": "list IS NULL",
+    "clicks on a list of another user": "owner <> user",
+    "clicks on an item that their list lacks": "owner = user AND NOT list_contains(items, item)",
 }
+REPEATED: Final = "a list must not repeat an item, but has {} twice."
 
 
 @dataclass(frozen=True)
@@ -73,9 +55,6 @@ class Logs:
         ``arm, model_version, valid_from, valid_to``, if there is such a table.
     rename
         New names of types of interactions; those without a new name ("") are left out.
-    strict
-        Whether clicks that name no list as they should, and duplicate lists, are refused rather
-        than set aside and counted.
     first_year
         Times before it are refused; 2000 by default.
     """
@@ -84,29 +63,22 @@ class Logs:
     interactions: Path
     models: Path | None = None
     rename: Mapping[str, str] | None = None
-    strict: bool = False
     first_year: int | None = None
 
-
-class Acceptance(NamedTuple):
-    """When a list is accepted: milliseconds within which an interaction counts, and for what.
-
-    Without a window, clicks name their list.
-    """
-
-    window: int | None
-    credit: Credit = "all"
+    def opened(self, database: LogDatabase) -> dict[str, LogTable]:
+        """Open the tables that there are, by name."""
+        paths = {name: getattr(self, name) for name in ("recommendations", "interactions")}
+        paths |= {"models": self.models} if self.models else {}
+        return {name: database.open(path) for name, path in paths.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class Models:
     """Versions of the arms' models, sorted by arm and time; each is live in [from, to).
 
-    Arms have names, as versions have; the other columns are the number of the arm, and
-    milliseconds since 1970 in UTC, all of shape (n_versions,).
+    Names of the versions, numbers of the arms, and milliseconds since 1970: (n_versions,).
     """
 
-    arms: Numbering
     names: NDArray[np.str_]
     arm: NDArray[np.int32]
     valid_from: NDArray[np.int64]
@@ -118,26 +90,12 @@ class Models:
         return np.arange(len(self.arm)) - np.searchsorted(self.arm, self.arm)
 
     def at(self, arm: NDArray[np.int32], time: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Find the version that was live in an arm at a time, (n,); -1 where none was.
-
-        Examples
-        --------
-        >>> models = Models(Numbering.of(["A"]), np.array(["v1", "v2"]), np.zeros(2, np.int32),
-        ...                 np.array([0, 20]), np.array([10, 30]))
-        >>> models.at(np.zeros(4, np.int32), np.array([0, 10, 20, 30])).tolist()
-        [0, -1, 1, -1]
-        """
+        """Find the version that was live in an arm at a time, (n,); -1 where none was."""
         found = np.full(len(time), -1, dtype=np.int64)
         columns = zip(self.arm, self.valid_from, self.valid_to, strict=True)
         for number, (of_arm, start, end) in enumerate(columns):
             found[(arm == of_arm) & (time >= start) & (time < end)] = number
         return found
-
-    @property
-    def n_gaps(self) -> int:
-        """How often no version of an arm was live between two of them."""
-        following = self.arm[1:] == self.arm[:-1]
-        return int(np.count_nonzero(following & (self.valid_from[1:] > self.valid_to[:-1])))
 
 
 @dataclass(frozen=True)
@@ -146,9 +104,8 @@ class LogFacts:
 
     Known users and items are shares of those that were shown lists or recommended; events in span
     are between the first and the last list, whose times are milliseconds since 1970; repeated
-    events equal another in user, item, type and time. Without a version are lists shown when none
-    was live; None without such a table. Set aside are rows that were left out, by what is wrong
-    with them; further columns have no meaning here.
+    events equal another in user, item, type and time. Gaps between versions, and the share of lists
+    without a live one, are None without a table of models. Set aside are rows that were left out.
     """
 
     lists: int
@@ -164,36 +121,6 @@ class LogFacts:
     gaps: int | None
     without_version: float | None
     set_aside: Mapping[str, int]
-    further: Mapping[str, tuple[str, ...]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per fact: fact, value."""
-        import pandas as pd
-
-        facts = {n: v for n, v in vars(self).items() if n not in ("set_aside", "further")}
-        facts |= self.set_aside
-        facts |= {f"further columns of {n}": ", ".join(names) for n, names in self.further.items()}
-        return pd.DataFrame({"fact": [*facts], "value": [*facts.values()]})
-
-    def cautions(self) -> Iterator[str]:
-        """Say where the tables do not fit together."""
-        if self.repeated_events:
-            yield f"{self.repeated_events:,} interactions are repeated in every column."
-        for what, count in self.set_aside.items():
-            if count:
-                yield f"{count:,} {what}: set aside, and not counted."
-        if self.without_version:
-            yield (
-                f"{self.without_version:.1%} of the lists were shown when no version of their "
-                "arm's model was live; they do not count."
-            )
-        if self.gaps:
-            yield f"Between versions of the models there are {self.gaps} gaps."
-        if self.known_users < 0.5 and self.events:
-            yield (
-                f"{1 - self.known_users:.0%} of the users have no interaction at all: do both "
-                "tables call users the same?"
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,14 +138,14 @@ class MatchedLog:
     arm: NDArray[np.int32]
     version: NDArray[np.int32]
     time: NDArray[np.int64]
-    accepted: Flags
+    accepted: NDArray[np.bool_]
     models: Models | None
     facts: LogFacts
 
 
 def match_lists(
     logs: Logs,
-    acceptance: Acceptance,
+    window: int | None,
     *,
     arms: Sequence[str] | None = None,
     folder: Path | None = None,
@@ -226,43 +153,21 @@ def match_lists(
 ) -> MatchedLog:
     """Read a log, and find the lists that were followed by what they are meant to bring about.
 
-    Parameters
-    ----------
-    logs
-        The files.
-    acceptance
-        With a window, a list shown at time t is accepted if its user interacts with one of its
-        items in [t, t + window] (Kasalický 2021, equation 1.34), of whichever type. One interaction
-        counts for all lists in whose window it falls, or for the last of them alone; of those shown
-        at one time, for the one that stands last.
-    arms
-        Names of the arms; by default those that the lists have.
-    folder
-        Where temporary files lie of a log that is larger than memory.
-    n_jobs
-        Threads; the result does not depend on them.
-
-    Raises
-    ------
-    InputError
-        If the files break a rule: it names file, row (from 1, the header not counted), column, the
-        rule and the value.
+    With a window, in milliseconds, a list shown at time t is accepted if its user interacts with
+    one of its items in [t, t + window] (Kasalický 2021, equation 1.34), of whichever type; without
+    one, if a click names it. Arms are by default those that the lists have. Temporary files of a
+    log larger than memory lie in the folder; the result does not depend on the threads.
     """
     with log_database(folder, first_year=logs.first_year, n_jobs=n_jobs) as database:
-        paths = {
-            "recommendations": logs.recommendations,
-            "interactions": logs.interactions,
-            "models": logs.models,
-        }
-        tables = {name: database.open(path) for name, path in paths.items() if path is not None}
-        n_duplicates = _read_lists(tables["recommendations"], arms, strict=logs.strict)
+        tables = logs.opened(database)
+        aside = {LISTED_TWICE: _read_lists(tables["recommendations"], arms)}
         span = database.row("SELECT min(time), max(time) FROM lists")
         if span[0] is None:
             raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
-        _read_events(tables["interactions"], logs, span)
-        aside = {LISTED_TWICE: n_duplicates, **_set_aside(tables["interactions"], logs.strict)}
-        _accept(tables, acceptance)
-        database.number_ids("arms", [_arms_query(arms)])
+        aside |= _read_events(tables["interactions"], logs.rename, span)
+        _accept(tables, window)
+        named = "" if arms is None else ", ".join(f"({literal(arm)})" for arm in arms)
+        database.number_ids("arms", [f"VALUES {named}" if named else "SELECT arm FROM lists"])
         names = tuple(database.numbering("arms").ids.tolist())
         models = _read_models(tables["models"], Numbering.of(names)) if logs.models else None
         database.number_ids("users", ["SELECT user FROM lists"])
@@ -272,16 +177,17 @@ def match_lists(
             "FROM lists l JOIN users u ON u.id = l.user JOIN arms a ON a.id = l.arm "
             "LEFT JOIN versions v ON v.id = l.version ORDER BY l.list"
         )
+        gaps, without_version = None, None
+        if models is not None:
+            follows = (models.arm[1:] == models.arm[:-1], models.valid_from[1:])
+            gaps = int(np.count_nonzero(follows[0] & (follows[1] > models.valid_to[:-1])))
+            without_version = float((models.at(arm, time) < 0).mean())
         facts = LogFacts(
             lists=len(user),
             **_counts(database, span),
-            gaps=None if models is None else models.n_gaps,
-            without_version=None if models is None else float((models.at(arm, time) < 0).mean()),
+            gaps=gaps,
+            without_version=without_version,
             set_aside=aside,
-            further={
-                name: tuple(column for column in table.types if column not in KNOWN[name])
-                for name, table in tables.items()
-            },
         )
         versions = tuple(database.numbering("versions").ids.tolist())
         return MatchedLog(names, versions, user, arm, version, time, accepted, models, facts)
@@ -294,13 +200,13 @@ def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int]
     live from the first list on.
     """
     with log_database(first_year=logs.first_year) as database:
-        table = database.open(logs.recommendations)
-        columns = table.read({"arm": id_column, "time": time_column})
+        tables = logs.opened(database)
+        columns = tables["recommendations"].read({"arm": id_column, "time": time_column})
         arms = columns["arm"][0]
         if len(columns["time"]) == 0:
             raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
         first = int(columns["time"].min())
-        models = _read_models(database.open(logs.models), arms) if logs.models else None
+        models = _read_models(tables["models"], arms) if logs.models else None
     names = tuple(arms.ids.tolist())
     if models is None:
         return names, first, {(arm, 0): first for arm in names}
@@ -308,12 +214,7 @@ def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int]
     return names, first, dict(zip(places, models.valid_from.tolist(), strict=True))
 
 
-def _arms_query(arms: Sequence[str] | None) -> str:
-    named = "" if arms is None else ", ".join(f"({literal(arm)})" for arm in arms)
-    return f"VALUES {named}" if named else "SELECT arm FROM lists"
-
-
-def _read_lists(table: LogTable, arms: Sequence[str] | None, *, strict: bool) -> int:
+def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
     """Make the table ``lists`` (list, rec_id, user, arm, version, time, items, clicked).
 
     Of several rows with one list the first counts; given is how many others there are.
@@ -327,40 +228,31 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None, *, strict: bool) ->
         )
     kinds: dict[str, Any] = {
         **dict.fromkeys(("rec_id", "user"), id_column),
-        "arm": lambda table, name: _arm_column(table, name, arms),
+        "arm": partial(_arm_column, arms=arms),
         "time": time_column,
     }
+    version, clicked, items = "NULL::VARCHAR", "false", "items"
     if "model_version" in table:
-        kinds["model_version"] = id_column
+        kinds["model_version"], version = id_column, "model_version"
     if in_rows:
         kinds |= {"item": id_column, "position": _position_column}
+        items = "list(item) OVER (PARTITION BY rec_id)"
     else:
         kinds["items"] = _items_column
     if "clicked" in table:
         kinds["clicked"] = _flag_column if in_rows else _flags_column
+        clicked = "list_contains(clicked, true)"
+        if in_rows:
+            clicked = "bool_or(clicked) OVER (PARTITION BY rec_id)"
     table.view("shown", kinds)
-    version = "model_version" if "model_version" in table else "NULL::VARCHAR"
-    clicked = "clicked" if "clicked" in table else "false"
     if in_rows:
         _refuse_rows(table)
-        per_list = (
-            f"SELECT {version} AS version, rec_id, user, arm, time, {PLACE} AS place, "
-            "list(item) OVER (PARTITION BY rec_id) AS items, "
-            f"bool_or({clicked}) OVER (PARTITION BY rec_id) AS clicked FROM shown"
-        )
-    else:
-        if "clicked" in table:
-            clicked = "list_contains(clicked, true)"
-        per_list = (
-            f"SELECT {version} AS version, rec_id, user, arm, time, {PLACE} AS place, items, "
-            f"{clicked} AS clicked FROM shown"
-        )
-        if strict:
-            table.refuse([_DUPLICATE], f"(SELECT *, {_FIRST_PLACE} FROM shown)")
     table.database.run(
         "CREATE TEMP TABLE lists AS "
         "SELECT row_number() OVER (ORDER BY place) - 1 AS list, * EXCLUDE (place) FROM "
-        f"({per_list} QUALIFY row_number() OVER (PARTITION BY rec_id ORDER BY place) = 1)"
+        f"(SELECT {version} AS version, rec_id, user, arm, time, {PLACE} AS place, {items} AS "
+        f"items, {clicked} AS clicked FROM shown "
+        f"QUALIFY row_number() OVER (PARTITION BY rec_id ORDER BY place) = 1)"
     )
     n_rows, n_lists = table.database.row(
         "SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM lists)"
@@ -368,16 +260,7 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None, *, strict: bool) ->
     return 0 if in_rows else int(n_rows - n_lists)
 
 
-_FIRST_PLACE: Final = f"min({PLACE}) OVER (PARTITION BY rec_id) AS head"
-_DUPLICATE: Final = Rule(
-    "rec_id",
-    f"{PLACE} <> head",
-    lambda wrong: f"{wrong['rec']!r} is a duplicate of row {wrong['head'] + 1}.",
-    value=f"{{'rec': rec_id, 'head': head % {2**40}}}",
-)
-
-
-def _arm_column(table: LogTable, name: str, arms: Sequence[str] | None) -> Kind:
+def _arm_column(table: LogTable, name: str, *, arms: Sequence[str] | None) -> Kind:
     kind = id_column(table, name)
     if arms is None:
         return kind
@@ -388,9 +271,8 @@ def _arm_column(table: LogTable, name: str, arms: Sequence[str] | None) -> Kind:
 
 
 def _position_column(table: LogTable, name: str) -> Kind:
-    column = quoted(name)
-    number = f"TRY_CAST({column} AS BIGINT)"
-    whole = f"TRY_CAST({column} AS DOUBLE) = floor(TRY_CAST({column} AS DOUBLE))"
+    number = f"TRY_CAST({quoted(name)} AS BIGINT)"
+    whole = f"TRY_CAST({quoted(name)} AS DOUBLE) = floor(TRY_CAST({quoted(name)} AS DOUBLE))"
     finding = "a position must be a whole number, got {}."
     return Kind(number, [Rule(name, f"{number} IS NULL OR NOT {whole}", finding)])
 
@@ -400,103 +282,95 @@ def _flag_column(table: LogTable, name: str) -> Kind:
     return Kind(flag, [Rule(name, f"{flag} IS NULL", "a click must be true or false, got {}.")])
 
 
-def _list_rules(table: LogTable, name: str) -> list[Rule]:
+def _list_column(table: LogTable, name: str, expression: str, *rules: Rule) -> Kind:
     if not table.types[name].endswith("[]"):
         found = "text" if table.types[name] == "VARCHAR" else table.types[name]
         raise table.error(name, f"a list must be given, found {found}.")
-    return [Rule(name, f"{quoted(name)} IS NULL", "a list must be given.")]
+    missing = Rule(name, f"{quoted(name)} IS NULL", "a list must be given.")
+    return Kind(expression, [missing, *rules])
 
 
 def _items_column(table: LogTable, name: str) -> Kind:
-    rules, items = _list_rules(table, name), f"{quoted(name)}::VARCHAR[]"
+    items = f"{quoted(name)}::VARCHAR[]"
     empty = f"len(list_filter({items}, lambda x: x IS NULL OR x = '')) > 0"
     repeated = f"list_filter({items}, lambda x, i: list_position({items}, x) < i)"
-    return Kind(
+    return _list_column(
+        table,
+        name,
         items,
-        [
-            *rules,
-            Rule(name, f"len({items}) = 0", "a list must hold an item."),
-            Rule(name, empty, "an id must not be empty."),
-            Rule(name, f"len(list_distinct({items})) < len({items})", REPEATED, f"{repeated}[1]"),
-        ],
+        Rule(name, f"len({items}) = 0", "a list must hold an item."),
+        Rule(name, empty, "an id must not be empty."),
+        Rule(name, f"len(list_distinct({items})) < len({items})", REPEATED, f"{repeated}[1]"),
     )
 
 
-REPEATED: Final = "a list must not repeat an item, but has {} twice."
-
-
 def _flags_column(table: LogTable, name: str) -> Kind:
-    rules, flags = _list_rules(table, name), f"TRY_CAST({quoted(name)} AS BOOLEAN[])"
-    lengths = f"[len(items), len({quoted(name)})]"
+    flags, lengths = f"TRY_CAST({quoted(name)} AS BOOLEAN[])", f"len({quoted(name)})"
+    unknown = f"list_contains(list_transform({flags}, lambda x: x IS NULL), true)"
 
     def finding(wrong: list[int]) -> str:
         return f"{wrong[0]} values expected, one an item, got {wrong[1]}."
 
-    missing = (
-        f"{flags} IS NULL OR list_contains(list_transform({flags}, lambda x: x IS NULL), true)"
-    )
-    return Kind(
+    missing = "a click must be true or false, got {}."
+    return _list_column(
+        table,
+        name,
         flags,
-        [
-            *rules,
-            Rule(name, f"len({quoted(name)}) <> len(items)", finding, value=lengths),
-            Rule(name, missing, "a click must be true or false, got {}."),
-        ],
+        Rule(name, f"{lengths} <> len(items)", finding, value=f"[len(items), {lengths}]"),
+        Rule(name, f"{flags} IS NULL OR {unknown}", missing),
     )
 
 
 def _refuse_rows(table: LogTable) -> None:
     """Refuse rows of one list that disagree, repeated items and wrong positions."""
-    shared = [n for n in ("user", "arm", "time", "model_version") if n in table]
-    heads = ", ".join(f"first_value({n}) OVER of_list AS head_{n}" for n in shared)
-    rules = [
-        Rule(
+
+    def other(name: str) -> Rule:
+        return Rule(
             name,
             f"{name} <> head_{name}",
-            lambda wrong, name=name: (  # type: ignore[misc]
+            lambda wrong: (
                 f"list {wrong['rec']!r} has another {name} here than in row {wrong['head'] + 1}."
             ),
             value=f"{{'rec': rec_id, 'head': head % {2**40}}}",
         )
-        for name in shared
-    ]
-    rules += [
-        Rule("item", "repeats > 1", REPEATED),
-        Rule(
-            "position",
-            "position <> expected",
-            lambda wrong: (
-                "the positions of a list must be 1, 2, 3 and so on, each once, but list "
-                f"{wrong['rec']!r} has {wrong['got']} where {wrong['expected']} should be."
-            ),
-            value="{'rec': rec_id, 'got': position, 'expected': expected}",
-        ),
-    ]
+
+    def position(wrong: Mapping[str, Any]) -> str:
+        return (
+            "the positions of a list must be 1, 2, 3 and so on, each once, but list "
+            f"{wrong['rec']!r} has {wrong['got']} where {wrong['expected']} should be."
+        )
+
+    shared = [n for n in ("user", "arm", "time", "model_version") if n in table]
+    heads = ", ".join(f"first_value({n}) OVER of_list AS head_{n}" for n in shared)
+    got = "{'rec': rec_id, 'got': position, 'expected': expected}"
     table.refuse(
-        rules,
-        f"(SELECT *, {_FIRST_PLACE}, {heads}, "
+        [
+            *map(other, shared),
+            Rule("item", "repeats > 1", REPEATED),
+            Rule("position", "position <> expected", position, value=got),
+        ],
+        f"(SELECT *, min({PLACE}) OVER (PARTITION BY rec_id) AS head, {heads}, "
         "row_number() OVER (PARTITION BY rec_id, item ORDER BY log_file, log_row) AS repeats, "
         "row_number() OVER (PARTITION BY rec_id ORDER BY position, log_file, log_row) AS expected "
         "FROM shown WINDOW of_list AS (PARTITION BY rec_id ORDER BY log_file, log_row))",
     )
 
 
-def _read_events(table: LogTable, logs: Logs, span: tuple[int, int]) -> None:
-    """Make the views ``events`` (of types with a name) and ``all_events``."""
+def _read_events(
+    table: LogTable, rename: Mapping[str, str] | None, span: tuple[int, int]
+) -> dict[str, int]:
+    """Make the view ``events``, of types with a name; count the interactions that are set aside."""
     table.require("time", "user", "item", "type")
     begin, end = span[0] - DAYS_AROUND * DAY, span[1] + DAYS_AROUND * DAY
 
     def near(table: LogTable, name: str) -> Kind:
         kind = time_column(table, name)
-        time = kind.expression
-
-        def finding(found: int) -> str:
-            return (
-                f"an interaction must be within {DAYS_AROUND:,} days of the recommendations, which "
-                f"are from {span[0]} to {span[1]} ms, got {found} ms."
-            )
-
-        rule = Rule(name, f"{time} < {begin} OR {time} > {end}", finding, value=time)
+        broken = f"{kind.expression} < {begin} OR {kind.expression} > {end}"
+        finding = (
+            f"an interaction must be within {DAYS_AROUND:,} days of the recommendations, which "
+            f"are from {span[0]} to {span[1]} ms, got {{}} ms."
+        )
+        rule = Rule(name, broken, finding, value=kind.expression)
         return kind._replace(rules=[*kind.rules, rule])
 
     kinds = {**dict.fromkeys(("user", "item", "type"), id_column), "time": near}
@@ -504,37 +378,30 @@ def _read_events(table: LogTable, logs: Logs, span: tuple[int, int]) -> None:
         kinds["rec_id"] = optional_id_column
     table.view("all_events", kinds)
     cases = " ".join(
-        f"WHEN {literal(old)} THEN {literal(new)}" for old, new in (logs.rename or {}).items()
+        f"WHEN {literal(old)} THEN {literal(new)}" for old, new in (rename or {}).items()
     )
     renamed = f"CASE type {cases} ELSE type END" if cases else "type"
     table.database.run(
         f"CREATE TEMP VIEW events AS SELECT * REPLACE ({renamed} AS type) FROM all_events "
         f"WHERE {renamed} <> ''"
     )
-
-
-def _set_aside(table: LogTable, strict: bool) -> dict[str, int]:
-    """Count the interactions that are left out; refuse clicks that name no list, if strict."""
     (unnamed,) = table.database.row(
         "SELECT (SELECT count(*) FROM all_events) - (SELECT count(*) FROM events)"
     )
     counts = {UNNAMED: unnamed}
     if "rec_id" in table:
-        named = (
-            "(SELECT e.*, l.list, l.user AS owner, l.items FROM all_events e LEFT JOIN lists l "
-            "ON l.rec_id = e.rec_id WHERE e.rec_id IS NOT NULL)"
+        filters = [f"count(*) FILTER (WHERE {broken})" for broken in WRONG_CLICKS.values()]
+        found = table.database.row(
+            f"SELECT {', '.join(filters)} FROM (SELECT e.*, l.list, l.user AS owner, l.items "
+            "FROM all_events e LEFT JOIN lists l ON l.rec_id = e.rec_id "
+            "WHERE e.rec_id IS NOT NULL)"
         )
-        if strict:
-            table.refuse([Rule("rec_id", *rule) for rule in CLICK_RULES.values()], named)
-        filters = [f"count(*) FILTER (WHERE {broken})" for broken, _ in CLICK_RULES.values()]
-        found = table.database.row(f"SELECT {', '.join(filters)} FROM {named}")
-        counts |= dict(zip(CLICK_RULES, found, strict=True))
+        counts |= dict(zip(WRONG_CLICKS, found, strict=True))
     return counts
 
 
-def _accept(tables: Mapping[str, LogTable], acceptance: Acceptance) -> None:
+def _accept(tables: Mapping[str, LogTable], window: int | None) -> None:
     """Make the table ``accepted`` of the numbers of accepted lists."""
-    database, window = tables["interactions"].database, acceptance.window
     if window is None:
         has_names = "rec_id" in tables["interactions"]
         if not has_names and "clicked" not in tables["recommendations"]:
@@ -551,18 +418,18 @@ def _accept(tables: Mapping[str, LogTable], acceptance: Acceptance) -> None:
         # Within a window from t, times have the quotient of t by the window, or the next.
         width = max(window, 1)
         followed = (
-            f"SELECT s.list, s.time, {PLACE} AS event, e.item FROM events e JOIN "
-            f"(SELECT list, user, time, unnest([time // {width}, time // {width} + 1]) AS part "
-            f"FROM lists) s ON s.user = e.user AND s.part = e.time // {width} "
+            f"SELECT s.list, e.item FROM events e JOIN (SELECT list, user, time, "
+            f"unnest([time // {width}, time // {width} + 1]) AS part FROM lists) s "
+            f"ON s.user = e.user AND s.part = e.time // {width} "
             f"WHERE e.time BETWEEN s.time AND s.time + {window}"
         )
         found = (
-            f"SELECT f.list, f.time, f.event FROM ({followed}) f JOIN lists l ON l.list = f.list "
+            f"SELECT f.list FROM ({followed}) f JOIN lists l ON l.list = f.list "
             "WHERE list_contains(l.items, f.item)"
         )
-        if acceptance.credit == "last":
-            found = f"SELECT arg_max(list, (time, list)) AS list FROM ({found}) GROUP BY event"
-    database.run(f"CREATE TEMP TABLE accepted AS SELECT DISTINCT list FROM ({found})")
+    tables["interactions"].database.run(
+        f"CREATE TEMP TABLE accepted AS SELECT DISTINCT list FROM ({found})"
+    )
 
 
 def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:
@@ -578,6 +445,15 @@ def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:
         "SELECT avg((id IN (SELECT DISTINCT item FROM events))::INTEGER) "
         "FROM (SELECT DISTINCT unnest(items) AS id FROM lists)"
     )
+    # Only interactions whose hash another has are compared in full.
+    database.run(
+        "CREATE TEMP TABLE suspects AS SELECT hash(user, item, type, time) AS code FROM events "
+        "GROUP BY code HAVING count(*) > 1"
+    )
+    (repeated,) = database.row(
+        "SELECT coalesce(sum(n - 1), 0)::BIGINT FROM (SELECT count(*) AS n FROM events "
+        "WHERE hash(user, item, type, time) IN (FROM suspects) GROUP BY user, item, type, time)"
+    )
     return {
         "places": int(places),
         "users": users,
@@ -587,28 +463,15 @@ def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:
         "known_users": known_users / users,
         "known_items": known_items,
         "events_in_span": inside / events if events else 0.0,
-        "repeated_events": _repeated(database),
+        "repeated_events": int(repeated),
     }
-
-
-def _repeated(database: LogDatabase) -> int:
-    """Count interactions that another equals, among those whose hash another has."""
-    database.run(
-        "CREATE TEMP TABLE suspects AS SELECT hash(user, item, type, time) AS code FROM events "
-        "GROUP BY code HAVING count(*) > 1"
-    )
-    (repeated,) = database.row(
-        "SELECT coalesce(sum(n - 1), 0)::BIGINT FROM (SELECT count(*) AS n FROM events "
-        "WHERE hash(user, item, type, time) IN (FROM suspects) GROUP BY user, item, type, time)"
-    )
-    return int(repeated)
 
 
 def _read_models(table: LogTable, arms: Numbering) -> Models:
     """Read the versions of the models, which must not overlap in an arm."""
     ends = ("valid_from", "valid_to")
     kinds: dict[str, Any] = {
-        "arm": lambda table, name: _arm_column(table, name, arms.ids.tolist()),
+        "arm": partial(_arm_column, arms=arms.ids.tolist()),
         "model_version": id_column,
         **dict.fromkeys(ends, time_column),
     }
@@ -629,4 +492,4 @@ def _read_models(table: LogTable, arms: Numbering) -> Models:
             f"arm ends, in row {before + 1}."
         )
         raise table.error("valid_from", finding, row=row)
-    return Models(arms, names[order], arm[order].astype(np.int32), begin[order], end[order])
+    return Models(names[order], arm[order].astype(np.int32), begin[order], end[order])

@@ -1,8 +1,11 @@
-"""Click-through rates of the arms of an experiment, with intervals whose unit is the user."""
+"""Click-through rates of the arms of an experiment, and whether users were split as planned.
+
+The unit of all errors and tests is the user: lists of one user are not independent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal
@@ -10,36 +13,38 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.drawing import axes_or_new
 from analyses.shared.estimate import REACH
 from analyses.significance.corrections import holm
+from runs import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 OverTime = Literal["pooled", "thesis"]
 
 TAIL: Final = 0.025
 """Chance beyond either end of an interval."""
+
+ALARM: Final = 0.001
+"""p-value of the split of the users below which no winner is named."""
 
 
 @dataclass(frozen=True, eq=False)
 class UserCounts:
     """Lists shown and accepted, one row for each user and period that has any.
 
-    Every user is in one arm. Users, arms and periods are numbers, the latter two of the names
-    given; all columns are int64 of shape (n_rows,), sorted by user and period.
+    Users, each in one arm, arms and periods are numbers; all columns are of shape (n_rows,).
     """
 
     arms: tuple[str, ...]
-    periods: tuple[str, ...]
-    user: NDArray[np.int64]
-    arm: NDArray[np.int64]
-    period: NDArray[np.int64]
-    n_lists: NDArray[np.int64]
-    n_accepted: NDArray[np.int64]
+    n_periods: int
+    user: Ints
+    arm: Ints
+    period: Ints
+    n_lists: Ints
+    n_accepted: Ints
 
     @classmethod
     def of(
@@ -49,64 +54,47 @@ class UserCounts:
         user: NDArray[np.integer],
         arm: NDArray[np.integer],
         arms: Sequence[str],
-        period: NDArray[np.integer] | None = None,
-        periods: Sequence[str] = ("all",),
+        period: NDArray[np.integer] | int = 0,
+        n_periods: int = 1,
     ) -> UserCounts:
         """Count lists, whose columns are of shape (n_lists,)."""
-        keys = (user.astype(np.int64) * len(arms) + arm) * len(periods)
-        rows, row = np.unique(keys if period is None else keys + period, return_inverse=True)
-        pairs, when = np.divmod(rows, len(periods))
-        users, own = np.divmod(pairs, len(arms))
+        keys = (user.astype(np.int64) * len(arms) + arm) * n_periods + period
+        rows, row = np.unique(keys, return_inverse=True)
+        pairs, when = np.divmod(rows, n_periods)
         n_lists = np.bincount(row, minlength=len(rows))
         n_accepted = np.bincount(row[accepted], minlength=len(rows))
-        return cls(tuple(arms), tuple(periods), users, own, when, n_lists, n_accepted)
-
-    def sums(self) -> Floats:
-        """Add up users, lists shown and lists accepted, of shape (3, n_arms, n_periods)."""
-        shape = (len(self.arms), len(self.periods))
-        cell = self.arm * shape[1] + self.period
-        columns = (None, self.n_lists, self.n_accepted)
-        sums = [np.bincount(cell, column, minlength=shape[0] * shape[1]) for column in columns]
-        return np.array(sums, dtype=np.float64).reshape(3, *shape)
+        return cls(tuple(arms), n_periods, *np.divmod(pairs, len(arms)), when, n_lists, n_accepted)
 
     def in_period(self, number: int) -> UserCounts:
         """Keep the rows of one period."""
         kept = self.period == number
         columns = {n: c[kept] for n, c in vars(self).items() if isinstance(c, np.ndarray)}
-        columns["period"] = np.zeros_like(columns["period"])
-        return replace(self, periods=(self.periods[number],), **columns)
+        return replace(self, **columns | {"n_periods": 1, "period": 0 * columns["period"]})
 
 
 @dataclass(frozen=True, eq=False)
 class ClickThrough:
-    """Click-through rates of arms.
+    """Click-through rates of arms, which have no users in common.
 
-    Users who were shown lists, lists shown and accepted, rates (NaN for an arm that showed
-    nothing), their standard errors over users (NaN for an arm with one user), and means over users
-    of the rate of each user's own lists are of shape (n_arms,). Arms have no users in common.
+    Users who were shown lists, lists shown and accepted, rates (NaN for an arm that showed nothing)
+    and their standard errors over users (NaN for an arm with one user) are of shape (n_arms,).
     """
 
     arms: tuple[str, ...]
-    over_time: OverTime
-    n_users: NDArray[np.int64]
-    n_lists: NDArray[np.int64]
-    n_accepted: NDArray[np.int64]
+    n_users: Ints
+    n_lists: Ints
+    n_accepted: Ints
     rates: Floats
     errors: Floats
-    means_of_users: Floats
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
-        """Ends of 95 % intervals, in [0, 1]: exact ones where no list or every list is accepted."""
+        """Ends of 95 % intervals, in [0, 1]."""
         reach = REACH * self.errors
         return np.maximum(self.rates - reach, 0.0), np.minimum(self.rates + reach, 1.0)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per arm.
-
-        Columns arm, users, lists, accepted, rate, error, low, high (95 %, delta method over users;
-        by Clopper and Pearson where none or all are accepted), mean_of_users and over_time.
-        """
+        """Give arm, users, lists, accepted, rate, error, low and high (95 %), a row per arm."""
         import pandas as pd
 
         low, high = self.limits
@@ -120,13 +108,11 @@ class ClickThrough:
                 "error": self.errors,
                 "low": low,
                 "high": high,
-                "mean_of_users": self.means_of_users,
-                "over_time": self.over_time,
             }
         )
 
     def differences(self) -> pd.DataFrame:
-        """One row per pair of arms.
+        """Give one row per pair of arms.
 
         Columns arm_a, arm_b, difference (a less b), error, low, high (95 %), p (two-sided, of the
         difference divided by its error as a normal deviate) and p_holm (adjusted for the number of
@@ -153,31 +139,6 @@ class ClickThrough:
             }
         )
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the rates, the highest on top, with their intervals and the mean of users."""
-        axes = axes_or_new(ax)
-        order = np.argsort(self.rates)
-        places, (low, high) = np.arange(len(order)), (end[order] for end in self.limits)
-        rates = self.rates[order]
-        axes.errorbar(rates, places, xerr=[rates - low, high - rates], fmt="o", label="rate")
-        axes.plot(self.means_of_users[order], places + 0.15, "o", mfc="none", label="mean of users")
-        axes.set_yticks(places, [self.arms[number] for number in order])
-        axes.set_xlabel("click-through rate")
-        axes.legend(loc="lower right", frameon=False, fontsize="small")
-        return axes
-
-    def caption(self) -> str:
-        """Say what the rates and their intervals are."""
-        how = (
-            "accepted lists divided by lists shown"
-            if self.over_time == "pooled"
-            else "the mean of the periods' rates, weighted by the arm's users in each period"
-        )
-        return (
-            f"Click-through rates of {len(self.arms)} arms: {how}. 95 % intervals by the delta "
-            f"method over {int(self.n_users.sum()):,} users, who are the independent units."
-        )
-
 
 def click_through(counts: UserCounts, *, over_time: OverTime = "pooled") -> ClickThrough:
     r"""Estimate the click-through rate of every arm, and its error.
@@ -191,56 +152,34 @@ def click_through(counts: UserCounts, *, over_time: OverTime = "pooled") -> Clic
     weighted by the number of the arm's users in them (``"thesis"``; Kasalický 2021, equation 2.7),
     which gives a user with one list the weight of one with a thousand. Where nothing is accepted,
     or everything, the interval is that of Clopper and Pearson (1934), as if lists were independent.
-
-    Examples
-    --------
-    Two users of one arm accept 1 of 1 and 0 of 3 lists: R = 1/4, and the users lie 3/4 off:
-
-    >>> accepted, user = np.array([True, False, False, False]), np.array([0, 1, 1, 1])
-    >>> found = click_through(UserCounts.of(accepted, user=user, arm=0 * user, arms=["A"]))
-    >>> found.rates.tolist(), found.means_of_users.tolist(), found.errors.round(4).tolist()
-    ([0.25], [0.5], [0.375])
     """
-    sums, n_arms = counts.sums(), len(counts.arms)
+    n_arms = len(counts.arms)
+    cell, n_cells = counts.arm * counts.n_periods + counts.period, n_arms * counts.n_periods
+    columns = (None, counts.n_lists, counts.n_accepted)
+    sums = np.array([np.bincount(cell, column, n_cells) for column in columns], dtype=np.float64)
+    sums = sums.reshape(3, n_arms, -1)
     n_lists, n_accepted = sums[1:].sum(axis=2).astype(np.int64)
     users, row = np.unique(counts.user, return_inverse=True)
     arm_of_user = np.zeros(len(users), dtype=np.int64)
     arm_of_user[row] = counts.arm
     n_users = np.bincount(arm_of_user, minlength=n_arms)
-    own = _ratio(np.bincount(row, counts.n_accepted), np.bincount(row, counts.n_lists))
     # Periods of one user are added up.
     of_user = np.bincount(row, _influences(counts, sums, over_time))
-    squares = np.bincount(arm_of_user, of_user**2, minlength=n_arms)
-    variances = squares * _ratio(n_users, n_users - 1)
+    variances = np.bincount(arm_of_user, of_user**2, n_arms) * _ratio(n_users, n_users - 1)
     # A normal interval as long as the exact one where none or all of n lists are accepted, which
     # is 1 - .025^(1/n) long.
     longest = -np.expm1(np.log(TAIL) / np.maximum(n_lists, 1))
     is_constant = (n_accepted == 0) | (n_accepted == n_lists)
     exact = np.where(is_constant, (longest / REACH) ** 2, 0.0)
-    return ClickThrough(
-        arms=counts.arms,
-        over_time=over_time,
-        n_users=n_users,
-        n_lists=n_lists,
-        n_accepted=n_accepted,
-        rates=rates_of(sums, over_time=over_time),
-        errors=np.sqrt(np.maximum(variances, exact)),
-        means_of_users=_ratio(np.bincount(arm_of_user, own, minlength=n_arms), n_users),
-    )
+    errors = np.sqrt(np.maximum(variances, exact))
+    rates = rates_of(sums, over_time=over_time)
+    return ClickThrough(counts.arms, n_users, n_lists, n_accepted, rates, errors)
 
 
 def rates_of(sums: Floats, *, over_time: OverTime) -> Floats:
     """Turn sums over users into rates, of shape (n_arms, ...); NaN without lists.
 
     Sums are of users, lists shown and lists accepted, of shape (3, n_arms, n_periods, ...).
-
-    Examples
-    --------
-    3 users accept 1 of 10 lists in the first period, 1 user 1 of 2 in the second:
-
-    >>> sums = np.array([[[3.0, 1.0]], [[10.0, 2.0]], [[1.0, 1.0]]])
-    >>> rates_of(sums, over_time="pooled").round(4), rates_of(sums, over_time="thesis")
-    (array([0.1667]), array([0.2]))
     """
     users, shown, accepted = sums
     if over_time == "pooled":
@@ -261,9 +200,75 @@ def _influences(counts: UserCounts, sums: Floats, over_time: OverTime) -> Floats
     arm, period = counts.arm, counts.period
     overall = rates_of(sums, over_time=over_time)[arm]
     if over_time == "pooled":
-        excess = counts.n_accepted - overall * counts.n_lists
-        return excess / shown.sum(axis=1)[arm]
+        return (counts.n_accepted - overall * counts.n_lists) / shown.sum(axis=1)[arm]
     rates = _ratio(accepted, shown)[arm, period]
     within = (counts.n_accepted - rates * counts.n_lists) / shown[arm, period]
-    of_period = users[arm, period] * within + rates - overall
-    return of_period / users.sum(axis=1)[arm]
+    return (users[arm, period] * within + rates - overall) / users.sum(axis=1)[arm]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRatio:
+    """Users per arm against the planned shares, which add up to 1, of shape (n_arms,).
+
+    Daily counts are of users by the day of their first list, of shape (n_days, n_arms).
+    """
+
+    arms: tuple[str, ...]
+    shares: Floats
+    days: NDArray[np.str_]
+    daily: Ints
+
+    def to_frame(self) -> pd.DataFrame:
+        """Give one row for all users, then one per day.
+
+        Columns day ("all" first), users and percentage for each arm, chi_square,
+        degrees_of_freedom, p, p_holm (of days: adjusted for the number of days) and mismatch
+        (whether that is < .001).
+        """
+        import pandas as pd
+        from scipy.stats import chisquare
+
+        counts = np.vstack([self.daily.sum(axis=0), self.daily])
+        totals = counts.sum(axis=1, keepdims=True)
+        statistics, p = chisquare(counts, totals * self.shares, axis=1)
+        adjusted = np.concatenate([p[:1], holm(p[1:])])
+        columns = {f"users_{arm}": counts[:, n] for n, arm in enumerate(self.arms)}
+        portions = 100 * counts / totals
+        columns |= {f"percent_{arm}": portions[:, n] for n, arm in enumerate(self.arms)}
+        return pd.DataFrame(
+            {
+                "day": ["all", *self.days.tolist()],
+                **columns,
+                "chi_square": statistics,
+                "degrees_of_freedom": len(self.arms) - 1,
+                "p": p,
+                "p_holm": adjusted,
+                "mismatch": adjusted < ALARM,
+            }
+        )
+
+
+def sample_ratio(
+    arm: NDArray[np.integer],
+    day: NDArray[np.integer],
+    *,
+    arms: Sequence[str],
+    shares: Mapping[str, float] | None = None,
+) -> SampleRatio:
+    """Test whether users came to the arms in the planned shares, overall and day by day.
+
+    The arm and the day (in days since 1970) of every user are those of the first list, (n_users,),
+    so that days are independent, and an arm that makes its users come back is not accused. Shares
+    are planned ones by arm, in any unit; equal ones by default. See Fabijan et al. (2019),
+    Diagnosing sample ratio mismatch in online controlled experiments.
+    """
+    planned = np.ones(len(arms))
+    if shares is not None:
+        if {*shares} != {*arms} or not all(0 < share < np.inf for share in shares.values()):
+            rule = f"`shares` must be one positive number for each of {', '.join(arms)}"
+            raise InputError(f"{rule}, got {shares}.")
+        planned = np.array([shares[name] for name in arms], dtype=np.float64)
+    dates, row = np.unique(day, return_inverse=True)
+    daily = np.bincount(row * len(arms) + arm, minlength=len(dates) * len(arms))
+    days = np.datetime_as_string(dates.astype("datetime64[D]"))
+    return SampleRatio(tuple(arms), planned / planned.sum(), days, daily.reshape(-1, len(arms)))

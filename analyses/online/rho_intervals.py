@@ -30,13 +30,9 @@ def rho_intervals(
 ) -> tuple[Floats, Floats]:
     """Give 95 % intervals of the rhos that values and rates without noise would have.
 
-    Returns
-    -------
-    Lower and upper ends, of shape (n_measures,); NaN where errors of the rates are not known, there
-    are fewer than 4 models, or there is no rho.
+    Lower and upper ends are of shape (n_measures,); NaN where errors of the rates are not known,
+    there are fewer than 4 models, or there is no rho.
 
-    Notes
-    -----
     True values and rates of the models are taken for normal around a mean, with any standard
     deviations and any correlation, as likely a priori (a normal measurement-error model, Fuller
     1987; uniform priors on standard deviations, Gelman 2006, and on the angle of the correlation).

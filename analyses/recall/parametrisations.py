@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_args
@@ -10,13 +9,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_ar
 import numpy as np
 from pydantic import AfterValidator, Field, model_validator
 
-from analyses.recall.stratification import (
-    FirstItem,
-    Popularity,
-    Smoothing,
-    Stratification,
-    Weights,
-)
+from analyses.recall.stratification import FirstItem, Popularity, Smoothing, Stratification, Weights
 from runs import InputError
 from runs.shared.errors import require_choice
 from runs.shared.settings import Section
@@ -30,11 +23,11 @@ BETAS = tuple(step / 20 for step in range(21))
 CUTOFFS = (*range(1, 11), 15, 20, 25, 50)
 """Cut-offs of Kasalický (2021)."""
 
-_PRINTED: Final = re.compile(
-    r"(?P<validation>LOO|LLOO)"
-    r"\(beta=(?P<beta>[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)(?:,weights='(?P<weights>uniform|stratified)')?\)"
-    r"@(?P<cutoff>[0-9]+)"
+PRINTED: Final = (
+    r"(?P<validation>LOO|LLOO)\(beta=(?P<beta>[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)"
+    r"(?:,weights='(?P<weights>uniform|stratified)')?\)@(?P<cutoff>[0-9]+)"
 )
+"""A printed parametrisation, as a regular expression."""
 
 
 class Parametrisation(NamedTuple):
@@ -43,13 +36,6 @@ class Parametrisation(NamedTuple):
     ``"LOO"`` hides every item in turn, ``"LLOO"`` every event, with what came before it; beta is
     the exponent of popularity, 0 or more, and the cut-off the length of the lists. Users have
     ``"uniform"`` weights, or are ``"stratified"`` by what they have hidden.
-
-    Examples
-    --------
-    >>> print(Parametrisation("LLOO", beta=0.35, cutoff=5))
-    LLOO(beta=0.35)@5
-    >>> print(Parametrisation("LOO", beta=1, cutoff=10, weights="stratified"))
-    LOO(beta=1,weights='stratified')@10
     """
 
     validation: Validation
@@ -63,37 +49,13 @@ class Parametrisation(NamedTuple):
         return f"{self.validation}(beta={beta}{weights})@{self.cutoff}"
 
 
-def find_parametrisation(name: str) -> Parametrisation | None:
-    """Read a printed parametrisation; None if the name is that of another measure.
-
-    Examples
-    --------
-    >>> find_parametrisation("LLOO(beta=0.35)@5")
-    Parametrisation(validation='LLOO', beta=0.35, cutoff=5, weights='uniform')
-    >>> find_parametrisation("nDCG@10") is None
-    True
-    """
-    found = _PRINTED.fullmatch(name)
-    if found is None:
-        return None
-    validation: Any = found["validation"]
-    weights: Any = found["weights"] or "uniform"
-    return Parametrisation(validation, float(found["beta"]), int(found["cutoff"]), weights)
-
-
 def recall_grid(
     *,
     betas: Sequence[float] = BETAS,
     cutoffs: Sequence[int] = CUTOFFS,
     weights: Weights = "uniform",
 ) -> tuple[Parametrisation, ...]:
-    """Give every combination, the last cut-off changing first; by default those of the thesis.
-
-    Examples
-    --------
-    >>> len(recall_grid())
-    588
-    """
+    """Give every combination, the cut-off changing first; by default the 588 of the thesis."""
     return tuple(
         Parametrisation(validation, beta, cutoff, weights)
         for validation, beta, cutoff in product(VALIDATIONS, betas, cutoffs)

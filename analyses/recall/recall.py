@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.recall.parametrisations import BETAS, CUTOFFS, VALIDATIONS, Validation, require_axes
 from analyses.recall.stratification import MetricName, Stratification, item_weights
-from analyses.shared.drawing import axes_or_new, gradations, label_curves
+from analyses.shared.drawing import gradations, label_curves
 from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
 from runs import InputError
 
@@ -27,31 +27,12 @@ Floats = NDArray[np.float64]
 class RecallGrid:
     """Recalls of one model under every validation, exponent and cut-off.
 
-    Parameters
-    ----------
-    validations, betas, cutoffs
-        Labels of the axes of ``values``.
-    values
-        float64 of shape (n_validations, n_betas, n_cutoffs), in [0, 1].
-    ceilings
-        Largest possible value, since nothing leads to some items, of shape (n_validations,
-        n_betas).
-    effective_shares
-        Effective sample size over the number of hidden items, of shape (n_validations, n_betas):
-        1 where all weigh alike; the variance grows by one over it.
-    n_users, n_hidden
-        Users and hidden items that count, of shape (n_validations,).
-    n_short
-        Users dropped for too few items.
-    n_emptied
-        Users dropped as they have nothing left to hide, of shape (n_validations,).
-    n_unpopular
-        Hidden items left out for having no training event, of shape (n_validations,).
-    coverage
-        Share of the items in the lists, of shape (n_cutoffs,), NaN where it is not known; None if
-        it was not asked for.
-    stratification
-        How hidden items and users were weighed.
+    Values, of shape (n_validations, n_betas, n_cutoffs), are in [0, 1]. Ceilings are the largest
+    possible values, since nothing leads to some items, and effective shares effective sample sizes
+    over the number of hidden items: 1 where all weigh alike; the variance grows by one over it;
+    both are of shape (n_validations, n_betas). Of shape (n_validations,) are the users and hidden
+    items that count, users dropped as they have nothing left to hide, and hidden items left out for
+    having no training event; short are users dropped for too few items.
     """
 
     validations: tuple[Validation, ...]
@@ -65,21 +46,20 @@ class RecallGrid:
     n_short: int
     n_emptied: NDArray[np.intp]
     n_unpopular: NDArray[np.intp]
-    coverage: Floats | None
     stratification: Stratification
 
     def to_frame(self) -> pd.DataFrame:
         """Give one row per validation, exponent and cut-off.
 
-        Columns validation, beta, cutoff, metric, value, ceiling, effective_share, users,
-        hidden_items, and coverage where it is known.
+        Columns validation, beta, cutoff, metric, value, ceiling, effective_share, users and
+        hidden_items.
         """
         import pandas as pd
 
         axes = [self.validations, self.betas, self.cutoffs]
         index = pd.MultiIndex.from_product(axes, names=["validation", "beta", "cutoff"])
         n_betas, n_cutoffs = self.values.shape[1:]
-        frame = index.to_frame(index=False).assign(
+        return index.to_frame(index=False).assign(
             metric=self.stratification.metric,
             value=self.values.ravel(),
             ceiling=np.repeat(self.ceilings, n_cutoffs),
@@ -87,18 +67,6 @@ class RecallGrid:
             users=np.repeat(self.n_users, n_betas * n_cutoffs),
             hidden_items=np.repeat(self.n_hidden, n_betas * n_cutoffs),
         )
-        if self.coverage is not None:
-            frame["coverage"] = np.tile(self.coverage, len(self.validations) * n_betas)
-        return frame
-
-    def plot(self, ax: Axes | None = None, *, validation: Validation) -> Axes:
-        """Draw values over the exponent, a line for each cut-off; see `draw_recalls`."""
-        number = self.validations.index(validation)
-        values, shares = self.values[number], self.effective_shares[number]
-        labels: dict[str, Any] = {"betas": self.betas, "cutoffs": self.cutoffs}
-        ax = draw_recalls(axes_or_new(ax), values, shares, **labels, title=validation)
-        ax.set_ylabel(self.stratification.metric)
-        return ax
 
     def caption(self) -> str:
         """Describe what the values are means of, and what was left out."""
@@ -170,54 +138,16 @@ def measure_recall(
     with :math:`w_u` one over the number of users (uniform), or :math:`D_u / \sum_v D_v`
     (stratified), and :math:`p` the share of the training events.
 
-    Parameters
-    ----------
-    ranks
-        Ranks of the hidden items :math:`H_u`. Under leave one out repeated rows do not count.
-    counts
-        How popular items are, of shape (n_items,); see `popularity_counts`.
-    validations
-        Leave one out, leave last one out, or both.
-    betas
-        Exponents, not negative.
-    cutoffs
-        Rising cut-offs, from 1.
-    stratification
-        Further choices; the defaults of `Stratification` if there are none.
-
-    Raises
-    ------
-    InputError
-        If a cut-off is deeper than ranks are known, a number is out of range, or no user is left.
+    Under leave one out repeated rows of the ranks do not count. Counts say how popular items are,
+    of shape (n_items,); see `popularity_counts`. Cut-offs rise, from 1, and are not deeper than
+    ranks are known.
 
     References
     ----------
     Kasalický (2021), (1.30) to (1.33), (2.1) and (2.2). Stratified weights are those of Steck
     (2011). Uniform weights with :math:`\beta = (\gamma + 1) / 2` are the estimator of Yang et al.
     (RecSys 2018), with :math:`P_{ui} \propto N_i^{(\gamma + 1) / 2}`.
-
-    Notes
-    -----
     The printed weights of (1.33) add up to one over the number of users; that factor is left out.
-
-    Examples
-    --------
-    Two users. One had items 0 and 1, found at ranks 1 and 3, the other 0 and 2, at 2 and nowhere:
-
-    >>> from qrels.ranks.hidden_ranks import MISS, HiddenItems
-    >>> from qrels.interactions.interactions import Interactions
-    >>> from runs import Numbering
-    >>> events = Interactions.of(
-    ...     Numbering.of("uv"), Numbering.of("abc"), user=[0, 0, 1, 1], item=[0, 1, 0, 2],
-    ...     time=[1, 2, 1, 2],
-    ... )
-    >>> found = np.array([1, 3, 2, MISS], dtype=np.uint16)
-    >>> ranks = HiddenRanks(HiddenItems.of(events), found, found, deepest=50)
-    >>> recall = measure_recall(
-    ...     ranks, np.array([2, 1, 0]), validations=["LOO"], betas=[0, 1], cutoffs=[1, 2]
-    ... )
-    >>> recall.values.round(3).tolist()
-    [[[0.25, 0.5], [0.2, 0.325]]]
     """
     chosen = stratification or Stratification()
     _require_known(ranks, counts, validations, betas, cutoffs)
@@ -243,10 +173,6 @@ def measure_recall(
             effective_shares[number, column] = 1 / ((weights * weights).sum() * len(weights))
     n_distinct = _distinct_counts(ranks.hidden)
     n_fit = np.count_nonzero(n_distinct >= chosen.min_items)
-    coverage = None
-    if ranks.best is not None:
-        known = [ranks.coverage(k) if k <= ranks.deepest else np.nan for k in cutoffs]
-        coverage = np.array(known)
     return RecallGrid(
         validations=tuple(validations),
         betas=tuple(betas),
@@ -259,7 +185,6 @@ def measure_recall(
         n_short=int(np.count_nonzero(n_distinct) - n_fit),
         n_emptied=np.array([n_fit - part.n_users for part in parts]),
         n_unpopular=np.array([part.n_unpopular for part in parts]),
-        coverage=coverage,
         stratification=chosen,
     )
 
@@ -278,11 +203,7 @@ def errors_of_means(
     It is what a bootstrap over users, the same for all models, converges to. What moves the recalls
     of all models alike, such as a user who is easy to serve, is no error of theirs; of one model
     alone it is. Stratified means are ratios of sums, whose errors are those of the delta method.
-    Ranks are those of the same hidden items.
-
-    Returns
-    -------
-    Of shape (n_models, n_betas, n_cutoffs).
+    Ranks are those of the same hidden items; errors are of shape (n_models, n_betas, n_cutoffs).
     """
     chosen = stratification or Stratification()
     for of_model in ranks.values():

@@ -42,11 +42,6 @@ class Stratification:
     metric
         What a hidden item at rank r adds at cut-offs from r: 1, 1 / r (``"RR"``), or
         1 / log2(1 + r) (``"nDCG"``).
-
-    Raises
-    ------
-    InputError
-        If a choice is none, or a number is out of range.
     """
 
     weights: Weights = "uniform"
@@ -72,18 +67,7 @@ class Stratification:
 
 
 def popularity_counts(train: Interactions, *, of: Popularity = "events") -> NDArray[np.intp]:
-    """Count what makes an item popular: its training events, or the users who had it.
-
-    Examples
-    --------
-    >>> from qrels.interactions.interactions import Interactions
-    >>> from runs import Numbering
-    >>> train = Interactions.of(
-    ...     Numbering.of("u"), Numbering.of("xy"), user=[0, 0], item=[0, 0], time=[1, 2]
-    ... )
-    >>> popularity_counts(train).tolist(), popularity_counts(train, of="users").tolist()
-    ([2, 0], [1, 0])
-    """
+    """Count what makes an item popular: its training events, or the users who had it."""
     require_choice("of", of, get_args(Popularity))
     return train.event_counts() if of == "events" else train.user_counts()
 
@@ -94,16 +78,6 @@ def item_weights(
     r"""Give what a hidden item weighs, :math:`p_i^{-\beta}`, of shape (n_items,).
 
     An item that no event was seen of, where none is added, weighs 0.
-
-    Raises
-    ------
-    InputError
-        If weights are too large for numbers of eight bytes.
-
-    Examples
-    --------
-    >>> item_weights(np.array([5, 1, 0]), beta=0.5, stratification=Stratification()).round(3)
-    array([1.225, 2.121, 3.   ])
     """
     raised = counts + (1.0 if stratification.smoothing == "add-one" else 0.0)
     known = raised > 0

@@ -262,3 +262,16 @@ def _first_rows(frame: pd.DataFrame) -> str:
     if n_rows <= ROWS and n_columns <= COLUMNS:
         return rows
     return f"{rows}<p>{min(n_rows, ROWS):,} of {n_rows:,} rows, {n_columns:,} columns.</p>"
+
+
+def frame_table(
+    name: str, title: str, frame: pd.DataFrame, note: str, *, decimals: int | None = None
+) -> Table:
+    """Show a frame as it is, or its fractions with so many decimals."""
+    rows = [list(row) for row in frame.astype(object).itertuples(index=False)]
+    if decimals is not None:
+        rows = [
+            [shown(cell, decimals=decimals) if isinstance(cell, float) else cell for cell in row]
+            for row in rows
+        ]
+    return Table(name, title, note, [str(column) for column in frame], rows)

@@ -42,6 +42,8 @@ DISK = "logs of any size are read as a whole; what memory does not hold lies in 
 @removed("--policy", "for off-policy estimates use the Open Bandit Pipeline (obp).")
 @removed("--crossing", "users who were shown lists by two arms are left out and counted.")
 @removed("--assignment", "users who were shown lists by two arms are left out and counted.")
+@removed("--credit", "an interaction counts for every list in whose window it is.")
+@removed("--strict", "rows that do not fit are set aside and counted, in facts.csv and cautions.")
 @removed("--merged", "give the ids of one person one name before the log is read.")
 @removed("--shards", DISK)
 @removed("--scratch", DISK)

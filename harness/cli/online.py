@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,18 +79,20 @@ def online(
     From a study file, an experiment is simulated, or read from its logs, recall of hidden items is
     measured, and a report is written. Several folders are several data sets.
     """
-    context = click.get_current_context()
-    typed = {
-        name
-        for name in context.params
-        if context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-    }
     if not inputs or (len(inputs) == 1 and not inputs[0].is_dir()):
-        _refuse(context, typed & OF_TABLES, "a study file", "[analyses.online] has these settings")
+        _refuse(OF_TABLES, "a study file", "[analyses.online] has these settings")
         changes = {"seed": seed, "output": output}
-        _run_study(inputs, changes, n_jobs=n_jobs, dask=dask, progress=progress)
+        known = {name: value for name, value in changes.items() if value is not None}
+        from harness.online.experiment import run_experiment_study
+        from harness.online.experiment_file import demo_experiment_study, read_experiment_study
+
+        study = demo_experiment_study(changes=known)
+        if inputs:
+            study = read_experiment_study(inputs[0], changes=known)
+        report = run_experiment_study(study, n_jobs=n_jobs, progress=progress, dask=dask)
+        click.echo(f"The report is {report.resolve()}")
         return
-    _refuse(context, typed & {"n_jobs", "dask"}, "tables", "they need no workers")
+    _refuse({"n_jobs", "dask"}, "tables", "they need no workers")
     from analyses.online.click_agreement import study_clicks
 
     settings = given(SETTINGS(), {"rates": Path(), **asked})
@@ -106,37 +108,16 @@ def online(
     click.echo(found.caption(), err=True)
 
 
-def _refuse(context: click.Context, names: set[str], subject: str, remedy: str) -> None:
+def _refuse(names: set[str], subject: str, remedy: str) -> None:
     """Refuse options that would be ignored."""
     from runs import InputError
 
-    options = [each.opts[0] for each in context.command.params if each.name in names]
-    if options:
-        raise InputError(f"{options[0]} does not apply to {subject}: {remedy}.")
-
-
-def _run_study(
-    inputs: Sequence[Path],
-    changes: Mapping[str, Any],
-    *,
-    n_jobs: int,
-    dask: str | None,
-    progress: Progress,
-) -> None:
-    from harness.online.experiment import run_experiment_study
-    from harness.online.experiment_file import (
-        demo_experiment_study,
-        read_experiment_study,
-    )
-
-    known = {name: value for name, value in changes.items() if value is not None}
-    study = (
-        read_experiment_study(inputs[0], changes=known)
-        if inputs
-        else demo_experiment_study(changes=known)
-    )
-    report = run_experiment_study(study, n_jobs=n_jobs, progress=progress, dask=dask)
-    click.echo(f"The report is {report.resolve()}")
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        typed = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if name in names and typed:
+            raise InputError(f"{option.opts[0]} does not apply to {subject}: {remedy}.")
 
 
 def _read(inputs: Sequence[Path], over_time: Any) -> list[Experiment]:

@@ -16,6 +16,7 @@ from harness.cli.options import (
     imported,
     printable,
     quietly,
+    removed,
     settings_options,
     workers,
 )
@@ -26,14 +27,7 @@ if TYPE_CHECKING:
 QUESTION = imported("harness.recall.RecallQuestion")
 
 
-def _gone(_: click.Context, option: click.Parameter, value: str | None) -> None:
-    from runs import InputError
-
-    if value is not None:
-        raise InputError(
-            f"{option.opts[0]} is gone: logs of any size are read through DuckDB, whose temporary "
-            "files lie in --output; leave it out."
-        )
+DISK = "logs of any size are read through DuckDB, whose temporary files lie in --output."
 
 
 @click.command(
@@ -66,8 +60,9 @@ def _gone(_: click.Context, option: click.Parameter, value: str | None) -> None:
     "rank_lloo; an empty rank is a miss. Or ranks.parquet of an earlier --output.",
 )
 @settings_options(QUESTION, names={"weights": "--weights"})
-@click.option("--shards", hidden=True, expose_value=False, callback=_gone)
-@click.option("--scratch", hidden=True, expose_value=False, callback=_gone)
+@removed("--shards", DISK)
+@removed("--scratch", DISK)
+@removed("--lists", "coverage of items is in [analyses.exposure] of a study.")
 @clustered
 @workers
 @printable

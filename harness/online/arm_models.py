@@ -47,23 +47,7 @@ class Model(Protocol):
 
 @dataclass(frozen=True)
 class NeighbourModel:
-    """Recommends the items with the most votes from the profile, and popular ones after them.
-
-    Examples
-    --------
-    Ann had a and b, bob b and c; who has a is recommended b before c:
-
-    >>> from scipy.sparse import csr_array
-    >>> from recommenders.kernels.neighbours import ItemCosines
-    >>> from runs import Numbering
-    >>> history = Interactions.of(
-    ...     Numbering.of(["ann", "bob"]), Numbering.of("abc"),
-    ...     user=[0, 0, 1, 1], item=[0, 1, 1, 2], time=range(4),
-    ... )
-    >>> model = NeighbourModel(ItemCosines(neighbours=2)).fit(history)
-    >>> model.recommend(csr_array([[1.0, 0.0, 0.0]]), depth=2).tolist()
-    [[1, 2]]
-    """
+    """Recommends the items with the most votes from the profile, and popular ones after them."""
 
     similarity: Similarity
 

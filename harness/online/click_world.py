@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,16 +49,10 @@ CELLS_AT_ONCE: Final = 5_000_000
 """Pairs of an event and an item whose odds are in memory."""
 
 
-def refuse_removed(values: Any, removed: Mapping[str, str]) -> Any:
-    """Refuse settings of earlier versions, with what to use instead."""
-    for name in values if isinstance(values, dict) else ():
-        if name in removed:
-            raise ValueError(f"`{name}` is gone: {removed[name]}")
-    return values
-
-
 class ClickWorldSettings(Section):
     """What a world of clicks is made from; equal settings give equal worlds."""
+
+    removed: ClassVar[Mapping[str, str]] = {"sessions": "a history has no sessions any more"}
 
     n_users: int = Field(default=10_000, ge=2, le=10**7, description="Number of users.")
     n_items: int = Field(default=1_500, ge=2, le=10**5, description="Number of items.")
@@ -90,11 +84,6 @@ class ClickWorldSettings(Section):
     most_events: int = Field(default=300, ge=1, description="Events of the most active user.")
     seed: int = Field(default=1, ge=0, description="Random seed of the world.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _has_no_sessions(cls, values: Any) -> Any:
-        return refuse_removed(values, {"sessions": "a history has no sessions any more"})
-
     @model_validator(mode="after")
     def _numbers_fit(self) -> ClickWorldSettings:
         if self.least_events > self.most_events:
@@ -111,12 +100,6 @@ class ClickWorld:
 
     Unit vectors of the items are of shape (n_items, dimensions), quality and log exposure of shape
     (n_items,), and the first and the second taste of every user of shape (n_users, dimensions).
-
-    Examples
-    --------
-    >>> world = make_click_world(ClickWorldSettings(n_users=50, n_items=200, most_events=60))
-    >>> world.click_chance(np.array([7]), np.array([[3, 5]])).shape
-    (1, 2)
     """
 
     settings: ClickWorldSettings
@@ -220,8 +203,9 @@ class Actions:
     def interactions(self, world: ClickWorld) -> Interactions:
         """Sort them for training."""
         values = np.array([TYPE_VALUES[name] for name in TYPES])[self.type]
-        columns: dict[str, Any] = {"user": self.user, "item": self.item, "time": self.time}
-        return Interactions.of(world.users, world.items, **columns, value=values)
+        return Interactions.of(
+            world.users, world.items, user=self.user, item=self.item, time=self.time, value=values
+        )
 
 
 def draw_types(n: int, rng: np.random.Generator) -> Ints:
@@ -241,28 +225,17 @@ def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
     -----
     Our own design, after the simulation of Kasalický's question in which he had only logs: there
     is ground truth, and no evidence about real users.
-
-    Examples
-    --------
-    >>> world = make_click_world(ClickWorldSettings(n_users=3, n_items=60, most_events=6))
-    >>> history = world.history()
-    >>> bool((np.bincount(history.user) >= 2).all()), bool((history.time < NOW).all())
-    (True, True)
     """
-    rng, n_items, n_topics = (
-        np.random.default_rng([settings.seed, 0]),
-        settings.n_items,
-        settings.topics,
-    )
+    rng, n_topics = np.random.default_rng([settings.seed, 0]), settings.topics
 
     def around(topics: Ints) -> Floats:
         noise = SCATTER / np.sqrt(DIMENSIONS) * rng.normal(size=(len(topics), DIMENSIONS))
         return _unit(centres[topics] + noise)
 
     centres = _unit(rng.normal(size=(n_topics, DIMENSIONS)))
-    vectors = around(rng.integers(n_topics, size=n_items))
-    quality = QUALITY_SPREAD * rng.normal(size=n_items)
-    log_exposure = EXPOSURE_SPREAD * rng.normal(size=n_items)
+    vectors = around(rng.integers(n_topics, size=settings.n_items))
+    quality = QUALITY_SPREAD * rng.normal(size=settings.n_items)
+    log_exposure = EXPOSURE_SPREAD * rng.normal(size=settings.n_items)
     first = rng.integers(n_topics, size=settings.n_users)
     second = (first + rng.integers(1, n_topics, size=settings.n_users)) % n_topics
     return ClickWorld(settings, vectors, quality, log_exposure, around(first), around(second))

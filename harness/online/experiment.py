@@ -79,8 +79,7 @@ class ExperimentSource:
         """Give both sides of the experiment, which analyses with equal settings share."""
         key = settings.model_dump_json()
         if key not in self._sides:
-            keys: dict[str, Any] = {"name": self.name, "seed": self.seed, "progress": self.progress}
-            self._sides[key] = BothSides(self.record, settings, **keys)
+            self._sides[key] = BothSides(self.record, settings, self.name, self.progress)
         return self._sides[key]
 
     @property
@@ -145,13 +144,7 @@ class ExperimentSource:
 def run_experiment_study(
     study: ExperimentStudy, *, n_jobs: int, progress: Progress, dask: str | None = None
 ) -> Path:
-    """Run a study of an experiment, or what is left of it; give the path of the report.
-
-    Raises
-    ------
-    InputError
-        If the study or its input breaks a rule.
-    """
+    """Run a study of an experiment, or what is left of it; give the path of the report."""
     return run_source(ExperimentSource(study, Store(study.folder), n_jobs, dask, progress), [])
 
 
@@ -298,13 +291,7 @@ def read_record(study: ExperimentStudy, store: Store) -> Record:
 
 
 def ranks_name(arm: str, period: int) -> str:
-    """Name the file of the ranks of hidden items by an arm's model in a period (from 0).
-
-    Examples
-    --------
-    >>> ranks_name("als-01", 0)
-    'ranks/als-01-1.parquet'
-    """
+    """Name the file of the ranks of hidden items by an arm's model in a period (from 0)."""
     return f"ranks/{file_stem(arm)}-{period + 1}.parquet"
 
 

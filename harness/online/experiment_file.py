@@ -7,14 +7,14 @@ from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from analyses.online.arms import ArmSettings
 from analyses.shared.analysis import members_of
 from harness.online.arm_models import NeighbourModel, SystemModel
-from harness.online.click_world import ClickWorldSettings, refuse_removed
+from harness.online.click_world import ClickWorldSettings
 from harness.online.simulation import SimulationSettings
 from harness.study.sections import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
@@ -32,6 +32,11 @@ GROUP, NEEDED = "online", "experiment"
 class LogsSection(Section):
     """Logs of an experiment that took place; see `harness clicks`."""
 
+    removed: ClassVar[Mapping[str, str]] = {
+        "assignment": "users who were shown lists by two arms are left out and counted",
+        "merged": "give the ids of one person one name before the log is read",
+    }
+
     recommendations: Path = Field(
         description="Lists that were shown: Parquet, CSV, or a folder of Parquet files."
     )
@@ -43,13 +48,6 @@ class LogsSection(Section):
     first_year: Whole | None = Field(
         None, ge=1, le=9999, description="Refuse times before this year; default: 2000."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_one_rule_for_users(cls, values: Any) -> Any:
-        crossed = "users who were shown lists by two arms are left out and counted"
-        merged = "give the ids of one person one name before the log is read"
-        return refuse_removed(values, {"assignment": crossed, "merged": merged})
 
     @property
     def files(self) -> dict[str, Path]:
@@ -69,8 +67,7 @@ class ArmSection(Section):
     """What an arm serves."""
 
     model: str = Field(
-        "item-cosines",
-        description="als-knn, item-cosines, or a system of the harness or of yours.",
+        "item-cosines", description="als-knn, item-cosines, or a system of the harness or of yours."
     )
     weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the model.")
@@ -169,7 +166,7 @@ class ExperimentStudy(StudyFile):
     def hiding(self) -> Hiding:
         """How items are hidden, as deep as recall is measured."""
         chosen = self.experiment.hiding.model_dump()
-        return Hiding(**chosen, deepest=max(self.settings.cutoffs), lists="profile")
+        return Hiding(**chosen, deepest=max(self.settings.cutoffs))
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
@@ -203,13 +200,7 @@ SETTINGS: Mapping[str, tuple[str, ...]] = {
 def read_experiment_study(
     path: Path, *, changes: Mapping[str, Any] | None = None
 ) -> ExperimentStudy:
-    """Read the file of a study of an experiment; the paths in it count from its folder.
-
-    Raises
-    ------
-    InputError
-        If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
-    """
+    """Read the file of a study of an experiment; the paths in it count from its folder."""
     text = read_text(path)
     return parse_experiment_study(text, source=str(path), base=path.parent, changes=changes)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from analyses.online.clicks import Truth
 from harness.online.arm_models import Lists, Model, Recommender, recommended
@@ -26,7 +26,6 @@ from harness.online.click_world import (
     Ints,
     draw_types,
     make_click_world,
-    refuse_removed,
 )
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import TYPE_VALUES
@@ -43,13 +42,9 @@ VIEWS_PER_LIST = 0.5
 
 
 class SimulationSettings(Section):
-    """How an experiment runs; equal settings, worlds and models give equal experiments.
+    """How an experiment runs; equal settings, worlds and models give equal experiments."""
 
-    Examples
-    --------
-    >>> SimulationSettings(periods=2, period_days=1.0).boundaries
-    (1767571200000, 1767657600000, 1767744000000)
-    """
+    removed: ClassVar[Mapping[str, str]] = {"visits": "set `lists`, which were 2 in a visit"}
 
     periods: int = Field(default=4, ge=1, le=1000, description="Number of periods.")
     period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days of a period.")
@@ -59,11 +54,6 @@ class SimulationSettings(Section):
     )
     salt: str = Field(default="", description="Changes who is in which arm.")
     seed: int = Field(default=1, ge=0, description="Random seed of the experiment.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_no_visits(cls, values: Any) -> Any:
-        return refuse_removed(values, {"visits": "set `lists`, which were 2 in a visit"})
 
     @property
     def boundaries(self) -> tuple[int, ...]:
@@ -92,7 +82,6 @@ class SimulatedExperiment:
 
     tables: Mapping[str, pa.Table]
     shares: Mapping[str, float]
-    boundaries: tuple[int, ...]
     truth: Truth
     recommenders: Mapping[str, Sequence[Recommender]]
 
@@ -127,22 +116,6 @@ def simulate(
     profile at that moment: what they have interacted with is never shown. They click by the world's
     exact chances, within a minute; clicks enter their profile, as do items that they choose
     unasked. The same users come at the same times whatever the arms are.
-
-    Raises
-    ------
-    InputError
-        If there is no arm, names are equal, weights are not positive, or a model's lists are short
-        or hold an unknown item, one item twice, or what the user knows.
-
-    Examples
-    --------
-    >>> from harness.online import *
-    >>> world = make_click_world(ClickWorldSettings(n_users=200, n_items=200, most_events=60))
-    >>> few, many = NeighbourModel(ItemCosines(5)), NeighbourModel(ItemCosines(50))
-    >>> settings = SimulationSettings(periods=2)
-    >>> experiment = simulate(world, [Arm("few", few), Arm("many", many)], settings)
-    >>> experiment.truth.expected.shape
-    (2, 2)
     """
     settings = settings or SimulationSettings()
     arms = sorted(arms, key=lambda arm: arm.name)
@@ -187,7 +160,6 @@ def simulate(
     return SimulatedExperiment(
         tables=_tables(world, names, settings, shown, log),
         shares=dict(zip(names, shares.tolist(), strict=True)),
-        boundaries=settings.boundaries,
         truth=_truth(names, settings.periods, shown),
         recommenders=dict(zip(names, recommenders, strict=True)),
     )
@@ -197,11 +169,6 @@ def assign(users: Numbering, shares: Floats, *, salt: str) -> Ints:
     """Put users into arms by a hash of salt and id, which is the same on every machine.
 
     Shares of the arms add up to 1; where a user goes does not depend on the others.
-
-    Examples
-    --------
-    >>> assign(Numbering.of(["ann", "bob", "cid"]), np.array([0.5, 0.5]), salt="")
-    array([0, 0, 1])
     """
     luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
     arms = np.searchsorted(np.cumsum(shares), luck, side="right")
@@ -264,14 +231,6 @@ def profiles_before(log: Actions, users: Ints, before: Ints, *, n_items: int) ->
     """Give the distinct items that users had before a time, itself excluded, as rows of ones.
 
     Users rise strictly, and like times are of shape (n,); the rows are of shape (n, n_items).
-
-    Examples
-    --------
-    User 4 had item 1 at time 7, and item 0 at time 9, which is too late:
-
-    >>> log = Actions(*np.array([[4, 4], [1, 0], [7, 9], [0, 0], [-1, -1]]))
-    >>> profiles_before(log, np.array([4]), np.array([9]), n_items=3).toarray()
-    array([[0., 1., 0.]])
     """
     from scipy.sparse import csr_array
 

@@ -53,7 +53,7 @@ def test_rhos_are_those_of_scipy(thesis: ClickStudy) -> None:
 
 
 def test_each_measure_keeps_its_p_values(grid: ClickStudy) -> None:
-    frame = grid.ranking().set_index("measure")
+    frame = grid.frames()["online"].set_index("measure")
     for name in ("LOO(beta=1)@5", "nDCG@10", "AUC"):
         assert frame.loc[name, "p_adjusted"] == grid.best.p_adjusted[grid.best.measures.index(name)]
         assert frame.loc[name, "tau_b"] == grid.taus[grid.data[0].measures.index(name)].mean()
@@ -71,12 +71,13 @@ def test_the_best_of_588_recalls_counts_588_and_not_rr_and_ndcg_beside_them() ->
     alone = study_clicks([experiment(values[:588], rates, measures=GRID)], seed=1)
     assert len(study.best.measures) == 588
     assert study.best.p_adjusted.tolist() == alone.best.p_adjusted.tolist()
-    assert study.ranking().set_index("measure").loc[beside, "p_adjusted"].isna().all()
+    assert study.frames()["online"].set_index("measure").loc[beside, "p_adjusted"].isna().all()
     assert sum(counts(study.frames()["thesis2021-table4.6"])) == 588
 
 
 def test_tables_have_the_numbers_of_a_count_by_hand(thesis: ClickStudy) -> None:
-    frames, rhos = thesis.frames(), thesis.rho_frame()
+    frames = thesis.frames()
+    rhos = frames["online_rhos"]
     cell = rhos.set_index(["dataset", "validation", "beta", "cutoff"])["rho"].to_dict()
     betas, cutoffs = sorted(rhos["beta"].unique()), sorted(rhos["cutoff"].unique())
     validation = {

@@ -167,7 +167,7 @@ def settings(folder: Path, *, rates: str = RATES, offline: str = "") -> Settings
 
 
 def test_systems_of_a_study_keep_their_order_and_further_measures_follow(tmp_path: Path) -> None:
-    one = settings(tmp_path, offline=OFFLINE).link(SYSTEMS).experiment("X", SCORES)
+    one = settings(tmp_path, offline=OFFLINE).link(SYSTEMS, ()).experiment("X", SCORES)
     assert one.models == SYSTEMS
     assert one.rates.tolist() == [0.03, 0.02, 0.01]
     assert one.measures == ("P@5", "misses@5", "LOO(beta=0)@5")
@@ -176,13 +176,13 @@ def test_systems_of_a_study_keep_their_order_and_further_measures_follow(tmp_pat
 
 def test_means_of_a_metric_of_which_less_is_better_are_negative(tmp_path: Path) -> None:
     falling = replace(SCORES, measures=Measures(SCORES.measures, falling=["misses"]))
-    one = settings(tmp_path).link(SYSTEMS).experiment("X", falling)
+    one = settings(tmp_path).link(SYSTEMS, ()).experiment("X", falling)
     assert one.values[1].tolist() == [-0.7, -0.8, -0.9]
 
 
 def test_what_one_side_does_not_know_is_left_out(tmp_path: Path) -> None:
     further = settings(tmp_path, rates=RATES + "d,0.04\ne,0.05\n", offline=OFFLINE + "f,4\n")
-    linked = further.link(("a", "b", "c", "d", "g"))
+    linked = further.link(("a", "b", "c", "d", "g"), ())
     assert linked.systems == ("a", "b", "c")
     assert linked.left_out == ("d", "g", "e", "f")
 
@@ -200,7 +200,7 @@ def test_tables_that_do_not_fit_a_study_are_refused(
     tmp_path: Path, rates: str, offline: str, sentence: str
 ) -> None:
     with pytest.raises(InputError, match=sentence):
-        settings(tmp_path, rates=rates, offline=offline).link(SYSTEMS)
+        settings(tmp_path, rates=rates, offline=offline).link(SYSTEMS, ())
 
 
 def test_an_experiment_refuses_rates_and_errors_that_are_impossible() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from analyses.online.logs import Acceptance, Credit, Logs, MatchedLog, match_lists
+from analyses.online.logs import Logs, MatchedLog, match_lists
 from runs import InputError
 from tests.analyses.online.click_logs import CLICKS, LISTS, MODELS, write_csv, write_parquet
 
@@ -21,7 +21,7 @@ ONE_ROW_A_LIST: dict[str, Any] = {
     "items": [["x", "y"], ["x"]],
     "clicked": [[False, True], [False]],
 }
-HALF_A_SECOND = Acceptance(500)
+HALF_A_SECOND = 500
 NAMING = "time,user,item,type,rec_id\n1500,ann,y,view,r1\n1600,ann,z,view,\n"
 
 
@@ -30,7 +30,7 @@ def matched(
     lists: str = LISTS,
     clicks: str = CLICKS,
     *,
-    acceptance: Acceptance = HALF_A_SECOND,
+    window: int | None = HALF_A_SECOND,
     arms: list[str] | None = None,
     models: str | None = None,
     **options: Any,
@@ -39,14 +39,14 @@ def matched(
     tables = {} if models is None else {"models": models}
     paths = write_csv(folder, lists=lists, clicks=clicks, **tables)
     logs = Logs(paths["lists"], paths["clicks"], paths.get("models"), **options)
-    return match_lists(logs, acceptance, arms=arms)
+    return match_lists(logs, window, arms=arms)
 
 
-def match_parquet(folder: Path, acceptance: Acceptance, **changed: Any) -> MatchedLog:
+def match_parquet(folder: Path, window: int | None, **changed: Any) -> MatchedLog:
     """Match a Parquet file with one row a list, some columns of it changed."""
     path = write_parquet(folder / "lists.parquet", ONE_ROW_A_LIST | changed)
     clicks = write_csv(folder, clicks=CLICKS)["clicks"]
-    return match_lists(Logs(path, clicks, strict=True), acceptance)
+    return match_lists(Logs(path, clicks), window)
 
 
 def refusal(folder: Path, *texts: str, **options: Any) -> str:
@@ -56,7 +56,7 @@ def refusal(folder: Path, *texts: str, **options: Any) -> str:
     return str(error.value).replace(f"{folder}/", "")
 
 
-def by_loops(lists: list[Any], events: list[Any], window: int, credit: Credit) -> list[bool]:
+def by_loops(lists: list[Any], events: list[Any], window: int) -> list[bool]:
     """Walk over interactions and, for each, over all lists that show its item to its user."""
     shown: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, (user, _, items) in enumerate(lists):
@@ -65,17 +65,14 @@ def by_loops(lists: list[Any], events: list[Any], window: int, credit: Credit) -
     accepted = [False] * len(lists)
     for user, time, item in events:
         near = [n for n in shown[user, item] if lists[n][1] <= time <= lists[n][1] + window]
-        if credit == "last" and near:
-            near = [max(near, key=lambda n: (lists[n][1], n))]
         for number in near:
             accepted[number] = True
     return accepted
 
 
-@pytest.mark.parametrize("credit", ["all", "last"])
 @pytest.mark.parametrize(("window", "origin"), [(0, 0), (1, 0), (7, -20), (7, 2**40), (100, 0)])
 def test_accepted_lists_are_those_of_the_definition(
-    tmp_path: Path, credit: Credit, window: int, origin: int
+    tmp_path: Path, window: int, origin: int
 ) -> None:
     """Few users, items and times, so that much coincides."""
     rng = np.random.default_rng(window)
@@ -89,14 +86,13 @@ def test_accepted_lists_are_those_of_the_definition(
     ]
     columns = dict(zip(("user", "time", "items"), map(list, zip(*lists, strict=True)), strict=True))
     shown = write_parquet(
-        tmp_path / "lists.parquet",
-        columns | {"rec_id": [*map(str, range(80))], "arm": ["A"] * 80},
+        tmp_path / "lists.parquet", columns | {"rec_id": [*map(str, range(80))], "arm": ["A"] * 80}
     )
     done = dict(zip(("user", "time", "item"), map(list, zip(*events, strict=True)), strict=True))
     clicks = write_parquet(tmp_path / "clicks.parquet", done | {"type": ["view"] * 60})
     logs = Logs(shown, clicks, first_year=1)
-    expected = by_loops(lists, events, window, credit)
-    assert match_lists(logs, Acceptance(window, credit)).accepted.tolist() == expected
+    expected = by_loops(lists, events, window)
+    assert match_lists(logs, window).accepted.tolist() == expected
 
 
 def test_a_log_is_read_from_one_row_an_item_or_a_list(tmp_path: Path) -> None:
@@ -138,7 +134,7 @@ def test_a_folder_of_partitions_is_one_table(tmp_path: Path) -> None:
 )
 def test_timestamps_have_a_zone(tmp_path: Path, time: str) -> None:
     clicks = f"time,user,item,type\n{time},bob,x,view\n"
-    assert matched(tmp_path, LISTS, clicks, acceptance=Acceptance(0)).accepted.tolist() == [0, 1]
+    assert matched(tmp_path, LISTS, clicks, window=0).accepted.tolist() == [0, 1]
 
 
 BROKEN_LISTS = {
@@ -178,10 +174,6 @@ def test_broken_lists_are_refused(tmp_path: Path, text: str, message: str) -> No
 
 
 BROKEN_COLUMNS: dict[str, tuple[dict[str, Any], str]] = {
-    "list twice": (
-        {"rec_id": ["r1", "r1"]},
-        "row 2, column 'rec_id': 'r1' is a duplicate of row 1",
-    ),
     "empty list": ({"items": [["x", "y"], []]}, "row 2, column 'items': a list must hold an item"),
     "no list": ({"items": [["x", "y"], None]}, "row 2, column 'items': a list must be given"),
     "item twice": (
@@ -239,43 +231,28 @@ def test_types_may_have_other_names_or_be_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "what", "message"),
+    ("before", "after", "what"),
     [
-        (
-            "r1",
-            "r9",
-            "clicks that name a list outside the file",
-            "a click must name a list that was shown to its user; 'r9' never was.",
-        ),
-        ("r1", "r2", "clicks on a list of another user", "list 'r2' was shown to another user."),
-        (
-            "ann,y",
-            "ann,z",
-            "clicks on an item that their list lacks",
-            "list 'r1' does not hold the item of this row.",
-        ),
+        ("r1", "r9", "clicks that name a list outside the file"),
+        ("r1", "r2", "clicks on a list of another user"),
+        ("ann,y", "ann,z", "clicks on an item that their list lacks"),
     ],
 )
-def test_clicks_without_their_list_are_set_aside_or_refused(
-    tmp_path: Path, before: str, after: str, what: str, message: str
+def test_clicks_without_their_list_are_set_aside(
+    tmp_path: Path, before: str, after: str, what: str
 ) -> None:
-    explicit = Acceptance(None)
-    assert matched(tmp_path, LISTS, NAMING, acceptance=explicit).accepted.tolist() == [True, False]
-    text = NAMING.replace(before, after)
-    log = matched(tmp_path, LISTS, text, acceptance=explicit)
+    assert matched(tmp_path, LISTS, NAMING, window=None).accepted.tolist() == [True, False]
+    log = matched(tmp_path, LISTS, NAMING.replace(before, after), window=None)
     assert (log.facts.set_aside[what], sum(log.facts.set_aside.values())) == (1, 1)
     assert not log.accepted.any()
-    found = refusal(tmp_path, LISTS, text, acceptance=explicit, strict=True)
-    assert found == f"clicks.csv, row 1, column 'rec_id': {message}"
 
 
 def test_clicks_may_be_marked_in_the_lists(tmp_path: Path) -> None:
-    explicit = Acceptance(None)
-    assert match_parquet(tmp_path, explicit).accepted.tolist() == [True, False]
+    assert match_parquet(tmp_path, None).accepted.tolist() == [True, False]
     header, *rows = LISTS.splitlines()
     marked = "\n".join([f"{header},clicked", f"{rows[0]},0", f"{rows[1]},0", f"{rows[2]},true"])
-    assert matched(tmp_path, marked, acceptance=explicit).accepted.tolist() == [False, True]
-    assert "(--explicit) must name their list" in refusal(tmp_path, acceptance=explicit)
+    assert matched(tmp_path, marked, window=None).accepted.tolist() == [False, True]
+    assert "(--explicit) must name their list" in refusal(tmp_path, window=None)
 
 
 def test_a_duplicate_list_is_left_out_and_counted(tmp_path: Path) -> None:
@@ -283,23 +260,18 @@ def test_a_duplicate_list_is_left_out_and_counted(tmp_path: Path) -> None:
     again["clicked"] = [[False, False], [False], [True, True]]
     path = write_parquet(tmp_path / "lists.parquet", again)
     clicks = write_csv(tmp_path, clicks=CLICKS)["clicks"]
-    log = match_lists(Logs(path, clicks), Acceptance(None))
+    log = match_lists(Logs(path, clicks), None)
     assert log.accepted.tolist() == [False, False]
     assert log.facts.set_aside["lists with a duplicate id"] == 1
 
 
 def test_facts_say_how_the_tables_fit(tmp_path: Path) -> None:
     models = MODELS.replace("A,v1,0,1500", "A,v1,0,900")
-    clicks = (
-        (CLICKS + "1500,ann,y,view\n").replace("\n", ",phone\n").replace("e,phone", "e,device", 1)
-    )
-    facts = matched(tmp_path, LISTS, clicks, models=models).facts
+    facts = matched(tmp_path, LISTS, CLICKS + "1500,ann,y,view\n", models=models).facts
     assert (facts.lists, facts.places, facts.users, facts.events) == (2, 3, 2, 3)
     assert (facts.first_time, facts.last_time) == (1000, 2000)
     assert (facts.known_users, facts.known_items, facts.events_in_span) == (1.0, 0.5, 2 / 3)
     assert (facts.repeated_events, facts.gaps, facts.without_version) == (1, 1, 0.5)
-    assert facts.further["interactions"] == ("device",)
-    assert facts.to_frame().set_index("fact").loc["known_items", "value"] == 0.5
 
 
 def test_nobody_may_have_done_anything(tmp_path: Path) -> None:
@@ -312,7 +284,6 @@ def test_versions_are_live_between_their_times(tmp_path: Path) -> None:
     assert models is not None
     live = models.at(np.array([0, 0, 0, 1]), np.array([0, 1500, 2000, 2999]))
     assert [str(models.names[n]) if n >= 0 else None for n in live] == ["v1", None, "v2", "v1"]
-    assert models.n_gaps == 1
 
 
 @pytest.mark.parametrize(

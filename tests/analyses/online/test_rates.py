@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from analyses.online.rates import ClickThrough, UserCounts, click_through, rates_of
-from analyses.online.sample_ratio import SampleRatio, chi_square, sample_ratio
+from analyses.online.rates import (
+    ClickThrough,
+    SampleRatio,
+    UserCounts,
+    click_through,
+    rates_of,
+    sample_ratio,
+)
 from runs import InputError
 
 RATES = np.array([0.05, 0.08])
@@ -40,10 +46,8 @@ def of_periods(seed: int) -> UserCounts:
     user, period = rng.integers(0, 400, 3_000), rng.integers(0, 3, 3_000)
     own = rng.beta(1, 4, 400)
     accepted = rng.random(3_000) < own[user] * (0.5 + period / 4)
-    names = ["1", "2", "3"]
-    return UserCounts.of(
-        accepted, user=user, arm=0 * user, arms=["A"], period=period, periods=names
-    )
+    columns = {"user": user, "arm": 0 * user, "period": period}
+    return UserCounts.of(accepted, **columns, arms=["A"], n_periods=3)
 
 
 def test_rates_and_errors_are_those_of_the_delta_method() -> None:
@@ -53,12 +57,11 @@ def test_rates_and_errors_are_those_of_the_delta_method() -> None:
     variance = 4 / 3 * ((taken - rate * shown) ** 2).sum() / shown.sum() ** 2
     np.testing.assert_allclose(found.rates[0], rate)
     np.testing.assert_allclose(found.errors[0], np.sqrt(variance))
-    np.testing.assert_allclose(found.means_of_users[0], (taken / shown).mean())
 
 
 def test_an_arm_that_showed_nothing_has_no_rate() -> None:
     found = click_through(of_users((1, 1), (0, 3)))
-    assert np.isnan([found.rates[1], found.errors[1], found.means_of_users[1]]).all()
+    assert np.isnan([found.rates[1], found.errors[1]]).all()
     assert np.isnan(click_through(of_users((1, 3))).errors[0])
 
 
@@ -83,7 +86,7 @@ def test_the_thesis_weighs_periods_by_users() -> None:
     accepted = np.isin(np.arange(12), [0, 10])
     period = (np.arange(12) >= 10).astype(int)
     columns = {"user": user, "arm": 0 * user, "period": period}
-    counts = UserCounts.of(accepted, **columns, arms=["A"], periods=["1", "2"])
+    counts = UserCounts.of(accepted, **columns, arms=["A"], n_periods=2)
     thesis, pooled = click_through(counts, over_time="thesis"), click_through(counts)
     np.testing.assert_allclose(thesis.rates, (3 * 0.1 + 1 * 0.5) / 4)
     np.testing.assert_allclose(pooled.rates, 2 / 12)
@@ -94,7 +97,7 @@ def test_how_many_users_a_period_has_is_uncertain_too() -> None:
     """30 users see one list each and reject it, 10 come a period later and accept."""
     period, user = np.repeat([0, 1], [30, 10]), np.arange(40)
     columns = {"user": user, "arm": 0 * user, "period": period}
-    counts = UserCounts.of(period == 1, **columns, arms=["A"], periods=["1", "2"])
+    counts = UserCounts.of(period == 1, **columns, arms=["A"], n_periods=2)
     found = click_through(counts, over_time="thesis")
     np.testing.assert_allclose([found.rates[0], found.errors[0]], [0.25, np.sqrt(0.1875 / 39)])
 
@@ -151,24 +154,25 @@ def test_the_test_is_that_of_scipy(counts: list[int], data: st.DataObject) -> No
     weights = data.draw(st.lists(st.integers(1, 9), min_size=n_arms, max_size=n_arms))
     shares = np.array(weights) / sum(weights)
     expected = stats.chisquare(counts, shares * sum(counts))
-    found = chi_square(np.array(counts), shares)
+    names = "abcdef"[:n_arms]
+    arm = np.repeat(np.arange(n_arms), counts)
+    planned = dict(zip(names, weights, strict=True))
+    row = sample_ratio(arm, 0 * arm, arms=names, shares=planned).to_frame().iloc[0]
+    found = row["chi_square"], row["p"]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
 
 
-# The users of the five arms of data sets A and C (table 4.2).
-@pytest.mark.parametrize(
-    ("counts", "statistic", "p"),
-    [([7012, 7122, 6986, 7117, 7102], 2.31, 0.68)],
-)
-def test_p_values_of_the_thesis(counts: list[int], statistic: float, p: float) -> None:
-    found = chi_square(np.array(counts), np.full(5, 0.2))
-    np.testing.assert_allclose(found, [statistic, p], rtol=0.01)
+def test_p_values_of_the_thesis() -> None:
+    """The users of the five arms of data set A (table 4.2)."""
+    arm = np.repeat(np.arange(5), [7012, 7122, 6986, 7117, 7102])
+    row = sample_ratio(arm, 0 * arm, arms="abcde").to_frame().iloc[0]
+    np.testing.assert_allclose([row["chi_square"], row["p"]], [2.31, 0.68], rtol=0.01)
 
 
 def test_only_an_unplanned_split_is_a_mismatch() -> None:
-    assert not split_of((900, 100), shares={"B": 1, "A": 9}).mismatch
-    assert not split_of((900, 800)).mismatch
-    assert split_of((900, 700)).mismatch
+    assert not bool(split_of((900, 100), shares={"B": 1, "A": 9}).to_frame()["mismatch"][0])
+    assert not bool(split_of((900, 800)).to_frame()["mismatch"][0])
+    assert bool(split_of((900, 700)).to_frame()["mismatch"][0])
 
 
 def test_days_are_adjusted_for_their_number_and_users_have_percentages() -> None:

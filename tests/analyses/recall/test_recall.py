@@ -81,12 +81,7 @@ def test_effective_shares_of_the_reference() -> None:
 
 
 def _by_definition(
-    ranks: HiddenRanks,
-    counts: NDArray[np.integer],
-    beta: float,
-    cutoff: int,
-    *,
-    lloo: bool = False,
+    ranks: HiddenRanks, counts: NDArray[np.integer], beta: float, cutoff: int, *, lloo: bool = False
 ) -> list[tuple[float, float]]:
     """Give R_u and D_u of every user, one by one."""
     share = (counts + 1) / (counts + 1).sum()
@@ -280,15 +275,6 @@ def test_other_metrics_discount_by_rank(metric: Any, gain: float) -> None:
     np.testing.assert_allclose(grid.values[0, 0], [3 / 9, (3 + 3 * gain) / 9])
 
 
-def test_coverage_stands_beside_recall() -> None:
-    golden = golden_ranks()
-    best = np.array([1, 2, 2, MISS, 1, 5], dtype=np.uint16)
-    ranks = HiddenRanks(golden.hidden, golden.rank_loo, golden.rank_lloo, 5, best)
-    grid = measure_recall(ranks, TRAIN_COUNTS, cutoffs=[1, 2, 5])
-    assert grid.coverage is not None
-    np.testing.assert_allclose(grid.coverage, [2 / 6, 4 / 6, 5 / 6])
-
-
 def test_a_frame_has_a_row_for_every_value() -> None:
     grid = measure_recall(golden_ranks(), TRAIN_COUNTS)
     frame = grid.to_frame()
@@ -354,11 +340,3 @@ def test_errors_of_stratified_means_are_those_of_a_ratio(rng: np.random.Generato
     left = ((weights * shares).sum() - weights * shares) / (weights.sum() - weights)
     n = len(left)
     assert found == pytest.approx(np.sqrt((n - 1) ** 2 / n) * left.std(ddof=1), rel=0.02)
-
-
-def test_a_figure_has_a_line_for_each_cutoff() -> None:
-    grid = measure_recall(golden_ranks(), TRAIN_COUNTS, betas=[0, 0.5, 1], cutoffs=[2, 3])
-    lines = {line.get_label(): line for line in grid.plot(validation="LOO").lines}
-    for number, cutoff in enumerate((2, 3)):
-        drawn = lines[f"@{cutoff}"].get_ydata()
-        np.testing.assert_array_equal(drawn, grid.values[0, :, number])

@@ -47,8 +47,3 @@ def test_popularity_is_of_events_or_of_users() -> None:
     train = events_of([(0, 0, 1), (0,)], n_items=3)
     assert popularity_counts(train).tolist() == [3, 1, 0]
     assert popularity_counts(train, of="users").tolist() == [2, 1, 0]
-
-
-def test_popularity_of_nothing_else() -> None:
-    with pytest.raises(InputError, match="`of` must be events or users, got 'value'"):
-        popularity_counts(events_of([(0,)], n_items=1), of="value")  # type: ignore[arg-type]

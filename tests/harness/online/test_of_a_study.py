@@ -7,23 +7,19 @@ from shutil import copytree
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from analyses.online.click_agreement import ClickStudy
 from analyses.online.experiments import read_values
 from analyses.recall.parametrisations import recall_grid
 from analyses.shared.evidence import to_evidence
 from analyses.shared.result import figures_of
-from harness.cli.main import main
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate
 from runs import InputError
 from tests.analyses.online.examples import write
-from tests.harness.page import Page
 from tests.harness.small import (
     JUDGEMENTS,
     METRICS,
-    NO_ANALYSES,
     SYSTEMS,
     TREC,
     TREC_METRICS,
@@ -77,12 +73,6 @@ def again(base: Path, study: Path, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "copy", copytree(base, tmp_path / "copy") / study.name
 
 
-def test_metrics_and_further_measures_stand_in_one_table(study: Path) -> None:
-    measures = set(pd.read_csv(study / "tables/online.csv")["measure"])
-    assert {"P@5", "nDCG@20", "LOO(beta=0)@5", "LLOO(beta=1)@10"} <= measures
-    assert len(measures) == 4 + 8
-
-
 def test_the_means_of_the_study_are_what_is_correlated(study: Path) -> None:
     means = pd.read_csv(study / "tables/means.csv", float_precision="round_trip")
     frame = means[(means["metric"] == "nDCG") & (means["cutoff"] == 20)].set_index("system")
@@ -106,33 +96,12 @@ def test_what_was_found_is_read_back_to_the_last_bit(study: Path) -> None:
     assert to_evidence(FinishedStudy.at(study).result(KEY)) == kept
 
 
-def test_the_inputs_name_both_tables(study: Path) -> None:
-    inputs = json.loads((study / "manifest.json").read_bytes())["inputs"]
-    assert [Path(entry["path"]).name for entry in inputs[-2:]] == ["rates.csv", "offline.csv"]
-
-
-def test_the_report_has_a_section_on_clicks(study: Path) -> None:
-    page = Page((study / "report.html").read_text(encoding="utf-8"))
-    assert KEY in page.ids
-    assert page.open == []
-    assert FinishedStudy.at(study).result_of(KEY, ClickStudy).findings()[0] in page.text
-
-
 @pytest.mark.parametrize("name", ["online", "thesis2021-table4.6", "table4.6", "table4.9"])
 def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
     finished = FinishedStudy.at(study)
     made = tabulate(finished, name)
     assert made.note.endswith(finished.manifest["data"])
     assert name in made.name
-
-
-@pytest.mark.parametrize("number", [18, 20])
-def test_figures_are_redrawn_for_print(study: Path, tmp_path: Path, number: int) -> None:
-    path = tmp_path / "figure.pdf"
-    asked = ["figure", str(study), f"fig{number}", "--to", str(path)]
-    answer = CliRunner().invoke(main, asked)
-    assert answer.exit_code == 0, answer.stderr
-    assert path.read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.usefixtures("blank_figures")
@@ -183,16 +152,6 @@ def test_runs_made_elsewhere_have_rates_too(tmp_path: Path) -> None:
     rhos = pd.read_csv(folder / "tables/online.csv").set_index("measure")["mean"].to_dict()
     # Only the good one ever has a hit at rank 1; the two others tie.
     assert rhos["P@1"] == pytest.approx(np.sqrt(3) / 2)
-
-
-def test_a_study_without_rates_has_no_such_table(scored: Path) -> None:
-    with pytest.raises(InputError, match="no table called 'online'"):
-        tabulate(FinishedStudy.at(scored), "online")
-
-
-def test_nothing_is_said_of_clicks_without_rates(tmp_path: Path) -> None:
-    folder = run_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "s")
-    assert "Clicks" not in (folder / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_folder_of_a_study_stands_for_its_means(study: Path) -> None:
