@@ -12,7 +12,6 @@ from qrels.judged import Judged, judge, match, running
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ranks.full_ranks import FullRanks
 from qrels.ratings.ratings import Ratings, Split, k_core
-from qrels.ratings.splitter import SplitCounts
 from qrels.ratings.statistics import Statistics, describe
 
 __all__ = [
@@ -40,6 +39,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "SplitCounts": "qrels.ratings.splitter",
     "SplitSettings": "qrels.ratings.splitter",
     "Splitter": "qrels.ratings.splitter",
     "find_split": "qrels.ratings.splitter",
@@ -48,7 +48,14 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
-    from qrels.ratings.splitter import SplitSettings, Splitter, find_split, split, splits
+    from qrels.ratings.splitter import (
+        SplitCounts,
+        SplitSettings,
+        Splitter,
+        find_split,
+        split,
+        splits,
+    )
 else:
 
     def __getattr__(name: str) -> object:
