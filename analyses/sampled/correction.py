@@ -12,11 +12,24 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
 from analyses.sampled.estimators import Estimator, Fits, find_estimator, path_for, weighted_auc
-from analyses.sampled.labels import HALF_WIDTH, Ranked, between, coverage, how_drawn, tidy
-from analyses.sampled.metrics import METRICS, MetricNames, RankMetric, rank_metric, read_metrics
+from analyses.sampled.metrics import (
+    METRICS,
+    MetricNames,
+    RankMetric,
+    rank_metric,
+    read_metrics,
+    tidy,
+)
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
-from analyses.sampled.samples import SampledRanks
+from analyses.sampled.samples import (
+    HALF_WIDTH,
+    Population,
+    SampledRanks,
+    coverage,
+    replacement,
+    text_of_range,
+)
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
@@ -118,9 +131,9 @@ def corrected_systems(
     first = next(iter(systems.values()))
     return Corrected(
         systems=tuple(systems),
-        ranked=Ranked.of(first),
+        population=Population.of(first),
         measures=Measures(Measure(str(metric)) for metric in metrics),
-        replacement=first.replace,
+        replace=first.replace,
         seed=seed,
         estimator=str(estimator),
         negatives=(int(first.n_negatives.min()), int(first.n_negatives.max())),
@@ -200,7 +213,7 @@ class Corrected(Result):
     ----------
     measures, systems
         Labels of axes: metrics, and systems.
-    ranked, replacement, seed
+    population, replace, seed
         Of whom the ranks are, whether negatives were drawn with replacement, and the random seed.
     estimator
         What they are estimated by.
@@ -219,8 +232,8 @@ class Corrected(Result):
 
     measures: Measures
     systems: tuple[str, ...]
-    ranked: Ranked
-    replacement: bool
+    population: Population
+    replace: bool
     seed: int
     estimator: str
     negatives: tuple[int, int]
@@ -303,7 +316,7 @@ class Corrected(Result):
                 *("bias left", "if steep"),
             ],
             rows=[
-                [f"{of}, {system}", plain, *_told(*estimate), bias, steep]
+                [f"{of}, {system}", plain, *_with_limits(*estimate), bias, steep]
                 for of, system, _, plain, *estimate, bias, steep, _ in self.to_frame().to_numpy()
             ],
         )
@@ -317,7 +330,7 @@ class Corrected(Result):
             note=self.caption(),
             headings=["metric, pair", "difference", "95 % interval", "p"],
             rows=[
-                [f"{of}, {a} - {b}", *_told(*difference), p]
+                [f"{of}, {a} - {b}", *_with_limits(*difference), p]
                 for of, a, b, *difference, p, _ in self.differences_frame().to_numpy()
             ],
         )
@@ -340,7 +353,7 @@ class Corrected(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        sampled, pairs = between(*self.negatives), ""
+        sampled, pairs = text_of_range(*self.negatives), ""
         if len(self.systems) > 1:
             pairs = (
                 "Differences are of the same users; intervals hold all "
@@ -348,9 +361,9 @@ class Corrected(Result):
                 "many (largest t of the bootstrap). "
             )
         return (
-            f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
-            f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
-            f"negatives, sampled {how_drawn(self.replacement)}; corrections use the mean number of "
+            f"Metrics of {listed(self.systems)} among all n = {self.population.n} candidates, "
+            f"estimated by {self.estimator} from the ranks of {self.population} among m = {sampled} "
+            f"negatives, sampled {replacement(self.replace)}; corrections use the mean number of "
             "candidates. "
             f"Standard errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, "
             f"seed {self.seed}, through the whole correction; noise of users and of samples. "
@@ -361,9 +374,9 @@ class Corrected(Result):
 
     def findings(self) -> Sequence[str]:
         """Say for each metric which pairs of systems can be told apart, and which cannot."""
-        return [*map(self._said, self.metrics)]
+        return [*map(self._finding, self.metrics)]
 
-    def _said(self, metric: str) -> str:
+    def _finding(self, metric: str) -> str:
         frame = self.differences_frame()
         own, told, rest = frame[frame["metric"] == metric], [], []
         names = ["system_a", "system_b", "difference", "told_apart"]
@@ -382,16 +395,16 @@ class Corrected(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say which intervals do not cover, and which metrics are sampled too shallowly."""
-        return [*self._of_bias(), *self._of_the_top(), *self._of_depth()]
+        return [*self._bias_cautions(), *self._steep_cautions(), *self._depth_cautions()]
 
-    def _of_bias(self) -> Iterator[str]:
+    def _bias_cautions(self) -> Iterator[str]:
         with np.errstate(invalid="ignore"):
             biased = np.abs(self.bias) > WORTH_SAYING * self.errors
         if biased.any():
             least, most = (f"{end(self.covered[biased]):.0f}" for end in (np.min, np.max))
             times = least if least == most else f"{least} to {most}"
             yield (
-                f"Intervals of {listed(self._some(biased))} do not all cover as they should: if "
+                f"Intervals of {listed(self._names_of(biased))} do not all cover as they should: if "
                 f"the bias that is left is as guessed, {biased.sum():,} of {self.bias.size:,} "
                 f"hold the exact metric in {times} of 100 samples. Such levels are not to be "
                 "reported; systems whose bias is alike can still be compared."
@@ -399,23 +412,23 @@ class Corrected(Result):
         if np.isnan(self.bias).all():
             yield f"No bias can be guessed for {self.estimator}, whose samples are weighted."
 
-    def _of_the_top(self) -> Iterator[str]:
+    def _steep_cautions(self) -> Iterator[str]:
         with np.errstate(invalid="ignore"):
             least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
             unseen = np.abs(self.steep_bias) > least
         if unseen.any():
-            alike = self.ranked.candidates[1] / self.negatives[0]
+            alike = self.population.candidates[1] / self.negatives[0]
             most = shown(float(np.abs(self.steep_bias[unseen]).max()))
             yield (
                 f"Samples hardly tell the first {alike:,.0f} ranks from each other: if many "
-                f"relevant items are at the very first, estimates of {listed(self._some(unseen))} "
+                f"relevant items are at the very first, estimates of {listed(self._names_of(unseen))} "
                 f"are off by as much as {most}, beyond their intervals."
             )
 
-    def _some(self, concerned: NDArray[np.bool_]) -> list[str]:
+    def _names_of(self, concerned: NDArray[np.bool_]) -> list[str]:
         return [name for name, of in zip(self.metrics, concerned, strict=True) if of.any()]
 
-    def _of_depth(self) -> Iterator[str]:
+    def _depth_cautions(self) -> Iterator[str]:
         for name in self.metrics:
             cutoff = rank_metric(name).cutoff
             if cutoff is not None and cutoff > self.negatives[0]:
@@ -466,7 +479,7 @@ class Differences(NamedTuple):
         return cls(values, errors, values - reach, values + reach, p)
 
 
-def _told(*numbers: Cell) -> tuple[str, str]:
+def _with_limits(*numbers: Cell) -> tuple[str, str]:
     value, error, lower, upper = map(shown, numbers)
     return f"{value} ± {error}", f"[{lower}, {upper}]"
 

@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
 from scipy.special import ndtr
 
-from analyses.sampled.estimators import find_estimator, read_estimators
-from analyses.sampled.expectation import DECIMALS, first_of
-from analyses.sampled.labels import (
-    Ranked,
-    between,
+from analyses.sampled.estimators import find_estimator
+from analyses.sampled.metrics import read_metrics, tidy, with_cutoffs
+from analyses.sampled.papers import with_paper_tables
+from analyses.sampled.samples import (
+    Population,
     coverage,
-    how_drawn,
+    first_of,
     mean_of_users,
-    tidy,
-    with_cutoffs,
+    replacement,
+    text_of_range,
 )
-from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
-from analyses.sampled.paper_tables import with_paper_tables
-from analyses.sampled.samples import SampleDesign
-from analyses.sampled.trials import Drawing, Draws, ItemWeights, SampledSystems, Way, run_trials
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.sampled.trials import ItemWeights, SampledSystems, Settings, run_trials
+from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -39,10 +35,7 @@ from analyses.shared.drawing import (
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table, shown
-from analyses.significance.permutation.pairs import pair_indices
-from qrels import FullRanks
-from runs import InputError
-from runs.shared.members import Names, Sizes, Whole, read_by
+from analyses.significance.permutation import pair_indices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +44,9 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
+
+DECIMALS = 12
+"""Values are compared after rounding to so many decimals."""
 
 ROUNDING = 1e-6
 """Bias below it is that of the grid."""
@@ -61,149 +57,14 @@ LEAST_COVERED = 90
 USERS = tuple(size * 10**power for power in range(2, 7) for size in (1, 2, 5))
 """Numbers of users that are tried."""
 
-ESTIMATORS = (
-    "uncorrected",
-    "rank-estimate(denominator=m+1)",
-    "cls(nonnegative=true)",
-    "bv(gamma=0.1)",
-    "mle(iters=100)",
-)
 ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner", "users_needed")
 
-
-class RankSettings(AnalysisSettings):
-    """Settings of an analysis of ranks among all candidates."""
-
-    def check(self, given: Given) -> None:
-        """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
-        if not given.has_training:
-            raise SettingError(
-                "studies",
-                "[analyses.sampled] needs ranks among all candidates, which runs do not have: "
-                "begin with [ratings] and train systems, or give a table of ranks to "
-                "`harness sampled`.",
-            )
-        try:
-            self.check_ranks(given.best_ranks())
-        except InputError as error:
-            raise SettingError("negatives", str(error)) from None
-
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
-
-
-def _one_or_more(value: Any) -> Any:
-    return (value,) if isinstance(value, int) else value
-
-
-class Settings(RankSettings):
-    """Metrics estimated from ranks among sampled negatives."""
-
-    metrics: MetricNames = METRICS
-    estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
-        ESTIMATORS, description="Estimators of the exact metrics, with options."
-    )
-    negatives: Annotated[Sizes, BeforeValidator(_one_or_more)] = Field(
-        (100,),
-        min_length=1,
-        description="Numbers of sampled negatives of each user, without relevant items.",
-    )
-    replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
-    repeats: Whole = Field(100, ge=2, description="Samples of each system.")
-    n_max: Whole | None = Field(
-        None,
-        description="Largest adaptive samples, for adaptive-mle; default: 32 times the negatives, "
-        "or a third of the candidates.",
-    )
-    draws: Draws | None = Field(
-        None,
-        description="What systems share: the sampled items, the random number of each user, or "
-        "nothing (independent); default: items if all candidates are ranked, else shared.",
-    )
-    drawing: Names = Field(
-        ("uniform",),
-        description="Ways to draw negatives: uniform; popular (by training ratings), half hard and "
-        "hard (the top items of a system) where studies train systems.",
-    )
-    power: float | None = Field(
-        None,
-        gt=0,
-        description="Power of the training ratings by which popular ones are drawn, .75.",
-    )
-    hard_by: str | None = Field(
-        None, description="System whose top items are hard negatives; default: the first."
-    )
-    users: Whole | None = Field(
-        None, ge=1, description="Number of users to plan for; default: as many as in the input."
-    )
-    in_order: float = Field(
-        0.9, gt=0.5, lt=1, description="Share of the pairs of systems to be in the true order."
-    )
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        ways, names = get_args(Drawing), {find_estimator(one).name for one in self.estimators}
-        for one in self.drawing:
-            if one not in ways:
-                raise ValueError(f"`drawing` must be {', '.join(ways)}, got {one!r}")
-        if list(self.negatives) != sorted(self.negatives):
-            raise ValueError(f"`negatives` must rise, got {list(self.negatives)}")
-        if "ht-plugin" in names:
-            raise ValueError(
-                "HT is for samples of known probabilities: drawing = ['popular'] adds it for AUC"
-            )
-        hard = {"half hard", "hard"} & set(self.drawing)
-        for name, needed, found in (
-            ("n_max", "adaptive-mle among the estimators", "adaptive-mle" in names),
-            ("power", "drawing = ['popular']", "popular" in self.drawing),
-            ("hard_by", "drawing = ['hard'] or ['half hard']", hard),
-        ):
-            if getattr(self, name) is not None and not found:
-                raise ValueError(f"`{name}` would be ignored: it needs {needed}")
-        if self.drawing != ("uniform",) and self.draws not in (None, "items"):
-            raise ValueError(f"`draws` must be items for other than uniform ones, got {self.draws}")
-        return self
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Say which ranks of all candidates are needed."""
-        if self.draws == "items" or self.drawing != ("uniform",):
-            return ("candidate_ranks",)
-        return ("all_candidate_ranks",) if self.draws is None else ()
-
-    def check(self, given: Given) -> None:
-        """Refuse also hard negatives of an unknown system."""
-        super().check(given)
-        if self.hard_by is not None and self.hard_by not in given.systems:
-            raise SettingError("hard_by", f"`hard_by` is no system of the study: {self.hard_by!r}.")
-
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
-        self.ways(ranks)
-
-    def ways(self, ranks: FullRanks) -> list[Way]:
-        """Give all estimators for all designs of samples that they are for.
-
-        Adaptive samples grow from the first number of negatives.
-        """
-        found = []
-        for n, m in enumerate(self.negatives):
-            for drawing in self.drawing:
-                fixed = SampleDesign((m,), self.replace, drawing=drawing)
-                names: list[str] = ["uncorrected"]
-                if drawing in ("popular", "half hard"):
-                    fixed = SampleDesign((m,), drawing=drawing)
-                    auc = any(metric.name == "AUC" for metric in read_metrics(self.metrics))
-                    names += ["ht-plugin"] if auc else []
-                for one in read_estimators(self.estimators if drawing == "uniform" else names):
-                    if one.name != "adaptive-mle":
-                        found.append(Way(one, fixed))
-                    elif n == 0:
-                        growing = SampleDesign.suited(ranks, n0=m + 1, n_max=self.n_max)
-                        found.append(Way(one, growing))
-        for design in dict.fromkeys(way.design for way in found):
-            design.check(ranks)
-        return sorted(found, key=lambda way: way.design.adaptive)
+SHARED = {
+    "items": ", the same items for all systems",
+    "shared": ", by a random number of each user that the systems share",
+    "independent": ", independently for each system",
+}
+"""What systems share in repeated samples."""
 
 
 @analysis(
@@ -212,18 +73,7 @@ class Settings(RankSettings):
     needs=("full_ranks",),
 )
 def estimates(work: Work, settings: Settings) -> Estimates:
-    """Sample negatives again and again, and estimate the exact metrics from every sample.
-
-    Examples
-    --------
-    All four negatives of five candidates, without replacement, leave nothing to chance:
-
-    >>> from analyses.shared.work import RanksAlone
-    >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
-    >>> asked = {"metrics": ("AP",), "estimators": ("uncorrected",), "replace": False}
-    >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()
-    array([0.625, 0.625])
-    """
+    """Sample negatives again and again, and estimate the exact metrics from every sample."""
     only_uniform = settings.drawing == ("uniform",)
     sampled = SampledSystems.of(work, settings.draws if only_uniform else "items")
     first, metrics = first_of(sampled.systems), read_metrics(settings.metrics)
@@ -249,7 +99,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         **arrays,
         adaptive_sizes=sizes,
         reached=np.array(reached).reshape(len(names), len(sizes)),
-        ranked=Ranked.of(first),
+        population=Population.of(first),
         mean_candidates=mean_of_users(first.n_candidates, first),
         replace=settings.replace,
         seed=work.seed,
@@ -295,7 +145,7 @@ class Estimates(Result):
     adaptive_sizes, reached
         Sizes of adaptive samples, and the expected share of users whose samples are at least so
         large: (n_systems, n_sizes); none without adaptive samples.
-    ranked, mean_candidates, replace, seed, draws
+    population, mean_candidates, replace, seed, draws
         Of whom the ranks are, how many candidates a user has, and how samples were drawn.
     users, in_order
         For how many users advice is, and the share of pairs of systems to be in order.
@@ -320,7 +170,7 @@ class Estimates(Result):
     sampled_shares: Floats
     adaptive_sizes: tuple[int, ...]
     reached: Floats
-    ranked: Ranked
+    population: Population
     mean_candidates: float
     replace: bool
     seed: int
@@ -373,7 +223,7 @@ class Estimates(Result):
         the share of samples that find the best system; users_needed is the least number tried for
         whom `in_order` of the pairs are. NaN where there are no pairs, and no best, but true ties.
         """
-        scale, off = np.sqrt(self.ranked.n_users / self.users), self.expected - self.exact
+        scale, off = np.sqrt(self.population.n_users / self.users), self.expected - self.exact
         true, rightly, _ = self._pairs
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
         error = np.hypot(self.sd * scale, self.spread / np.sqrt(self.users))
@@ -400,7 +250,7 @@ class Estimates(Result):
     def in_samples(self, users: int) -> Floats:
         """Give the share of pairs in the true order in samples of so many users."""
         true, rightly, noise = self._pairs
-        noise = noise * np.sqrt(self.ranked.n_users / users)
+        noise = noise * np.sqrt(self.population.n_users / users)
         surely = np.where(rightly > 0, np.inf, -np.inf)
         far = np.divide(rightly, noise, out=surely, where=noise > 0)
         return shares_in_order(ndtr(far), true)
@@ -469,12 +319,8 @@ class Estimates(Result):
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each way, metric and system.
 
-        Returns
-        -------
-        Columns metric, cutoff, system, estimator, prior, iterations, drawing, sample, m, repeats,
-        replace; scored, items for a user, and share, that of the candidates; exact; expected,
-        expected_sd; mean, sd and standard_error (of the mean) over the repeats; error and error_sd,
-        in per cent, and zero_cutoffs, those left out.
+        Items for a user are ``scored``, a ``share`` of the candidates; ``standard_error`` is that
+        of the mean over the repeats; errors are in per cent, and leave out ``zero_cutoffs``.
         """
         scored = self.scored[:, np.newaxis]
         columns = {"repeats": self.n_repeats, "replace": self.replace, "scored": scored}
@@ -492,13 +338,7 @@ class Estimates(Result):
         return self._frame(axes, exact=exact, value=self.estimated, error=self.errors)
 
     def orders(self) -> pd.DataFrame:
-        """Count the repeats that have a pair of systems in its true order.
-
-        Returns
-        -------
-        Columns metric, cutoff, system_1, system_2, labels of the ways, exact_1, exact_2, correct
-        and repeats: none of those for systems that truly tie. A tied estimate is not correct.
-        """
+        """Count the repeats with a pair of systems in its true order: none if they truly tie."""
         systems, (a, b) = np.array(self.systems, dtype=object), pair_indices(len(self.systems))
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
         true = np.sign(exact[:, a] - exact[:, b])
@@ -516,12 +356,7 @@ class Estimates(Result):
         return frame
 
     def advice(self) -> pd.DataFrame:
-        """Give one row for each way and metric: what advice for so many users is from.
-
-        Returns
-        -------
-        Labels of the ways; users; scored, the items scored for a user; and `ADVICE`.
-        """
+        """Give one row for each way and metric: what advice for so many users is from."""
         scored = self.scored.mean(axis=1)[:, np.newaxis]
         numbers = dict(zip(ADVICE, self.advice_numbers, strict=True))
         return self._frame({}, users=self.users, scored=scored, **numbers)
@@ -588,7 +423,7 @@ class Estimates(Result):
         headings = ["metric, negatives", "to compare", "in order", needs, "to report", "error"]
         return Table("sampled_choose", title, note, headings, rows)
 
-    def _drawn_ways(self) -> dict[str, int]:
+    def _ways_of_first_size(self) -> dict[str, int]:
         ways = zip(self.estimators, self.drawings, self.negatives, strict=True)
         return {
             name.replace(",prior=uniform", "").replace("mode=floor,", ""): way
@@ -619,7 +454,10 @@ class Estimates(Result):
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen, ax = self.parts[chosen_panel(self.parts, part)], axes_or_new(ax)
-        errors, drawn = self.errors_by_cutoff[:, self.metrics.index(chosen)], self._drawn_ways()
+        errors, drawn = (
+            self.errors_by_cutoff[:, self.metrics.index(chosen)],
+            self._ways_of_first_size(),
+        )
         for (label, style), way in zip(categories([*drawn]), drawn.values(), strict=True):
             own = errors[way].mean(axis=0)
             if not np.isnan(own).all():
@@ -652,7 +490,7 @@ class Estimates(Result):
         return (
             "Scores computed for each user whose adaptive sample ends at a size: those of all who "
             "grow to it, over the users who end there. Where the curve climbs, larger samples do "
-            f"not pay. Expected from the full ranks of {self.ranked}, not simulated. Expected "
+            f"not pay. Expected from the full ranks of {self.population}, not simulated. Expected "
             f"mean sizes: {means}."
         )
 
@@ -664,13 +502,14 @@ class Estimates(Result):
                 f"; adaptive ones, drawn with replacement, double from {sizes[0]:,} to at most "
                 f"{sizes[-1]:,} items while the relevant item is the first"
             )
+        how = f"{replacement(self.replace)}{SHARED[self.draws]}{adaptive}"
+        negatives = text_of_range(self.sizes[0], self.sizes[-1])
         return (
             f"Metrics of {len(self.systems):,} system{'s' * (len(self.systems) > 1)} estimated "
-            f"from {between(self.sizes[0], self.sizes[-1])} sampled negatives: mean and standard "
-            f"deviation. Ties are settled as in the full ranks. {self.ranked} among "
-            f"n = {self.ranked.n} candidates; {self.n_repeats:,} samples of the negatives, not of "
-            f"the users, seed {self.seed}, drawn {how_drawn(self.replace, self.draws)}{adaptive}; "
-            "corrections use the mean number of candidates."
+            f"from {negatives} sampled negatives: mean and standard deviation. Ties are settled as "
+            f"in the full ranks. {self.population} among n = {self.population.n} candidates; "
+            f"{self.n_repeats:,} samples of the negatives, not of the users, seed {self.seed}, "
+            f"drawn {how}; corrections use the mean number of candidates."
         )
 
     def findings(self) -> Sequence[str]:

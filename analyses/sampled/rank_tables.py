@@ -11,8 +11,7 @@ from warnings import warn
 
 import numpy as np
 
-from analyses.sampled.expectation import first_of
-from analyses.sampled.samples import SampledRanks
+from analyses.sampled.samples import SampledRanks, first_of
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning

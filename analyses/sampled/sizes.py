@@ -1,41 +1,52 @@
-"""What full ranks say without simulation: their distribution, and expected sampled metrics."""
+"""What full ranks say without simulation: their distribution, expected metrics, and an example."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimates import RankSettings
 from analyses.sampled.estimators import find_estimator, path_for
-from analyses.sampled.expectation import (
-    empty_cells,
-    expected_estimates,
-    first_of,
-    ordering_of,
-    orderings,
-    print_ordering,
+from analyses.sampled.metrics import (
+    METRICS,
+    MetricNames,
+    RankMetric,
+    rank_metric,
+    read_metrics,
+    tidy,
+    with_cutoffs,
 )
-from analyses.sampled.labels import Ranked, how_drawn, round_numbers, tidy, with_cutoffs
-from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
-from analyses.sampled.samples import require_negatives
+from analyses.sampled.papers import Rows, paper_metric, paper_table
+from analyses.sampled.rank_distribution import expected_counts, sampled_rank_pmf
+from analyses.sampled.samples import (
+    Population,
+    RankSettings,
+    SampledRanks,
+    first_of,
+    replacement,
+    require_negatives,
+)
+from analyses.sampled.trials import Expectation, moments
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     DASHES,
     axes_or_new,
     categories,
     chosen_panel,
+    gradations,
     label_curves,
     scale_by_factors,
 )
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.result import Result, figure, table, tables_of
+from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.members import Sizes as Numbers
@@ -48,8 +59,107 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
+DECIMALS = 12
+"""Expected values are compared after rounding to so many decimals."""
 
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
+
+N_BINS = 50
+"""Equal bins of the histogram."""
+
+N_CANDIDATES = 10_000
+LISTS: Mapping[str, FullRanks] = MappingProxyType(
+    {
+        name: FullRanks.of(ranks, n_candidates=N_CANDIDATES)
+        for name, ranks in (
+            ("A", (100, 100, 100, 100, 100)),
+            ("B", (40, 40, 8437, 9266, 4482)),
+            ("C", (212, 2, 743, 5342, 1548)),
+        )
+    }
+)
+"""Ranks of the relevant items of five users, by system; tables 1 and 2 of Krichene & Rendle."""
+
+EXAMPLE_METRICS = ("AUC", "AP", "nDCG", "Recall@10")
+EVERY = np.arange(1, N_CANDIDATES + 1)
+SAMPLED = 99
+"""Negatives of tables 1 and 2."""
+
+EXACT = "exact metrics of the lists"
+MOMENTS = "means and deviations of sampled metrics of the lists"
+TOP, CLOSE, SHOWN = 100, 1000, 20
+"""Last ranks of figure 1 (right), figures 3 and 4, and ranks in the sample of figure 4."""
+
+FIGURE_SIZES = (10, 50, 100, 500, 1000)
+"""Negatives of figure 3."""
+
+CORRECTED, NEGATIVES = "AP", 100
+"""What figure 4 corrects, from how many negatives."""
+
+CORRECTIONS = (
+    *(f"bv(gamma={gamma:g})" for gamma in (1, 0.1, 0.01, 0.001)),
+    "cls(nonnegative=true)",
+)
+
+
+def expected_by_size(
+    metric: RankMetric, ranks: FullRanks, replace: bool, largest: int | None = None
+) -> Floats:
+    r"""Give the expected sampled metric for 1, 2, ... negatives, by default up to all: (n_sizes,).
+
+    Leaving out one of m negatives at random gives a sample of m - 1, so that
+
+    .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
+
+    leads from the shares c of items with x negatives above to those of all smaller samples. No term
+    is negative, so nothing cancels.
+    """
+    largest = int(ranks.n_irrelevant.min()) if largest is None else largest
+    if metric.name == "AUC":
+        return np.full(largest, metric.exact(ranks))  # unbiased from any sample
+    total, places = np.zeros(largest), np.arange(largest + 1)
+    columns = np.column_stack([ranks.order, ranks.n_relevant])
+    kinds, kind_of = np.unique(columns, axis=0, return_inverse=True)
+    counts = expected_counts(ranks, kind_of.ravel(), m=largest, replace=replace)
+    above, below = np.arange(largest + 1.0), np.arange(largest, -1.0, -1.0)
+    product, other = np.empty(largest + 1), np.empty(largest)
+    for (order, q), shares in zip(kinds.tolist(), counts, strict=True):
+        asked = {"order": order, "n_relevant": q}
+        values = metric.summands(places + order, n=largest + q, **asked)
+        for m in range(largest, 0, -1):
+            total[m - 1] += np.multiply(shares, values[: m + 1], out=product[: m + 1]).sum()
+            kept = np.multiply(shares[:-1], below[largest - m : largest], out=product[:m])
+            kept += np.multiply(shares[1:], above[1 : m + 1], out=other[:m])
+            shares = kept / m
+    return np.asarray(total / len(np.unique(ranks.user)))
+
+
+def ordering_of(systems: Sequence[str], values: Floats) -> str:
+    """Write the order of systems by their values, highest first, as ``B > A = C``."""
+    groups = (
+        [name for name, own in zip(systems, values, strict=True) if own == value]
+        for value in np.unique(values)[::-1]
+    )
+    return " > ".join(map(" = ".join, groups))
+
+
+def orderings(systems: Sequence[str], values: Floats) -> list[tuple[int, str]]:
+    """Give the orderings along sizes, each with the place at which it starts.
+
+    Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
+    """
+    values = np.round(values, DECIMALS)
+    signs = np.sign(values[:, np.newaxis] - values)
+    changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
+    starts = (0, *(np.flatnonzero(changes) + 1).tolist())
+    return [(start, ordering_of(systems, values[:, start])) for start in starts]
+
+
+def round_numbers(largest: int) -> tuple[int, ...]:
+    """Give 1, 2, 5, 10, 20, 50, ... as far as they are not above the largest."""
+    powers = [10**digits for digits in range(len(str(largest)))]
+    numbers = [leading * power for power in powers for leading in (1, 2, 5)]
+    return tuple(number for number in numbers if number <= largest)
 
 
 class Settings(RankSettings):
@@ -86,15 +196,9 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     with work.progress("Expecting sampled metrics", len(numbers)) as bar, single_threaded("blas"):
         for n, m in enumerate(numbers):
             for s, ranks in enumerate(systems.values()):
-                empty = empty_cells(ranks, m, replace=settings.replace, path=path_for(metrics))
+                expectation = Expectation(ranks, m, settings.replace, path_for(metrics))
                 for e, one in enumerate(estimators):
-                    found[:, n, e, :, s] = expected_estimates(
-                        one,
-                        ranks,
-                        metrics,
-                        empty=empty,
-                        filled=lambda empty=empty, ranks=ranks: empty.expected(ranks),  # type: ignore[misc]
-                    )
+                    found[:, n, e, :, s] = expectation.of(one, metrics)
             bar.advance()
     return Sizes(
         measures=Measures(Measure(str(metric)) for metric in metrics),
@@ -104,7 +208,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
         exact=np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics]),
         expected=found[0],
         variance=found[1],
-        ranked=Ranked.of(first),
+        population=Population.of(first),
         replace=settings.replace,
     )
 
@@ -122,7 +226,7 @@ class Sizes(Result):
     expected, variance
         Of shape (n_sizes, n_estimators, n_metrics, n_systems); the variance is NaN where users have
         several relevant items.
-    ranked, replace
+    population, replace
         Of whom the ranks are, and how samples are drawn.
     """
 
@@ -133,7 +237,7 @@ class Sizes(Result):
     exact: Floats
     expected: Floats
     variance: Floats
-    ranked: Ranked
+    population: Population
     replace: bool
 
     @property
@@ -149,10 +253,10 @@ class Sizes(Result):
         numbers = {"expected": self.expected, "expected_sd": np.sqrt(self.variance)}
         frame = tidy({**axes, "system": self.systems}, **numbers, exact=self.exact)
         rows = [
-            (estimator, metric, self.negatives[place], print_ordering(ordering), ordering == exact)
+            (estimator, metric, self.negatives[place], ordering, ordering == exact)
             for e, estimator in enumerate(self.estimators)
             for n, metric in enumerate(self.metrics)
-            for exact in [ordering_of(self.systems, self.exact[n].round(12))]
+            for exact in [ordering_of(self.systems, self.exact[n].round(DECIMALS))]
             for place, ordering in orderings(self.systems, self.expected[:, e, n].T)
         ]
         headings = ["estimator", "metric", "m", "ordering", "exact"]
@@ -210,13 +314,9 @@ class Sizes(Result):
         return (
             f"Expected estimates of metrics of {len(self.systems):,} systems from m sampled "
             "negatives, not simulated, and the exact values (arrows). "
-            f"{self.ranked} among n = {self.ranked.n} "
-            f"candidates; negatives are drawn {how_drawn(self.replace)}."
+            f"{self.population} among n = {self.population.n} "
+            f"candidates; negatives are drawn {replacement(self.replace)}."
         )
-
-
-N_BINS = 50
-"""Equal bins of the histogram."""
 
 
 class DistributionSettings(RankSettings):
@@ -235,7 +335,7 @@ def ranks(work: Work, settings: DistributionSettings) -> RankDistributions:
         ends=ends,
         cumulative=np.array(below) / len(first),
         medians=np.array([np.median(each.rank) for each in systems.values()]),
-        ranked=Ranked.of(first),
+        population=Population.of(first),
     )
 
 
@@ -259,7 +359,7 @@ class RankDistributions(Result):
         Shares of the items up to them, of shape (n_systems, n_ends).
     medians
         Median rank of each system, of shape (n_systems,).
-    ranked
+    population
         Of whom the ranks are.
     """
 
@@ -267,7 +367,7 @@ class RankDistributions(Result):
     ends: NDArray[np.int64]
     cumulative: Floats
     medians: Floats
-    ranked: Ranked
+    population: Population
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
@@ -310,7 +410,183 @@ class RankDistributions(Result):
         """Say what is shown."""
         medians = zip(self.systems, self.medians, strict=True)
         return (
-            f"Full ranks of {self.ranked} among n = {self.ranked.n} candidates: shares in "
+            f"Full ranks of {self.population} among n = {self.population.n} candidates: shares in "
             f"{min(N_BINS, int(self.ends[-1]))} bins of equal width. Median "
             f"ranks: {'; '.join(f'{system} {median:,.10g}' for system, median in medians)}."
         )
+
+
+def example(*, replace: bool = True) -> Example:
+    """Make tables 1 and 2 and figures 1 to 4 of the paper, and of its first form, Rendle (2019).
+
+    The printed table 2 was simulated; means and deviations here are the exact ones.
+    """
+    read, ranks = [rank_metric(metric) for metric in EXAMPLE_METRICS], np.arange(1, SAMPLED + 2)
+    values = np.array([metric(ranks, n=len(ranks)) for metric in read])
+    known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
+    return Example(
+        metrics=tuple(map(str, read)),
+        exact=np.array([[metric.exact(some) for some in LISTS.values()] for metric in read]),
+        expected=known[:, 0],
+        sd=np.sqrt(known[:, 1]),
+        replace=replace,
+    )
+
+
+def _example_rows(found: Example, *, sampled: bool) -> Rows:
+    """Give the rows of table 1 or 2: ranks and metrics of each list."""
+    how: dict[str, Cell] = {"estimator": "", "m_negatives": "", "repeats": ""} if sampled else {}
+    of_samples = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
+    of_ranks = {"metric": "predicted rank", "paper_metric": "Predicted Ranks", "cutoff": ""}
+    values = found.expected if sampled else found.exact
+    for s, (system, ranks) in enumerate(LISTS.items()):
+        place = {"dataset": f"toy (n={N_CANDIDATES})", "system": system}
+        for n, rank in enumerate(ranks.rank.tolist(), start=1):
+            row = place | of_ranks | {"instance": n} | how | {"value": rank}
+            yield row | {"sd": ""} if sampled else row
+        for m, metric in enumerate(found.metrics):
+            row = place | paper_metric(metric) | {"instance": ""}
+            row |= (of_samples if sampled else {}) | {"value": float(values[m, s])}
+            yield row | {"sd": float(found.sd[m, s])} if sampled else row
+
+
+@dataclass(frozen=True, eq=False)
+class Example(Result):
+    """Exact metrics of the example lists, and what sampling makes of them.
+
+    Parameters
+    ----------
+    metrics
+        Label of the first axis of all arrays, which are of shape (n_metrics, n_lists).
+    exact
+        Means over the users of the exact metrics: table 1.
+    expected, sd
+        Mean and standard deviation, over samples, of the mean over the users: table 2.
+    replace
+        How negatives are drawn.
+    """
+
+    metrics: tuple[str, ...]
+    exact: Floats
+    expected: Floats
+    sd: Floats
+    replace: bool
+    views = ("all ranks", f"the first {TOP}")
+    sides = (f"the first {SHOWN} ranks in the sample", "true ranks")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Panels of figures 2 and 3: the metrics."""
+        return self.metrics
+
+    @cached_property
+    def by_size(self) -> Mapping[str, Floats]:
+        """Expected metrics, of 1, 2, ... all negatives: (n_lists, n_sizes), by metric."""
+        return {
+            name: np.array(
+                [expected_by_size(metric, each, self.replace) for each in LISTS.values()]
+            )
+            for name, metric in zip(self.metrics, map(rank_metric, self.metrics), strict=True)
+        }
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the tables of both papers, and the orders by number of negatives."""
+        import pandas as pd
+
+        tables = [face.make(self) for face in tables_of(Example)]
+        return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in tables}
+
+    kdd2020_table1 = paper_table("kdd2020-table1", EXACT, partial(_example_rows, sampled=False))
+    kdd2020_table2 = paper_table("kdd2020-table2", MOMENTS, partial(_example_rows, sampled=True))
+    rendle2019_table1 = paper_table(
+        "rendle2019-table1", EXACT, partial(_example_rows, sampled=False)
+    )
+    rendle2019_table2 = paper_table(
+        "rendle2019-table2", MOMENTS, partial(_example_rows, sampled=True)
+    )
+
+    @table("example_orders", "orders of the lists by the number of negatives")
+    def orders(self) -> Table:
+        """Tabulate from how many negatives on each metric is expected to order the lists how."""
+        rows: list[list[Cell]] = [
+            [metric, ordering, start + 1]
+            for metric, values in self.by_size.items()
+            for start, ordering in orderings([*LISTS], values)
+        ]
+        title = "From how many negatives on the metric is expected to order the lists how"
+        note = "The last order of each metric is the exact one."
+        return Table("example_orders", title, note, ["metric", "order", "from m ="], rows)
+
+    @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
+    def plot_metrics(self, ax: Axes | None = None, *, view: str) -> Axes:
+        """Draw the metrics against all ranks, or the first."""
+        ranks = EVERY if view == self.views[0] else EVERY[:TOP]
+        curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.metrics}
+        return _draw(ax, view, curves, "metric")
+
+    @figure(
+        "kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True
+    )
+    def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
+        """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
+        curves = dict(zip(LISTS, self.by_size[name], strict=True))
+        ax = _draw(ax, name, curves, f"expected {name}")
+        for start, _ in orderings([*LISTS], self.by_size[name])[1:]:
+            ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
+        ax.set(xscale="log", xlabel="sampled negatives")
+        return ax
+
+    @figure(
+        "kdd2020-figure3", "Expected metrics by rank", panels="name", comparable=False, roomy=True
+    )
+    def plot_expectations(self, ax: Axes | None = None, *, name: str) -> Axes:
+        """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
+        one = rank_metric(name)
+        curves = {
+            f"m = {m:,}": _expected_by_rank(one(np.arange(1, m + 2), n=m + 1)) for m in FIGURE_SIZES
+        }
+        curves["exact"] = one(EVERY[:CLOSE], n=N_CANDIDATES)
+        return _draw(ax, name, curves, f"expected {name}", ordered=True)
+
+    @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, roomy=True)
+    def plot_corrections(self, ax: Axes | None = None, *, side: str) -> Axes:
+        """Draw corrected values against the rank in the sample, or what is expected of them."""
+        sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
+        every = map(find_estimator, CORRECTIONS)
+        values = {str(one): one.fit(sample).corrected([CORRECTED])[:, 0] for one in every}
+        if side == self.sides[0]:
+            first = {name: own[:SHOWN] for name, own in values.items()}
+            ax = _draw(ax, side, first, f"corrected {CORRECTED}")
+            ax.set_xlabel("rank in the sample")
+            return ax
+        curves = {name: _expected_by_rank(own) for name, own in values.items()}
+        curves["exact"] = rank_metric(CORRECTED)(EVERY[:CLOSE], n=N_CANDIDATES)
+        ax = _draw(ax, side, curves, f"expected corrected {CORRECTED}")
+        ax.set_xscale("log")
+        return ax
+
+    def caption(self) -> str:
+        """Say what is shown."""
+        return (
+            f"Ranks of five users among {N_CANDIDATES:,} candidates, exact metrics, and those "
+            f"among negatives drawn {replacement(self.replace)} ({SAMPLED} in the tables, "
+            f"{NEGATIVES} for corrections): means and standard deviations are exact, not simulated."
+        )
+
+
+def _expected_by_rank(values: Floats) -> Floats:
+    """Expect values, of each rank among m negatives and the item, by true rank: (CLOSE,)."""
+    pmf = sampled_rank_pmf(EVERY[:CLOSE], n=N_CANDIDATES, m=len(values) - 1, replace=True)
+    return np.asarray(pmf @ values)
+
+
+def _draw(
+    ax: Axes | None, title: str, curves: Mapping[str, Floats], ylabel: str, *, ordered: bool = False
+) -> Axes:
+    ax, styles = axes_or_new(ax), (gradations if ordered else categories)([*curves])
+    for (label, style), curve in zip(styles, curves.values(), strict=True):
+        own: dict[str, Any] = style | {"marker": ""}
+        ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **own)
+    ax.set(xlabel="rank", ylabel=ylabel, title=title)
+    label_curves(ax, ordered=ordered)
+    return ax

@@ -9,21 +9,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from joblib import delayed
 from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, model_validator
 
-from analyses.sampled.estimators import TRUE, Estimator, path_for, weighted_auc
-from analyses.sampled.expectation import empty_cells, expected_estimates, first_of
-from analyses.sampled.labels import mean_of_users
-from analyses.sampled.metrics import RankMetric
-from analyses.sampled.rank_distribution import Cells
-from analyses.sampled.samples import Negatives, SampleDesign, SampledRanks, top_items
+from analyses.sampled.estimators import (
+    Estimator,
+    Metrics,
+    find_estimator,
+    path_for,
+    read_estimators,
+    weighted_auc,
+)
+from analyses.sampled.metrics import METRICS, MetricNames, RankMetric
+from analyses.sampled.rank_distribution import Cells, distinct_ranks
+from analyses.sampled.samples import (
+    Negatives,
+    RankSettings,
+    SampleDesign,
+    SampledRanks,
+    first_of,
+    mean_of_users,
+    top_items,
+)
+from analyses.shared.analysis import Given, SettingError
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
+from runs.shared.members import Names, Sizes, Whole, read_by
 from runs.shared.parallel import processes, single_threaded
 
 if TYPE_CHECKING:
@@ -31,10 +48,18 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Draws = Literal["items", "shared", "independent"]
-Drawing = Literal["uniform", "popular", "half hard", "hard"]
+DRAWINGS = ("uniform", "popular", "half hard", "hard")
 
 CUTOFFS = range(1, 51)
 """Where the curve of a metric is compared with the true one, as by Li et al. (2023)."""
+
+ESTIMATORS = (
+    "uncorrected",
+    "rank-estimate(denominator=m+1)",
+    "cls(nonnegative=true)",
+    "bv(gamma=0.1)",
+    "mle(iters=100)",
+)
 
 
 class Way(NamedTuple):
@@ -42,6 +67,118 @@ class Way(NamedTuple):
 
     estimator: Estimator
     design: SampleDesign
+
+
+def _one_or_more(value: Any) -> Any:
+    return (value,) if isinstance(value, int) else value
+
+
+class Settings(RankSettings):
+    """Metrics estimated from ranks among sampled negatives."""
+
+    metrics: MetricNames = METRICS
+    estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
+        ESTIMATORS, description="Estimators of the exact metrics, with options."
+    )
+    negatives: Annotated[Sizes, BeforeValidator(_one_or_more)] = Field(
+        (100,),
+        min_length=1,
+        description="Numbers of sampled negatives of each user, without relevant items.",
+    )
+    replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
+    repeats: Whole = Field(100, ge=2, description="Samples of each system.")
+    n_max: Whole | None = Field(
+        None,
+        description="Largest adaptive samples, for adaptive-mle; default: 32 times the negatives, "
+        "or a third of the candidates.",
+    )
+    draws: Draws | None = Field(
+        None,
+        description="What systems share: the sampled items, the random number of each user, or "
+        "nothing (independent); default: items if all candidates are ranked, else shared.",
+    )
+    drawing: Names = Field(
+        ("uniform",),
+        description="Ways to draw negatives: uniform; popular (by training ratings), half hard and "
+        "hard (the top items of a system) where studies train systems.",
+    )
+    power: float | None = Field(
+        None,
+        gt=0,
+        description="Power of the training ratings by which popular ones are drawn, .75.",
+    )
+    hard_by: str | None = Field(
+        None, description="System whose top items are hard negatives; default: the first."
+    )
+    users: Whole | None = Field(
+        None, ge=1, description="Number of users to plan for; default: as many as in the input."
+    )
+    in_order: float = Field(
+        0.9, gt=0.5, lt=1, description="Share of the pairs of systems to be in the true order."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        names = {find_estimator(one).name for one in self.estimators}
+        for one in self.drawing:
+            if one not in DRAWINGS:
+                raise ValueError(f"`drawing` must be {', '.join(DRAWINGS)}, got {one!r}")
+        if list(self.negatives) != sorted(self.negatives):
+            raise ValueError(f"`negatives` must rise, got {list(self.negatives)}")
+        if "ht-plugin" in names:
+            raise ValueError(
+                "HT is for samples of known probabilities: drawing = ['popular'] adds it for AUC"
+            )
+        hard = {"half hard", "hard"} & set(self.drawing)
+        for name, needed, found in (
+            ("n_max", "adaptive-mle among the estimators", "adaptive-mle" in names),
+            ("power", "drawing = ['popular']", "popular" in self.drawing),
+            ("hard_by", "drawing = ['hard'] or ['half hard']", hard),
+        ):
+            if getattr(self, name) is not None and not found:
+                raise ValueError(f"`{name}` would be ignored: it needs {needed}")
+        if self.drawing != ("uniform",) and self.draws not in (None, "items"):
+            raise ValueError(f"`draws` must be items for other than uniform ones, got {self.draws}")
+        return self
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Say which ranks of all candidates are needed."""
+        if self.draws == "items" or self.drawing != ("uniform",):
+            return ("candidate_ranks",)
+        return ("all_candidate_ranks",) if self.draws is None else ()
+
+    def check(self, given: Given) -> None:
+        """Refuse also hard negatives of an unknown system."""
+        super().check(given)
+        if self.hard_by is not None and self.hard_by not in given.systems:
+            raise SettingError("hard_by", f"`hard_by` is no system of the study: {self.hard_by!r}.")
+
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse samples that these users lack."""
+        self.ways(ranks)
+
+    def ways(self, ranks: FullRanks) -> list[Way]:
+        """Give all estimators for the designs of samples that they are for, adaptive ones last.
+
+        Adaptive samples grow from the first number of negatives.
+        """
+        found = []
+        for m, drawing in product(self.negatives, self.drawing):
+            weighted = drawing in ("popular", "half hard")
+            design = SampleDesign((m,), self.replace or weighted, drawing=drawing)
+            names: Sequence[str] = self.estimators
+            if drawing != "uniform":
+                names = ["uncorrected", *["ht-plugin"][: weighted and "AUC" in self.metrics]]
+            for one in read_estimators(names):
+                if one.name != "adaptive-mle":
+                    found.append(Way(one, design))
+                elif m == self.negatives[0]:
+                    growing = SampleDesign.suited(ranks, n0=m + 1, n_max=self.n_max)
+                    found.append(Way(one, growing))
+        for design in dict.fromkeys(way.design for way in found):
+            design.check(ranks)
+        return sorted(found, key=lambda way: way.design.adaptive)
 
 
 class SampledSystems(NamedTuple):
@@ -106,13 +243,59 @@ class ItemWeights(NamedTuple):
         return {}
 
 
+def moments(ranks: FullRanks, values: Floats, *, replace: bool) -> tuple[Floats, Floats]:
+    r"""Give mean and variance over samples of means over users with one relevant item each.
+
+    Each user adds the value, of (m + 1, n_metrics), at the number of negatives above the item; with
+    :math:`e = P v` they are :math:`\frac1U \sum_u e(r_u)` and
+    :math:`\frac1{U^2} \sum_u [(P v^2)(r_u) - e(r_u)^2]`, of shape (n_metrics,).
+    """
+    n_users, mean, variance = len(ranks), np.zeros(values.shape[1]), np.zeros(values.shape[1])
+    alike = np.zeros(n_users, dtype=np.int64)
+    for rows, pmf in distinct_ranks(ranks, alike, m=len(values) - 1, replace=replace):
+        means = pmf @ values
+        mean += rows[:, 3] @ means
+        variance += rows[:, 3] @ np.maximum(pmf @ values**2 - means**2, 0.0)
+    return mean / n_users, variance / n_users**2
+
+
+class Expectation:
+    """What estimates from samples of m negatives of some full ranks are expected to be."""
+
+    def __init__(self, ranks: FullRanks, m: int, replace: bool, path: str) -> None:
+        sizes = np.full(len(ranks), m)
+        nothing_above = SampledRanks(
+            ranks.order, ranks.n_candidates, ranks.user, n_negatives=sizes, replace=replace
+        )
+        self.ranks, self.empty = ranks, Cells.of([nothing_above], path=path)
+
+    @cached_property
+    def filled(self) -> Cells:
+        """Cells as samples of these ranks are expected to fill them."""
+        return self.empty.expected(self.ranks)
+
+    def of(self, estimator: Estimator, metrics: Metrics) -> tuple[Floats, Floats]:
+        """Expect estimates, with their variance over samples: (n_metrics,) each.
+
+        Without several relevant items or a learned prior they are exact. Others are what estimates
+        converge to with more and more users, of unknown variance (NaN): a pooled prior is learned
+        from samples as they are expected.
+        """
+        prior = estimator.prior
+        if estimator.is_linear and prior in ("", "uniform") and self.empty.has_single_items:
+            values = estimator.fit_cells(self.empty).corrected(metrics)
+            return moments(self.ranks, values, replace=self.empty.kernels[0].replace)
+        if prior.startswith("pooled:"):
+            options = dict(estimator.options) | {"prior": prior.removeprefix("pooled:")}
+            estimator = Estimator(estimator.name, tuple(options.items()))
+        found = estimator.fit_cells(self.filled, true=self.ranks).estimates(metrics)[0]
+        return found, np.full(len(metrics), np.nan)
+
+
 def relative_error(estimates: Floats, truth: Floats) -> Floats:
-    r"""Compare curves, (..., n_cutoffs), with the true one, in per cent: the same shape.
+    """Compare curves, (..., n_cutoffs), with the true one, in per cent; NaN where that is 0.
 
-    .. math:: 100 \frac{|\hat M@K - M@K|}{M@K}
-
-    It is NaN at cut-offs where the truth is 0. The released code of Li et al. (2023) takes
-    estimates there for right.
+    The released code of Li et al. (2023) takes estimates there for right.
     """
     known = np.where(truth == 0, np.nan, truth)
     return np.asarray(100 * np.abs(estimates - truth) / known)
@@ -172,37 +355,29 @@ class Trial:
         items = Negatives(self.every, self.ranks, self.repeats, self.seed, design.replace, **how)
         return items.rank(self.every, self.ranks, design.sizes)
 
-    def find(self, ways: Sequence[Way]) -> dict[str, NDArray[Any]]:
+    def estimate(self, ways: Sequence[Way]) -> dict[str, NDArray[Any]]:
         """Estimate in all ways; see `Estimates` for the arrays, of one system here."""
         drawn = {design: self.draw(design) for design in dict.fromkeys(w.design for w in ways)}
         count = cache(lambda design, path: Cells.of(drawn[design], path=path))
-        filled = cache(lambda empty: empty.expected(self.ranks))
-        unfilled = cache(
-            lambda m, replaced, path: empty_cells(self.ranks, m, replace=replaced, path=path)
-        )
-        found = []
+        expect = cache(lambda m, replace, path: Expectation(self.ranks, m, replace, path))
+        own, curves, found = self.places(self.metrics), [*map(self.places, self.curves)], []
         for estimator, design in ways:
-            samples, own = drawn[design], self.places(self.metrics)
-            path = "full" if estimator.prior == TRUE else path_for(self.columns)
+            samples, path = drawn[design], path_for(self.columns)
+            if estimator.prior == "true":
+                path = "full"
             if estimator.name == "ht-plugin":
                 values = np.full((self.repeats, len(self.columns)), np.nan)
-                auc = self.places([m for m in self.metrics if m.name == "AUC"])
-                values[:, auc] = np.array([[weighted_auc(one).mean()] for one in samples])
+                auc = self.columns.index(RankMetric("AUC"))
+                values[:, auc] = [weighted_auc(one).mean() for one in samples]
             else:
                 fits = estimator.fit_cells(count(design, path), true=self.ranks)
                 values = fits.estimates(self.columns)
             expected, variance = values[:, own].mean(axis=0), np.full(len(own), np.nan)
             if not design.adaptive and design.drawing == "uniform":
-                empty = unfilled(design.sizes[0], design.replace, path)
-                expected, variance = expected_estimates(
-                    estimator,
-                    self.ranks,
-                    self.metrics,
-                    empty=empty,
-                    filled=lambda empty=empty: filled(empty),  # type: ignore[misc]
-                )
+                expectation = expect(design.sizes[0], design.replace, path)
+                expected, variance = expectation.of(estimator, self.metrics)
             errors = np.full((len(own), self.repeats, len(CUTOFFS)), np.nan)
-            for number, curve in enumerate(map(self.places, self.curves)):
+            for number, curve in enumerate(curves):
                 if curve:
                     errors[number] = relative_error(values[:, curve], self.truth[curve])
             lengths = [mean_of_users(one.n_negatives + one.n_relevant, one) for one in samples]
@@ -216,10 +391,9 @@ class Trial:
                     "scored_by_repeat": np.array(lengths),
                 }
             )
-        zeros = [(self.truth[self.places(curve)] == 0).sum() for curve in self.curves]
         return {name: np.array([each[name] for each in found]) for name in found[0]} | {
-            "exact": self.truth[self.places(self.metrics)],
-            "zero_cutoffs": np.array(zeros),
+            "exact": self.truth[own],
+            "zero_cutoffs": np.array([(self.truth[curve] == 0).sum() for curve in curves]),
             "spread": np.array([metric.of_users(self.ranks).std() for metric in self.metrics]),
             "sampled_shares": self._sampled_shares(ways[0].design, drawn[ways[0].design]),
         }
@@ -235,7 +409,6 @@ def run_trials(
     sampled: SampledSystems,
     ways: Sequence[Way],
     metrics: tuple[RankMetric, ...],
-    *,
     repeats: int,
     weights: ItemWeights | None,
 ) -> dict[str, NDArray[Any]]:
@@ -251,7 +424,7 @@ def run_trials(
     workers, found = processes(work.n_jobs, return_as="generator", prefer="threads"), []
     # Threads of the linear algebra may change last digits, and slow small matrices.
     with work.progress("Estimating from samples", len(trials)) as bar, single_threaded("blas"):
-        for each in workers(delayed(_find)(trial, ways) for trial in trials):
+        for each in workers(delayed(_estimate)(trial, ways) for trial in trials):
             found.append(each)
             bar.advance()
     axes = {"estimated": 2, "errors": 2}
@@ -259,6 +432,6 @@ def run_trials(
     return {n: np.stack([of[n] for of in found], axis=axes.get(n, -1)) for n in found[0]}
 
 
-def _find(trial: Trial, ways: Sequence[Way]) -> dict[str, NDArray[Any]]:
+def _estimate(trial: Trial, ways: Sequence[Way]) -> dict[str, NDArray[Any]]:
     with single_threaded("blas"):
-        return trial.find(ways)
+        return trial.estimate(ways)

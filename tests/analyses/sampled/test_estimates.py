@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from analyses.sampled.estimates import Estimates, Settings, estimates, nearest, shares_in_order
+from analyses.sampled.estimates import Estimates, estimates, nearest, shares_in_order
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.samples import SampleDesign
-from analyses.sampled.trials import ItemWeights, mean_of_known, relative_error
+from analyses.sampled.trials import ItemWeights, Settings, mean_of_known, relative_error
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import TableFace, tables_of

@@ -5,18 +5,20 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analyses.sampled.example import LISTS, example
-from analyses.sampled.expectation import (
-    expected_by_size,
-    first_of,
-    moments,
-    orderings,
-    print_ordering,
-)
 from analyses.sampled.metrics import rank_metric, read_metrics
 from analyses.sampled.rank_distribution import sampled_rank_pmf
-from analyses.sampled.sizes import DistributionSettings, Settings, sizes
+from analyses.sampled.samples import first_of
+from analyses.sampled.sizes import (
+    LISTS,
+    DistributionSettings,
+    Settings,
+    example,
+    expected_by_size,
+    orderings,
+    sizes,
+)
 from analyses.sampled.sizes import ranks as rank_distributions
+from analyses.sampled.trials import moments
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 from runs import InputError
@@ -74,7 +76,7 @@ def test_expected_ap_is_the_closed_form_of_krichene_and_rendle(m: int) -> None:
 def test_all_sizes_are_expected_as_one_by_one(name: str, replace: bool) -> None:
     """Against all samples of seven items, of which two are relevant."""
     ranks = FullRanks.of([2, 5], n_candidates=7, user=[0, 0])
-    metric, found = rank_metric(name), expected_by_size(rank_metric(name), ranks, replace=replace)
+    metric, found = rank_metric(name), expected_by_size(rank_metric(name), ranks, replace)
     others = [1, 3, 4, 6, 7]
     for m in (1, 2, 3):
         every = list(product(others, repeat=m))
@@ -143,10 +145,10 @@ def test_the_tables_of_the_papers_are_made() -> None:
     ],
 )
 def test_orders_by_size_are_those_verified(name: str, replace: bool, expected: str) -> None:
-    by_size = [expected_by_size(rank_metric(name), of, replace=replace) for of in LISTS.values()]
+    by_size = [expected_by_size(rank_metric(name), of, replace) for of in LISTS.values()]
     found = orderings([*LISTS], np.array(by_size))
     # Without a sampled item there is a tie that values of 12 decimals still have at first.
-    texts = [f"{print_ordering(o).replace(' > ', '').replace(' ', '')} {m + 1}" for m, o in found]
+    texts = [f"{o.replace(' > ', '').replace(' ', '')} {m + 1}" for m, o in found]
     assert texts[-len(expected.split(", ")) :] == expected.split(", ")
 
 
