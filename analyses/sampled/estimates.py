@@ -114,39 +114,29 @@ def estimates(work: Work, settings: Settings) -> Estimates:
 class Estimates(Result):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
+    Arrays are of shape (n_ways, n_metrics, n_systems, n_repeats), or lack some of these axes. The
+    ways to estimate are labelled by their estimator, samples, drawing and first number of
+    negatives.
+
     Parameters
     ----------
-    study, measures, systems
-        Name of the study, metrics and systems.
-    estimators, samples, drawings, negatives
-        Labels of the ways to estimate: the estimator, its samples, how negatives are drawn, and how
-        many at first.
-    exact
-        Metrics among all candidates, of shape (n_metrics, n_systems).
-    estimated
-        Of shape (n_ways, n_metrics, n_systems, n_repeats).
-    errors
-        Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of the same shape;
-        cut-offs where the truth is 0 are left out; NaN for AUC, and where there are no others.
-    errors_by_cutoff
-        Their mean over the repeats by cut-off: (n_ways, n_metrics, n_systems, 50).
+    errors, errors_by_cutoff
+        Mean relative error of the metric's curve at cut-offs 1 to 50, in per cent, without those
+        where the truth is 0 (``zero_cutoffs``); NaN for AUC, and where there are no others. The
+        second has cut-offs in place of repeats.
     expected, expected_variance
         What estimates converge to with more and more users, or their mean over the repeats for
-        adaptive and weighted samples: (n_ways, n_metrics, n_systems). The variance over samples is
-        known for linear estimates with a uniform prior and one relevant item a user, else NaN.
+        adaptive and weighted samples. The variance over samples is known for linear estimates with
+        a uniform prior and one relevant item a user, else NaN.
     scored_by_repeat
-        Mean number of items scored for a user, the relevant ones included: (n_ways, n_systems,
-        n_repeats).
-    zero_cutoffs, spread
-        Cut-offs that errors leave out, and the standard deviation over users of the exact metrics:
-        (n_metrics, n_systems).
+        Mean number of items scored for a user, the relevant ones included.
+    spread
+        Standard deviation over users of the exact metrics.
     sampled_shares
         Shares of the items at each rank of the samples of the first way: (n_ranks, n_systems).
     adaptive_sizes, reached
         Sizes of adaptive samples, and the expected share of users whose samples are at least so
         large: (n_systems, n_sizes); none without adaptive samples.
-    population, mean_candidates, replace, seed, draws
-        Of whom the ranks are, how many candidates a user has, and how samples were drawn.
     users, in_order
         For how many users advice is, and the share of pairs of systems to be in order.
     """
@@ -196,11 +186,10 @@ class Estimates(Result):
     @property
     def names(self) -> list[str]:
         """Short names of the ways: estimators without usual options; samples where they differ."""
-        found = []
-        for name, way, sample in zip(self.estimators, self.drawings, self.samples, strict=True):
-            short = name.replace(",prior=uniform", "").replace("mode=floor,", "")
-            short += f", {way}" if way != "uniform" else ""
-            found.append(f"{short}, {sample}" if len(self.sizes) > 1 else short)
+        found = [name.replace(",prior=uniform", "") for name in self.estimators]
+        for way, (drawing, sample) in enumerate(zip(self.drawings, self.samples, strict=True)):
+            found[way] += f", {drawing}" if drawing != "uniform" else ""
+            found[way] += f", {sample}" if len(self.sizes) > 1 else ""
         return found
 
     @property
@@ -277,12 +266,9 @@ class Estimates(Result):
 
     @property
     def costs(self) -> Floats | None:
-        r"""Scores computed for each user who ends at an adaptive size: (n_systems, n_sizes).
+        """Scores computed for each user who ends at an adaptive size: (n_systems, n_sizes).
 
-        .. math:: C_0 = U n_0 / m_0, \quad
-            C_j = (U - \sum_{i<j} m_i)(n_j - n_{j-1}) / m_j
-
-        with :math:`m_j` of the U users expected to end at :math:`n_j` (Li et al., 2023, eq. 13).
+        The scores of all who grow to it, over the users who end there (Li et al., 2023, eq. 13).
         NaN at the last size; infinite where nobody ends; None without adaptive samples.
         """
         if not self.adaptive_sizes:
@@ -401,17 +387,11 @@ class Estimates(Result):
         for place, number in np.ndindex(len(self.metrics), len(self.sizes)):
             best, near = self.chosen[:, number, place]
             numbers = self.advice_numbers[..., place]
-            needed, error = numbers[6, best], float(np.hypot(*numbers[:2, near]))
-            rows.append(
-                [
-                    f"{self.metrics[place]}, m = {self.sizes[number]:,}",
-                    "-" if np.isnan(numbers[3, best]) else self.names[best],
-                    float(numbers[3, best]),
-                    "-" if np.isnan(needed) else f"{needed:,.0f}",
-                    self.names[near],
-                    error,
-                ]
-            )
+            right, needed = float(numbers[3, best]), numbers[6, best]
+            users = "-" if np.isnan(needed) else f"{needed:,.0f}"
+            label = f"{self.metrics[place]}, m = {self.sizes[number]:,}"
+            row = [label, "-" if np.isnan(right) else self.names[best], right, users]
+            rows.append([*row, self.names[near], float(np.hypot(*numbers[:2, near]))])
         note = (
             "To compare: the estimator that has most pairs of systems in the order of full "
             f"ranking, and the least number of users ({USERS[0]:,}, {USERS[1]:,}, {USERS[2]:,}, "
@@ -422,14 +402,6 @@ class Estimates(Result):
         title, needs = f"What to choose for {self.users:,} users", f"users for {self.in_order:g}"
         headings = ["metric, negatives", "to compare", "in order", needs, "to report", "error"]
         return Table("sampled_choose", title, note, headings, rows)
-
-    def _ways_of_first_size(self) -> dict[str, int]:
-        ways = zip(self.estimators, self.drawings, self.negatives, strict=True)
-        return {
-            name.replace(",prior=uniform", "").replace("mode=floor,", ""): way
-            for way, (name, drawing, m) in enumerate(ways)
-            if m == self.sizes[0] and drawing == self.drawings[0]
-        }
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:
@@ -454,11 +426,11 @@ class Estimates(Result):
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen, ax = self.parts[chosen_panel(self.parts, part)], axes_or_new(ax)
-        errors, drawn = (
-            self.errors_by_cutoff[:, self.metrics.index(chosen)],
-            self._ways_of_first_size(),
-        )
-        for (label, style), way in zip(categories([*drawn]), drawn.values(), strict=True):
+        errors = self.errors_by_cutoff[:, self.metrics.index(chosen)]
+        names = [name.replace(",prior=uniform", "") for name in self.estimators]
+        of_ways = enumerate(zip(self.drawings, self.negatives, strict=True))
+        first = [way for way, of in of_ways if of == (self.drawings[0], self.sizes[0])]
+        for (label, style), way in zip(categories([names[n] for n in first]), first, strict=True):
             own = errors[way].mean(axis=0)
             if not np.isnan(own).all():
                 ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})

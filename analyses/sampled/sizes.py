@@ -215,19 +215,10 @@ def sizes(work: Work, settings: Settings) -> Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Sizes(Result):
-    """Expected estimates of metrics, and their spread over samples, by number of negatives.
+    """Expected estimates of metrics, and their variance over samples, by number of negatives.
 
-    Parameters
-    ----------
-    measures, systems, estimators, negatives
-        Labels of axes.
-    exact
-        Metrics among all candidates: (n_metrics, n_systems).
-    expected, variance
-        Of shape (n_sizes, n_estimators, n_metrics, n_systems); the variance is NaN where users have
-        several relevant items.
-    population, replace
-        Of whom the ranks are, and how samples are drawn.
+    Exact metrics are of shape (n_metrics, n_systems), what is expected of (n_sizes, n_estimators,
+    n_metrics, n_systems). The variance is NaN where users have several relevant items.
     """
 
     measures: Measures
@@ -269,17 +260,13 @@ class Sizes(Result):
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         taus = tau_b(self.expected, self.exact)
-        return Table(
-            name="sampled_sizes",
-            title="Agreement (tau-b) of the expected with the exact order, by negatives",
-            note=self.caption(),
-            headings=["metric, estimator", *(f"{m:,}" for m in self.negatives)],
-            rows=[
-                [f"{metric}, {name}", *taus[:, e, n].tolist()]
-                for n, metric in enumerate(self.metrics)
-                for e, name in enumerate(self.estimators)
-            ],
-        )
+        names = [*np.ndindex(len(self.metrics), len(self.estimators))]
+        rows: list[list[Cell]] = [
+            [f"{self.metrics[n]}, {self.estimators[e]}", *taus[:, e, n].tolist()] for n, e in names
+        ]
+        headings = ["metric, estimator", *(f"{m:,}" for m in self.negatives)]
+        title = "Agreement (tau-b) of the expected with the exact order, by negatives"
+        return Table("sampled_sizes", title, self.caption(), headings, rows)
 
     @figure(
         "kdd2020-figure6",
@@ -319,12 +306,8 @@ class Sizes(Result):
         )
 
 
-class DistributionSettings(RankSettings):
-    """Distribution of the full ranks."""
-
-
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
-def ranks(work: Work, settings: DistributionSettings) -> RankDistributions:
+def ranks(work: Work, settings: RankSettings) -> RankDistributions:
     """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
     systems, first = work.full_ranks, first_of(work.full_ranks)
     last = int(first.n_candidates.max())
@@ -347,20 +330,10 @@ def equal_bins(last: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class RankDistributions(Result):
-    """Shares of the relevant items up to some ranks.
+    """Shares of the relevant items up to some ranks, and median ranks.
 
-    Parameters
-    ----------
-    systems
-        Label of an axis.
-    ends
-        Last ranks of bins of equal width, and 1, 2, 5, 10, 20, 50, ...: (n_ends,).
-    cumulative
-        Shares of the items up to them, of shape (n_systems, n_ends).
-    medians
-        Median rank of each system, of shape (n_systems,).
-    population
-        Of whom the ranks are.
+    ``cumulative`` is of shape (n_systems, n_ends); the ends are last ranks of bins of equal width,
+    and 1, 2, 5, 10, 20, 50, ...
     """
 
     systems: tuple[str, ...]
@@ -383,13 +356,14 @@ class RankDistributions(Result):
         tops = [k for k in (1, 10, 100) if k <= self.ends[-1]]
         shares = self._up_to(np.array(tops)).T.tolist()
         medians = (f"{median:,g}" for median in self.medians)
+        rows = [*zip(self.systems, medians, *shares, strict=True)]
+        headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops)]
+        title, best = (
+            "Ranks of the relevant items: median, and shares of them",
+            range(2, 2 + len(tops)),
+        )
         return Table(
-            name="sampled_ranks",
-            title="Ranks of the relevant items: median, and shares of them",
-            note=self.caption(),
-            headings=["system", "median rank", *(f"in the first {k:,}" for k in tops)],
-            rows=[*zip(self.systems, medians, *shares, strict=True)],
-            best=dict.fromkeys(range(2, 2 + len(tops)), max),
+            "sampled_ranks", title, self.caption(), headings, rows, dict.fromkeys(best, max)
         )
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
@@ -416,23 +390,6 @@ class RankDistributions(Result):
         )
 
 
-def example(*, replace: bool = True) -> Example:
-    """Make tables 1 and 2 and figures 1 to 4 of the paper, and of its first form, Rendle (2019).
-
-    The printed table 2 was simulated; means and deviations here are the exact ones.
-    """
-    read, ranks = [rank_metric(metric) for metric in EXAMPLE_METRICS], np.arange(1, SAMPLED + 2)
-    values = np.array([metric(ranks, n=len(ranks)) for metric in read])
-    known = np.array([moments(some, values.T, replace=replace) for some in LISTS.values()]).T
-    return Example(
-        metrics=tuple(map(str, read)),
-        exact=np.array([[metric.exact(some) for some in LISTS.values()] for metric in read]),
-        expected=known[:, 0],
-        sd=np.sqrt(known[:, 1]),
-        replace=replace,
-    )
-
-
 def _example_rows(found: Example, *, sampled: bool) -> Rows:
     """Give the rows of table 1 or 2: ranks and metrics of each list."""
     how: dict[str, Cell] = {"estimator": "", "m_negatives": "", "repeats": ""} if sampled else {}
@@ -444,49 +401,39 @@ def _example_rows(found: Example, *, sampled: bool) -> Rows:
         for n, rank in enumerate(ranks.rank.tolist(), start=1):
             row = place | of_ranks | {"instance": n} | how | {"value": rank}
             yield row | {"sd": ""} if sampled else row
-        for m, metric in enumerate(found.metrics):
+        for m, metric in enumerate(found.names):
             row = place | paper_metric(metric) | {"instance": ""}
             row |= (of_samples if sampled else {}) | {"value": float(values[m, s])}
             yield row | {"sd": float(found.sd[m, s])} if sampled else row
 
 
-@dataclass(frozen=True, eq=False)
 class Example(Result):
-    """Exact metrics of the example lists, and what sampling makes of them.
+    """Tables 1 and 2 and figures 1 to 4 of Krichene & Rendle (2020), and of Rendle (2019).
 
-    Parameters
-    ----------
-    metrics
-        Label of the first axis of all arrays, which are of shape (n_metrics, n_lists).
-    exact
-        Means over the users of the exact metrics: table 1.
-    expected, sd
-        Mean and standard deviation, over samples, of the mean over the users: table 2.
-    replace
-        How negatives are drawn.
+    Three lists of ranks that sampling orders wrongly. ``exact``, ``expected`` and ``sd`` (over
+    samples, of the mean over the users) are of shape (n_metrics, n_lists). The printed table 2 was
+    simulated; means and deviations here are the exact ones.
     """
 
-    metrics: tuple[str, ...]
-    exact: Floats
-    expected: Floats
-    sd: Floats
-    replace: bool
+    names = EXAMPLE_METRICS
     views = ("all ranks", f"the first {TOP}")
     sides = (f"the first {SHOWN} ranks in the sample", "true ranks")
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Panels of figures 2 and 3: the metrics."""
-        return self.metrics
+    def __init__(self) -> None:
+        metrics = [*map(rank_metric, self.names)]
+        values = np.array([one(np.arange(1, SAMPLED + 2), n=SAMPLED + 1) for one in metrics]).T
+        known = np.array([moments(some, values, replace=True) for some in LISTS.values()]).T
+        self.exact = np.array([[one.exact(some) for some in LISTS.values()] for one in metrics])
+        self.expected, self.sd = known[:, 0], np.sqrt(known[:, 1])
 
     @cached_property
     def by_size(self) -> Mapping[str, Floats]:
         """Expected metrics, of 1, 2, ... all negatives: (n_lists, n_sizes), by metric."""
         return {
             name: np.array(
-                [expected_by_size(metric, each, self.replace) for each in LISTS.values()]
+                [expected_by_size(rank_metric(name), one, True) for one in LISTS.values()]
             )
-            for name, metric in zip(self.metrics, map(rank_metric, self.metrics), strict=True)
+            for name in self.names
         }
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -521,12 +468,10 @@ class Example(Result):
     def plot_metrics(self, ax: Axes | None = None, *, view: str) -> Axes:
         """Draw the metrics against all ranks, or the first."""
         ranks = EVERY if view == self.views[0] else EVERY[:TOP]
-        curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.metrics}
+        curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
         return _draw(ax, view, curves, "metric")
 
-    @figure(
-        "kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True
-    )
+    @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True)
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
@@ -569,7 +514,7 @@ class Example(Result):
         """Say what is shown."""
         return (
             f"Ranks of five users among {N_CANDIDATES:,} candidates, exact metrics, and those "
-            f"among negatives drawn {replacement(self.replace)} ({SAMPLED} in the tables, "
+            f"among negatives drawn with replacement ({SAMPLED} in the tables, "
             f"{NEGATIVES} for corrections): means and standard deviations are exact, not simulated."
         )
 

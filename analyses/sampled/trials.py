@@ -194,22 +194,17 @@ class SampledSystems(NamedTuple):
 
         If it is asked for, users whose candidates are not all ranked are left out.
         """
-        given = cls(work.full_ranks, {}, draws or "shared")
-        if draws not in (None, "items"):
-            return given
-        found, every = None, work.candidate_ranks
+        ranked, every = work.full_ranks, work.candidate_ranks if draws in (None, "items") else {}
         if every:
-            ranks = {name: one.of_relevant(work.qrels) for name, one in every.items()}
-            found = cls(ranks, every, "items")
-        is_whole = found and len(first_of(found.systems)) == len(first_of(given.systems))
-        if draws is None and not is_whole:
-            return given
-        if not found:
+            systems = {name: one.of_relevant(work.qrels) for name, one in every.items()}
+            if draws == "items" or len(first_of(systems)) == len(first_of(ranked)):
+                return cls(systems, every, "items")
+        if draws == "items":
             raise InputError(
                 "to draw items, it must be known how systems rank all candidates, which studies "
                 "that train systems know: `draws` must be shared or independent."
             )
-        return found
+        return cls(ranked, {}, draws or "shared")
 
 
 class ItemWeights(NamedTuple):
@@ -310,11 +305,7 @@ def mean_of_known(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One system, sampled again and again, from a first number of the repeat on.
-
-    Systems share the random numbers of a repeat, if they have the same first one; or the items, if
-    it is known how the system ranks all candidates.
-    """
+    """One system, sampled again and again, from a first number of the repeat on."""
 
     ranks: FullRanks
     metrics: tuple[RankMetric, ...]
@@ -325,26 +316,22 @@ class Trial:
     weights: ItemWeights | None
 
     @cached_property
-    def curves(self) -> list[list[RankMetric]]:
-        """Each metric at all cut-offs; nothing for AUC."""
-        return [
-            [] if metric.name == "AUC" else [replace(metric, cutoff=k) for k in CUTOFFS]
-            for metric in self.metrics
-        ]
-
-    @cached_property
     def columns(self) -> list[RankMetric]:
-        """All that is estimated: the metrics, and their curves, each once."""
-        return [*dict.fromkeys([*self.metrics, *(each for of in self.curves for each in of)])]
+        """All that is estimated: the metrics, and their curves over cut-offs, each once."""
+        curves = [metric for metric in self.metrics if metric.name != "AUC"]
+        of_curves = [replace(metric, cutoff=k) for metric in curves for k in CUTOFFS]
+        return [*dict.fromkeys([*self.metrics, *of_curves])]
 
     @cached_property
     def truth(self) -> Floats:
         """Every column among all candidates."""
         return np.array([metric.exact(self.ranks) for metric in self.columns])
 
-    def places(self, metrics: Sequence[RankMetric]) -> list[int]:
-        """Find metrics among the columns."""
-        return [self.columns.index(metric) for metric in metrics]
+    def curve(self, metric: RankMetric) -> list[int]:
+        """Find a metric at all cut-offs among the columns; nothing for AUC."""
+        if metric.name == "AUC":
+            return []
+        return [self.columns.index(replace(metric, cutoff=k)) for k in CUTOFFS]
 
     def draw(self, design: SampleDesign) -> list[SampledRanks]:
         """Draw all repeats."""
@@ -360,7 +347,8 @@ class Trial:
         drawn = {design: self.draw(design) for design in dict.fromkeys(w.design for w in ways)}
         count = cache(lambda design, path: Cells.of(drawn[design], path=path))
         expect = cache(lambda m, replace, path: Expectation(self.ranks, m, replace, path))
-        own, curves, found = self.places(self.metrics), [*map(self.places, self.curves)], []
+        own, found = [*range(len(self.metrics))], []
+        curves = [*map(self.curve, self.metrics)]
         for estimator, design in ways:
             samples, path = drawn[design], path_for(self.columns)
             if estimator.prior == "true":

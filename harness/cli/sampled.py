@@ -168,13 +168,13 @@ def _refuse_ignored(context: click.Context, used: set[str], chosen: str) -> None
 
 def _show_example(format_: str, output: Path | None) -> None:
     """Print the tables of the example in a format, and write all into a folder, if asked."""
-    from analyses.sampled.sizes import example
+    from analyses.sampled.sizes import Example
     from analyses.shared.publish import as_latex, every_table, write_results
     from runs import InputError
 
     if format_ in ("csv", "json"):
         raise InputError(f"the example is several tables: print table or latex, not {format_}.")
-    results = {"example": example()}
+    results = {"example": Example()}
     if output is not None:
         write_results(results, output)
     if format_ == "latex":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analyses.sampled.sizes import example
+from analyses.sampled.sizes import Example
 from harness.report.publication import Publication, PublishedColumn
 from harness.report.study_folder import FinishedStudy
 
@@ -51,7 +51,7 @@ def places(column: PublishedColumn) -> pd.Series:
 
 def lists() -> pd.DataFrame:
     """Set what is expected of the three lists beside the print."""
-    table = example()
+    table = Example()
     printed = pd.read_csv(STUDIES / "kdd2020-lists.csv")
     cells = [
         (table.metrics.index(metric), "ABC".index(name))

@@ -7,16 +7,8 @@ import pytest
 
 from analyses.sampled.metrics import rank_metric, read_metrics
 from analyses.sampled.rank_distribution import sampled_rank_pmf
-from analyses.sampled.samples import first_of
-from analyses.sampled.sizes import (
-    LISTS,
-    DistributionSettings,
-    Settings,
-    example,
-    expected_by_size,
-    orderings,
-    sizes,
-)
+from analyses.sampled.samples import RankSettings, first_of
+from analyses.sampled.sizes import LISTS, Example, Settings, expected_by_size, orderings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
 from analyses.sampled.trials import moments
 from analyses.shared.work import RanksAlone
@@ -104,7 +96,7 @@ def test_moments_of_one_item_are_those_of_the_distribution() -> None:
 
 def test_the_tables_of_the_papers_are_made() -> None:
     """Krichene & Rendle, tables 1 and 2: A, B, C by AUC, AP, nDCG and Recall@10."""
-    found = example()
+    found = Example()
     exact = [
         [0.990099, 0.554755, 0.843144],
         [0.010000, 0.010090, 0.101379],
@@ -199,7 +191,7 @@ def test_sizes_end_at_the_exact_values_and_orders() -> None:
 
 def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
     systems = {"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}
-    found = rank_distributions(RanksAlone(systems), DistributionSettings())
+    found = rank_distributions(RanksAlone(systems), RankSettings())
     assert found.cumulative[:, :4].tolist() == [[0.25, 0.5, 0.5, 1.0]]
     assert found.medians.tolist() == [3.0]
 
