@@ -216,25 +216,10 @@ def bias_left(fits: Fits, metrics: Metrics) -> Floats:
 class Corrected(Result):
     """Metrics of systems among all candidates, estimated from one sample, and their differences.
 
-    Parameters
-    ----------
-    measures, systems
-        Labels of axes: metrics, and systems.
-    population, replace, seed
-        Of whom the ranks are, whether negatives were drawn with replacement, and the random seed.
-    estimator
-        What they are estimated by.
-    negatives
-        Smallest and largest number of sampled negatives of a user.
-    uncorrected, values
-        Metrics of the sampled ranks, and estimates: (n_metrics, n_systems).
-    bias
-        A guess of what estimates are too high, of the same shape; NaN where there is none.
-    steep_bias
-        The same if many relevant items are at the very first ranks, which samples do not tell.
-    replicates
-        Estimates from resampled users, through the whole correction, the same users for all
-        systems: (n_metrics, n_systems, n_replicates).
+    Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
+    systems, through the whole correction) have one more axis. ``bias`` is a guess of what estimates
+    are too high, NaN where there is none, and ``steep_bias`` the same if many relevant items are at
+    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most.
     """
 
     measures: Measures
@@ -262,15 +247,12 @@ class Corrected(Result):
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
-        """Lower and upper limits of the estimates, 95 %: (n_metrics, n_systems)."""
+        """Lower and upper limits of the estimates, 95 %."""
         return interval(self.values, self.replicates, limits=(0.0, 1.0))
 
     @property
     def covered(self) -> Floats:
-        """How many of 100 intervals hold the exact metric if the bias is as guessed.
-
-        Of shape (n_metrics, n_systems); NaN where no bias is.
-        """
+        """How many of 100 intervals hold the exact metric if the bias is as guessed."""
         return coverage(self.bias / np.where(self.errors > 0, self.errors, np.nan))
 
     def differences(self) -> Differences:

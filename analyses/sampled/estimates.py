@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import read_metrics, tidy, with_cutoffs
-from analyses.sampled.papers import with_paper_tables
+from analyses.sampled.papers import draw_curves, with_paper_tables
 from analyses.sampled.samples import (
     Population,
     coverage,
@@ -204,19 +204,19 @@ class Estimates(Result):
 
     @cached_property
     def advice_numbers(self) -> Floats:
-        """What is known of every way for so many users: (7, n_ways, n_metrics), as `ADVICE` names.
+        """What is known of every way for so many users: (7, n_ways, n_metrics), as in `ADVICE`.
 
-        Bias and noise are root mean squares over systems; in_expectation and in_samples are shares
-        of the pairs of systems in the true order, in samples as if differences were normal; covered
-        is how many of 100 intervals over users hold the exact value, as bias lets them; winner is
-        the share of samples that find the best system; users_needed is the least number tried for
-        whom `in_order` of the pairs are. NaN where there are no pairs, and no best, but true ties.
+        Bias and noise are root mean squares over systems; pairs of systems are in the true order
+        in expectation, and in samples as if differences were normal; covered is how many of 100
+        intervals over users hold the exact value; users_needed is the least number tried for whom
+        `in_order` of the pairs are. NaN where there are no pairs, and no best, but true ties.
         """
-        scale, off = np.sqrt(self.population.n_users / self.users), self.expected - self.exact
+        scale = np.sqrt(self.population.n_users / self.users)
+        errors = self.expected - self.exact
         true, rightly, _ = self._pairs
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
         error = np.hypot(self.sd * scale, self.spread / np.sqrt(self.users))
-        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
+        off = np.where(np.abs(errors) < ROUNDING, 0.0, errors)
         apart = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
         best = exact == exact.max(axis=1, keepdims=True)
         first = estimated == estimated.max(axis=2, keepdims=True)
@@ -224,15 +224,11 @@ class Estimates(Result):
         needed = np.full(self.expected.shape[:2], np.nan)
         for users in reversed(USERS):
             needed[self.in_samples(users) >= self.in_order] = users
-        numbers = [
-            np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)),
-            np.sqrt(((self.sd * scale) ** 2).mean(axis=2)),
-            shares_in_order(rightly > 0, true),
-            self.in_samples(self.users),
-            coverage(apart).mean(axis=2),
-            np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan),
-            needed,
-        ]
+        bias, noise = (np.sqrt((of**2).mean(axis=2)) for of in (errors, self.sd * scale))
+        expected, in_samples = shares_in_order(rightly > 0, true), self.in_samples(self.users)
+        wins = np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan)
+        covered = coverage(apart).mean(axis=2)
+        numbers = [bias, noise, expected, in_samples, covered, wins, needed]
         # What a way does not estimate has no numbers.
         return np.where(np.isnan(self.expected).any(axis=2), np.nan, np.array(numbers))
 
@@ -406,12 +402,10 @@ class Estimates(Result):
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:
         """Draw the shares of the items at each rank of the samples, by system."""
-        ax, shares = axes_or_new(ax), np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
-        for (label, style), own in zip(categories(self.systems), shares.T, strict=True):
-            ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})
+        shares = np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
+        curves = dict(zip(self.systems, shares.T, strict=True))
+        ax = draw_curves(ax, curves, xlabel="rank in the sample", ylabel="share of the items")
         scale_by_factors(ax, along="y")
-        ax.set(xlabel="rank in the sample", ylabel="share of the items")
-        label_curves(ax)
         return ax
 
     @property
@@ -425,18 +419,19 @@ class Estimates(Result):
     )
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
-        chosen, ax = self.parts[chosen_panel(self.parts, part)], axes_or_new(ax)
-        errors = self.errors_by_cutoff[:, self.metrics.index(chosen)]
-        names = [name.replace(",prior=uniform", "") for name in self.estimators]
-        of_ways = enumerate(zip(self.drawings, self.negatives, strict=True))
-        first = [way for way, of in of_ways if of == (self.drawings[0], self.sizes[0])]
-        for (label, style), way in zip(categories([names[n] for n in first]), first, strict=True):
-            own = errors[way].mean(axis=0)
-            if not np.isnan(own).all():
-                ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})
+        chosen = self.parts[chosen_panel(self.parts, part)]
+        errors = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
+        first = self.drawings[0], self.sizes[0]
+        curves = {
+            name.replace(",prior=uniform", ""): own
+            for name, drawing, m, own in zip(
+                self.estimators, self.drawings, self.negatives, errors, strict=True
+            )
+            if (drawing, m) == first
+        }
+        labels = {"xlabel": "cut-off K", "ylabel": "relative error, %"}
+        ax = draw_curves(ax, curves, title=chosen.partition("@")[0], **labels)
         scale_by_factors(ax, along="y")
-        ax.set(title=chosen.partition("@")[0], xlabel="cut-off K", ylabel="relative error, %")
-        label_curves(ax)
         return ax
 
     @figure("aaai2023-figure2", "Adaptive samples: what larger ones cost", of="costs")
@@ -450,8 +445,8 @@ class Estimates(Result):
         if has_positive(ax, along="x"):
             ax.set_xscale("log", base=2)
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes], minor=False)
-        ax.set_xlabel("size that adaptive samples end at")
-        ax.set_ylabel("scores for a user who ends at the size")
+        end = "size that adaptive samples end at"
+        ax.set(xlabel=end, ylabel="scores for a user who ends at the size")
         label_curves(ax)
         return ax
 

@@ -355,7 +355,12 @@ def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
         means = weighted.sum(axis=0)
         return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
 
-    options = {"gtol": CONVERGED}
-    start = np.zeros(len(targets))
-    found = minimize(dual, start, jac=True, hess=curvature, method="trust-exact", options=options)
+    found = minimize(
+        dual,
+        np.zeros(len(targets)),
+        jac=True,
+        hess=curvature,
+        method="trust-exact",
+        options={"gtol": CONVERGED},
+    )
     return mass(found.x)

@@ -168,7 +168,7 @@ def _refuse_ignored(context: click.Context, used: set[str], chosen: str) -> None
 
 def _show_example(format_: str, output: Path | None) -> None:
     """Print the tables of the example in a format, and write all into a folder, if asked."""
-    from analyses.sampled.sizes import Example
+    from analyses.sampled.papers import Example
     from analyses.shared.publish import as_latex, every_table, write_results
     from runs import InputError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analyses.sampled.sizes import Example
+from analyses.sampled.papers import Example
 from harness.report.publication import Publication, PublishedColumn
 from harness.report.study_folder import FinishedStudy
 

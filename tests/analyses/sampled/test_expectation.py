@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from analyses.sampled.metrics import rank_metric, read_metrics
+from analyses.sampled.papers import LISTS, Example
 from analyses.sampled.rank_distribution import sampled_rank_pmf
 from analyses.sampled.samples import RankSettings, first_of
-from analyses.sampled.sizes import LISTS, Example, Settings, expected_by_size, orderings, sizes
+from analyses.sampled.sizes import Settings, expected_by_size, orderings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
 from analyses.sampled.trials import moments
 from analyses.shared.work import RanksAlone
