@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
-from analyses.sampled.estimators import (
-    Estimator,
-    Fits,
-    Metrics,
-    find_estimator,
-    path_for,
-    weighted_auc,
-)
+from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator, path_for
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
@@ -29,6 +22,7 @@ from analyses.sampled.samples import (
     coverage,
     replacement,
     text_of_range,
+    weighted_auc,
 )
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers

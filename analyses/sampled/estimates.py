@@ -22,7 +22,7 @@ from analyses.sampled.samples import (
     replacement,
     text_of_range,
 )
-from analyses.sampled.trials import ItemWeights, SampledSystems, Settings, run_trials
+from analyses.sampled.trials import SHARED, ItemWeights, SampledSystems, Settings, run_trials
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
@@ -58,13 +58,6 @@ USERS = tuple(size * 10**power for power in range(2, 7) for size in (1, 2, 5))
 """Numbers of users that are tried."""
 
 ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner", "users_needed")
-
-SHARED = {
-    "items": ", the same items for all systems",
-    "shared": ", by a random number of each user that the systems share",
-    "independent": ", independently for each system",
-}
-"""What systems share in repeated samples."""
 
 
 @analysis(
@@ -277,8 +270,14 @@ class Estimates(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes."""
-        frames = {"sampled": self.to_frame(), "sampled_repeats": self.repeats_frame()}
-        frames |= {"sampled_orders": self.orders(), "sampled_advice": self.advice()}
+        advice = dict(zip(ADVICE, self.advice_numbers, strict=True))
+        scored = self.scored.mean(axis=1)[:, np.newaxis]
+        frames = {
+            "sampled": self.to_frame(),
+            "sampled_repeats": self.repeats_frame(),
+            "sampled_orders": self.orders(),
+            "sampled_advice": self._frame({}, users=self.users, scored=scored, **advice),
+        }
         if (costs := self.costs) is not None:
             axes = {"system": self.systems, "size": self.adaptive_sizes}
             frames["sampled_adaptive"] = tidy(axes, reached=self.reached, cost=costs)
@@ -288,8 +287,7 @@ class Estimates(Result):
         import pandas as pd
 
         read = [find_estimator(name) for name in self.estimators]
-        labels: dict[str, Any] = {"estimator": self.estimators}
-        labels["prior"] = [one.prior for one in read]
+        labels = {"estimator": self.estimators, "prior": [one.prior for one in read]}
         labels |= {"iterations": [one.iterations for one in read], "drawing": self.drawings}
         ways = pd.DataFrame({**labels, "sample": self.samples, "m": self.negatives})
         every = {"way": range(len(read)), "metric": self.metrics, **axes}
@@ -336,12 +334,6 @@ class Estimates(Result):
         frame.insert(2, "system_1", systems[a][pair])
         frame.insert(3, "system_2", systems[b][pair])
         return frame
-
-    def advice(self) -> pd.DataFrame:
-        """Give one row for each way and metric: what advice for so many users is from."""
-        scored = self.scored.mean(axis=1)[:, np.newaxis]
-        numbers = dict(zip(ADVICE, self.advice_numbers, strict=True))
-        return self._frame({}, users=self.users, scored=scored, **numbers)
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
@@ -481,12 +473,10 @@ class Estimates(Result):
 
     def findings(self) -> Sequence[str]:
         """Say for each metric what to compare systems by, and what to report as a level."""
-        return [
-            f"{metric} of {self.users:,} users: {' '.join(self._advised(place))}"
-            for place, metric in enumerate(self.metrics)
-        ]
+        labels = [f"{metric} of {self.users:,} users:" for metric in self.metrics]
+        return [" ".join([label, *self._advice(place)]) for place, label in enumerate(labels)]
 
-    def _advised(self, place: int) -> Iterator[str]:
+    def _advice(self, place: int) -> Iterator[str]:
         numbers, (best, near) = self.advice_numbers[..., place], self.chosen[..., place]
         right, number = numbers[3, best], 0
         if np.isnan(right).all():

@@ -150,22 +150,6 @@ def posterior_mean(at: Equations) -> Floats:
     return at.weighted.T @ at.exact() / at.chances[:, np.newaxis]
 
 
-def weighted_auc(sample: SampledRanks) -> Floats:
-    r"""Give the AUC of each user from negatives drawn with probabilities q: (n_users,).
-
-    The rank is estimated without bias by :math:`\hat R = j + \frac1m \sum_{above} 1 / q_i` (Horvitz
-    & Thompson, 1952), and so is AUC, which is linear in it; no other metric is.
-    """
-    if sample.inverse_mass_above is None:
-        raise InputError("HT needs the probabilities of negatives (inverse_mass_above).")
-    ranks = sample.inverse_mass_above / sample.n_negatives + sample.order
-    terms = RankMetric("AUC").summands(
-        ranks, n=sample.n_candidates, order=sample.order, n_relevant=sample.n_relevant
-    )
-    _, user = np.unique(sample.user, return_inverse=True)
-    return np.bincount(user, weights=terms).astype(np.float64)
-
-
 class Kind(NamedTuple):
     """A kind of estimator: printed label, options with defaults, and its function."""
 
@@ -350,15 +334,15 @@ class Fits:
         masses = weights if self.masses is None else self.masses
         yield from _corrected(self.estimator, kernel, masses, n_users, metrics, orders)
 
-    def corrected(self, names: Sequence[str | RankMetric], *, order: int = 1) -> Floats:
+    def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
         """Give the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
 
-        They are for relevant item number ``order`` of users with as many, from the first sample;
-        they may be negative or above 1, as only their mean over users is a metric.
+        They are those of the first sample, for users with one relevant item; they may be negative
+        or above 1, as only their mean over users is a metric.
         """
         if not self.estimator.is_linear:
             raise InputError(f"{self.estimator} does not correct values one by one.")
-        return next(self._corrected(0, self._checked(names), [order]))[:, 0]
+        return next(self._corrected(0, self._checked(names), [1]))[:, 0]
 
     def bootstrap(self, replicates: int, *, seed: int) -> Fits:
         """Resample users and repeat the whole fit; estimates have one value a replicate."""

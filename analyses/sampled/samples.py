@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from analyses.sampled.metrics import RankMetric
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
@@ -93,6 +94,22 @@ class SampledRanks(FullRanks):
             if not right.all():
                 row = int(right.argmin())
                 raise InputError(f"{rule}, got {values[row]} in row {row} of the sampled ranks.")
+
+
+def weighted_auc(sample: SampledRanks) -> Floats:
+    r"""Give the AUC of each user from negatives drawn with probabilities q: (n_users,).
+
+    The rank is estimated without bias by :math:`\hat R = j + \frac1m \sum_{above} 1 / q_i` (Horvitz
+    & Thompson, 1952), and so is AUC, which is linear in it; no other metric is.
+    """
+    if sample.inverse_mass_above is None:
+        raise InputError("HT needs the probabilities of negatives (inverse_mass_above).")
+    ranks = sample.inverse_mass_above / sample.n_negatives + sample.order
+    terms = RankMetric("AUC").summands(
+        ranks, n=sample.n_candidates, order=sample.order, n_relevant=sample.n_relevant
+    )
+    _, user = np.unique(sample.user, return_inverse=True)
+    return np.bincount(user, weights=terms).astype(np.float64)
 
 
 def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:

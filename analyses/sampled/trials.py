@@ -23,7 +23,6 @@ from analyses.sampled.estimators import (
     find_estimator,
     path_for,
     read_estimators,
-    weighted_auc,
 )
 from analyses.sampled.metrics import METRICS, MetricNames, RankMetric
 from analyses.sampled.rank_distribution import Cells, distinct_ranks
@@ -35,6 +34,7 @@ from analyses.sampled.samples import (
     first_of,
     mean_of_users,
     top_items,
+    weighted_auc,
 )
 from analyses.shared.analysis import Given, SettingError
 from qrels import FullRanks
@@ -48,6 +48,13 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Draws = Literal["items", "shared", "independent"]
+SHARED = {
+    "items": ", the same items for all systems",
+    "shared": ", by a random number of each user that the systems share",
+    "independent": ", independently for each system",
+}
+"""What systems share in repeated samples."""
+
 DRAWINGS = ("uniform", "popular", "half hard", "hard")
 
 CUTOFFS = range(1, 51)

@@ -50,11 +50,6 @@ def test_the_result_survives_being_kept(result: Estimates, tmp_path: Path) -> No
     assert back.to_frame().equals(result.to_frame())
 
 
-def test_a_system_is_estimated_alone_as_among_others(result: Estimates) -> None:
-    alone = studied({"shifted": SHIFTED}, negatives=10, repeats=5)
-    assert (alone.estimated[:, :, 0] == result.estimated[:, :, 1]).all()
-
-
 def test_systems_that_are_sampled_independently_share_nothing() -> None:
     twins = {"one": SPREAD, "two": SPREAD}
     shared, apart = (

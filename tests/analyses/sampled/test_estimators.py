@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
-from analyses.sampled.estimators import find_estimator, weighted_auc
+from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.rank_distribution import Kernel, most_entropy, sampled_rank_pmf
-from analyses.sampled.samples import SampleDesign, SampledRanks
+from analyses.sampled.samples import SampleDesign, SampledRanks, weighted_auc
 from qrels import FullRanks
 from runs import InputError
 from tests.analyses.sampled.rankings import Floats, fit, sample_of
@@ -168,20 +168,6 @@ def test_iterations_are_the_same_in_one_run_or_in_several() -> None:
     cells.most_likely(3)
     later = cells.most_likely(10)
     np.testing.assert_array_equal(later, fit("mle(iters=10)", _samples(300)).masses)
-
-
-def test_stopping_early_is_what_makes_em_good() -> None:
-    n, m = 2000, 100
-    shares = (np.arange(1.0, n + 1) + 20) ** -0.97
-    ranks = np.random.default_rng(3).choice(n, 5000, p=shares / shares.sum()) + 1
-    full = FullRanks.of(ranks, n_candidates=n)
-    exact = np.array([rank_metric(f"Recall@{k}").exact(full) for k in range(1, 51)])
-    sample, cutoffs = SampleDesign((m,)).draw(full, seed=0), [f"Recall@{k}" for k in range(1, 51)]
-    few, many = (
-        np.abs(fit(f"mle(iters={iters})", sample, "grid").estimates(cutoffs)[0] / exact - 1).mean()
-        for iters in (100, 3000)
-    )
-    assert few < many
 
 
 def test_adaptive_samples_are_estimated_as_exact_likelihoods_would_be() -> None:
