@@ -72,9 +72,8 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     first, metrics = first_of(sampled.systems), read_metrics(settings.metrics)
     ways, names, weights = settings.ways(first), tuple(sampled.systems), None
     if not only_uniform:
-        counts, power = work.popularity_counts["train"], settings.power or 0.75
-        by, largest = settings.hard_by or names[0], settings.negatives[-1]
-        weights = ItemWeights.of(sampled, counts, largest, power, by)
+        counts = work.popularity_counts["train"]
+        weights = ItemWeights.of(sampled, counts, settings.negatives[-1])
     arrays = run_trials(work, sampled, ways, metrics, repeats=settings.repeats, weights=weights)
     every = sampled.systems.values()
     growing = [way.design.sizes for way in ways if way.design.adaptive][:1]

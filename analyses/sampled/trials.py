@@ -36,7 +36,6 @@ from analyses.sampled.samples import (
     top_items,
     weighted_auc,
 )
-from analyses.shared.analysis import Given, SettingError
 from qrels import FullRanks
 from qrels.ranks.candidate_ranks import CandidateRanks
 from runs import InputError
@@ -106,16 +105,8 @@ class Settings(RankSettings):
     )
     drawing: Names = Field(
         ("uniform",),
-        description="Ways to draw negatives: uniform; popular (by training ratings), half hard and "
-        "hard (the top items of a system) where studies train systems.",
-    )
-    power: float | None = Field(
-        None,
-        gt=0,
-        description="Power of the training ratings by which popular ones are drawn, .75.",
-    )
-    hard_by: str | None = Field(
-        None, description="System whose top items are hard negatives; default: the first."
+        description="Ways to draw negatives: uniform; popular (by training ratings, to the power "
+        ".75), half hard and hard (top items of the first system) where studies train systems.",
     )
     users: Whole | None = Field(
         None, ge=1, description="Number of users to plan for; default: as many as in the input."
@@ -136,14 +127,8 @@ class Settings(RankSettings):
             raise ValueError(
                 "HT is for samples of known probabilities: drawing = ['popular'] adds it for AUC"
             )
-        hard = {"half hard", "hard"} & set(self.drawing)
-        for name, needed, found in (
-            ("n_max", "adaptive-mle among the estimators", "adaptive-mle" in names),
-            ("power", "drawing = ['popular']", "popular" in self.drawing),
-            ("hard_by", "drawing = ['hard'] or ['half hard']", hard),
-        ):
-            if getattr(self, name) is not None and not found:
-                raise ValueError(f"`{name}` would be ignored: it needs {needed}")
+        if self.n_max is not None and "adaptive-mle" not in names:
+            raise ValueError("`n_max` would be ignored: it needs adaptive-mle among the estimators")
         if self.drawing != ("uniform",) and self.draws not in (None, "items"):
             raise ValueError(f"`draws` must be items for other than uniform ones, got {self.draws}")
         return self
@@ -154,12 +139,6 @@ class Settings(RankSettings):
         if self.draws == "items" or self.drawing != ("uniform",):
             return ("candidate_ranks",)
         return ("all_candidate_ranks",) if self.draws is None else ()
-
-    def check(self, given: Given) -> None:
-        """Refuse also hard negatives of an unknown system."""
-        super().check(given)
-        if self.hard_by is not None and self.hard_by not in given.systems:
-            raise SettingError("hard_by", f"`hard_by` is no system of the study: {self.hard_by!r}.")
 
     def check_ranks(self, ranks: FullRanks) -> None:
         """Refuse samples that these users lack."""
@@ -174,9 +153,9 @@ class Settings(RankSettings):
         for m, drawing in product(self.negatives, self.drawing):
             weighted = drawing in ("popular", "half hard")
             design = SampleDesign((m,), self.replace or weighted, drawing=drawing)
-            names: Sequence[str] = self.estimators
-            if drawing != "uniform":
-                names = ["uncorrected", *["ht-plugin"][: weighted and "AUC" in self.metrics]]
+            names = self.estimators if drawing == "uniform" else ("uncorrected",)
+            if weighted and "AUC" in self.metrics:
+                names = ("uncorrected", "ht-plugin")
             for one in read_estimators(names):
                 if one.name != "adaptive-mle":
                     found.append(Way(one, design))
@@ -214,6 +193,10 @@ class SampledSystems(NamedTuple):
         return cls(ranked, {}, draws or "shared")
 
 
+POWER = 0.75
+"""Of the training ratings, by which popular items are drawn."""
+
+
 class ItemWeights(NamedTuple):
     """Weights by which popular and hard items are drawn as negatives.
 
@@ -224,12 +207,11 @@ class ItemWeights(NamedTuple):
     hard: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, sampled: SampledSystems, counts: NDArray[np.intp], m: int, power: float, hard_by: str
-    ) -> ItemWeights:
-        """Weigh by training ratings to a power, and find the first m items of a system."""
-        hard = top_items(sampled.every[hard_by], sampled.systems[hard_by], m=m)
-        return cls(np.maximum(counts, 0).astype(np.float64) ** power, hard)
+    def of(cls, sampled: SampledSystems, counts: NDArray[np.intp], m: int) -> ItemWeights:
+        """Weigh by training ratings to a power, and find the first m items of the first system."""
+        first = next(iter(sampled.systems))
+        hard = top_items(sampled.every[first], sampled.systems[first], m=m)
+        return cls(np.maximum(counts, 0).astype(np.float64) ** POWER, hard)
 
     def negatives(self, design: SampleDesign) -> dict[str, Any]:
         """Say how `Negatives` draws them."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runs.shared.progress import Progress
 
 STUDIES = ("estimates", "ranks", "sizes")
-WITHOUT = ("drawing", "power", "hard_by")
+WITHOUT = ("drawing",)
 """Settings for studies that train systems: a table of ranks does not have their items."""
 
 OF_EXAMPLE = {"example", "format_", "output", "progress"}

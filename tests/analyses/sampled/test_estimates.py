@@ -238,7 +238,6 @@ def test_tables_of_the_papers_have_their_rows_where_they_are_asked_for(result: E
         ({"estimators": ("adaptive-mle",), "n_max": 30}, "`n0`, 11, times a power of 2, got 30"),
         ({"estimators": ("ht-plugin",)}, "HT is for samples of known probabilities"),
         ({"n_max": 44}, "`n_max` would be ignored"),
-        ({"power": 1.0}, "`power` would be ignored"),
         ({"drawing": ("odd",)}, "`drawing` must be uniform, popular, half hard, hard, got 'odd'"),
         ({"draws": "items"}, "it must be known how systems rank all candidates"),
         ({"estimators": ("bv(gamma=1)",), "metrics": ("Recall@10",), "drawing": ("hard",),
