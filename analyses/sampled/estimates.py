@@ -14,14 +14,7 @@ from scipy.special import ndtr
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import read_metrics, tidy, with_cutoffs
 from analyses.sampled.papers import draw_curves, with_paper_tables
-from analyses.sampled.samples import (
-    Population,
-    coverage,
-    first_of,
-    mean_of_users,
-    replacement,
-    text_of_range,
-)
+from analyses.sampled.samples import Population, coverage, first_of, replacement, text_of_range
 from analyses.sampled.trials import SHARED, ItemWeights, SampledSystems, Settings, run_trials
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
@@ -92,7 +85,6 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         adaptive_sizes=sizes,
         reached=np.array(reached).reshape(len(names), len(sizes)),
         population=Population.of(first),
-        mean_candidates=mean_of_users(first.n_candidates, first),
         replace=settings.replace,
         seed=work.seed,
         draws=sampled.draws,
@@ -120,12 +112,10 @@ class Estimates(Result):
         What estimates converge to with more and more users, or their mean over the repeats for
         adaptive and weighted samples. The variance over samples is known for linear estimates with
         a uniform prior and one relevant item a user, else NaN.
-    scored_by_repeat
-        Mean number of items scored for a user, the relevant ones included.
-    spread
-        Standard deviation over users of the exact metrics.
-    sampled_shares
-        Shares of the items at each rank of the samples of the first way: (n_ranks, n_systems).
+    scored_by_repeat, spread, sampled_shares
+        Mean number of items scored for a user, the relevant ones included; standard deviation over
+        users of the exact metrics; shares of the items at each rank of the samples of the first
+        way: (n_ranks, n_systems).
     adaptive_sizes, reached
         Sizes of adaptive samples, and the expected share of users whose samples are at least so
         large: (n_systems, n_sizes); none without adaptive samples.
@@ -153,7 +143,6 @@ class Estimates(Result):
     adaptive_sizes: tuple[int, ...]
     reached: Floats
     population: Population
-    mean_candidates: float
     replace: bool
     seed: int
     draws: str
@@ -188,11 +177,6 @@ class Estimates(Result):
     def sd(self) -> Floats:
         """Standard deviation of estimates over the repeats: noise of sampling, not of users."""
         return np.asarray(self.estimated.std(axis=-1, ddof=1))
-
-    @property
-    def scored(self) -> Floats:
-        """Items scored for a user, the relevant ones included: (n_ways, n_systems)."""
-        return np.asarray(self.scored_by_repeat.mean(axis=2))
 
     @cached_property
     def advice_numbers(self) -> Floats:
@@ -270,7 +254,7 @@ class Estimates(Result):
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes."""
         advice = dict(zip(ADVICE, self.advice_numbers, strict=True))
-        scored = self.scored.mean(axis=1)[:, np.newaxis]
+        scored = self.scored_by_repeat.mean(axis=(1, 2))[:, np.newaxis]
         frames = {
             "sampled": self.to_frame(),
             "sampled_repeats": self.repeats_frame(),
@@ -301,9 +285,9 @@ class Estimates(Result):
         Items for a user are ``scored``, a ``share`` of the candidates; ``standard_error`` is that
         of the mean over the repeats; errors are in per cent, and leave out ``zero_cutoffs``.
         """
-        scored = self.scored[:, np.newaxis]
+        scored = self.scored_by_repeat.mean(axis=2)[:, np.newaxis]
         columns = {"repeats": self.n_repeats, "replace": self.replace, "scored": scored}
-        columns |= {"share": scored / self.mean_candidates, "exact": self.exact}
+        columns |= {"share": scored / self.population.mean_candidates, "exact": self.exact}
         columns |= {"expected": self.expected, "expected_sd": np.sqrt(self.expected_variance)}
         columns |= {"mean": self.estimated.mean(axis=3), "sd": self.sd}
         columns["standard_error"] = self.sd / np.sqrt(self.n_repeats)
@@ -320,8 +304,8 @@ class Estimates(Result):
         """Count the repeats with a pair of systems in its true order: none if they truly tie."""
         systems, (a, b) = np.array(self.systems, dtype=object), pair_indices(len(self.systems))
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
-        true = np.sign(exact[:, a] - exact[:, b])
         found = np.sign(estimated[:, :, a] - estimated[:, :, b])
+        true, *_ = self._pairs
         frame = self._frame(
             {"pair": range(len(a))},
             exact_1=exact[:, a],
@@ -454,12 +438,12 @@ class Estimates(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        adaptive, sizes = "", self.adaptive_sizes
-        if sizes:
-            adaptive = (
-                f"; adaptive ones, drawn with replacement, double from {sizes[0]:,} to at most "
-                f"{sizes[-1]:,} items while the relevant item is the first"
-            )
+        adaptive = (
+            "; adaptive ones, drawn with replacement, double from {:,} to at most {:,} items "
+        )
+        adaptive += "while the relevant item is the first"
+        sizes = self.adaptive_sizes
+        adaptive = adaptive.format(sizes[0], sizes[-1]) if sizes else ""
         how = f"{replacement(self.replace)}{SHARED[self.draws]}{adaptive}"
         negatives = text_of_range(self.sizes[0], self.sizes[-1])
         return (
@@ -484,14 +468,14 @@ class Estimates(Result):
             enough = np.flatnonzero(right >= self.in_order)
             number = int(enough[0]) if len(enough) else int(np.nanargmax(right))
             way = best[number]
+            cost = 100 * self.scored_by_repeat[way].mean() / self.population.mean_candidates
             if not len(enough):
                 yield f"no samples have {100 * self.in_order:.0f} % of the pairs in order."
             yield (
                 f"To compare systems: {self.names[way]} from {self.sizes[number]:,} negatives, "
                 f"with {100 * right[number]:.0f} % of the pairs in order "
-                f"({100 * numbers[2, way]:.0f} % in expectation), at "
-                f"{100 * self.scored[way].mean() / self.mean_candidates:.1f} % of the cost of full "
-                "ranking."
+                f"({100 * numbers[2, way]:.0f} % in expectation), at {cost:.1f} % of the cost of "
+                "full ranking."
             )
         level = near[number]
         bias, noise, covered = (float(of) for of in numbers[[0, 1, 4], level])

@@ -238,11 +238,8 @@ CORRECTIONS = (
 def _example_rows(found: Example, *, sampled: bool) -> Rows:
     """Give the rows of table 1 or 2: ranks and metrics of each list."""
     how: dict[str, Cell] = {"estimator": "", "m_negatives": "", "repeats": ""} if sampled else {}
-    of_samples: dict[str, Cell] = {
-        "estimator": "uncorrected",
-        "m_negatives": SAMPLED,
-        "repeats": "exact",
-    }
+    of_samples: dict[str, Cell] = {"estimator": "uncorrected", "m_negatives": SAMPLED}
+    of_samples["repeats"] = "exact"
     of_ranks = {"metric": "predicted rank", "paper_metric": "Predicted Ranks", "cutoff": ""}
     values = found.expected if sampled else found.exact
     for s, (system, ranks) in enumerate(LISTS.items()):

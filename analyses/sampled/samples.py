@@ -374,17 +374,19 @@ def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
 
 @dataclass(frozen=True)
 class Population:
-    """Users, their relevant items, and the fewest and most candidates of a user."""
+    """Users, their relevant items, and the fewest, most and mean candidates of a user."""
 
     n_users: int
     n_relevant: int
     candidates: tuple[int, int]
+    mean_candidates: float
 
     @classmethod
     def of(cls, ranks: FullRanks) -> Population:
         """Count those of some ranks."""
         candidates = (int(ranks.n_candidates.min()), int(ranks.n_candidates.max()))
-        return cls(len(np.unique(ranks.user)), len(ranks), candidates)
+        mean = mean_of_users(ranks.n_candidates, ranks)
+        return cls(len(np.unique(ranks.user)), len(ranks), candidates, mean)
 
     def __str__(self) -> str:
         return f"{self.n_relevant:,} relevant items of {self.n_users:,} users"

@@ -116,10 +116,10 @@ def test_what_is_expected_is_what_samples_come_to() -> None:
 def test_adaptive_samples_are_expected_to_be_what_they_are_on_average() -> None:
     found = _studied(estimators=("mle", "adaptive-mle"), n_max=44, repeats=200)
     assert (found.expected[1] == found.estimated[1].mean(axis=2)).all()
-    assert (found.scored[0] == 11).all()
+    assert (found.scored_by_repeat[0] == 11).all()
     below = 1 - (SPREAD.rank - 1) / (N - 1)
     expected = (11 + 11 * below**10 + 22 * below**21).mean()
-    assert found.scored[1, 0] == pytest.approx(expected, rel=0.02)
+    assert found.scored_by_repeat[1, 0].mean() == pytest.approx(expected, rel=0.02)
     costs = found.costs
     assert costs is not None
     ended = 1 - (below**10).mean()
