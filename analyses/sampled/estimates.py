@@ -271,8 +271,8 @@ class Estimates(Result):
 
         read = [find_estimator(name) for name in self.estimators]
         labels = {"estimator": self.estimators, "prior": [one.prior for one in read]}
-        labels |= {"iterations": [one.iterations for one in read], "drawing": self.drawings}
-        ways = pd.DataFrame({**labels, "sample": self.samples, "m": self.negatives})
+        names = {"iterations": [one.iterations for one in read], "drawing": self.drawings}
+        ways = pd.DataFrame({**labels, **names, "sample": self.samples, "m": self.negatives})
         every = {"way": range(len(read)), "metric": self.metrics, **axes}
         frame = with_cutoffs(tidy(every, **columns))
         place = 2 + len(axes)
@@ -404,7 +404,7 @@ class Estimates(Result):
             )
             if (drawing, m) == first
         }
-        labels = {"xlabel": "cut-off K", "ylabel": "relative error, %"}
+        labels: dict[str, Any] = {"xlabel": "cut-off K", "ylabel": "relative error, %"}
         ax = draw_curves(ax, curves, title=chosen.partition("@")[0], **labels)
         scale_by_factors(ax, along="y")
         return ax

@@ -321,7 +321,11 @@ class Example(Result):
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
-        labels = {"title": name, "xlabel": "sampled negatives", "ylabel": f"expected {name}"}
+        labels: dict[str, Any] = {
+            "title": name,
+            "xlabel": "sampled negatives",
+            "ylabel": f"expected {name}",
+        }
         ax = draw_curves(ax, curves, **labels)
         for start, _ in orderings([*LISTS], self.by_size[name])[1:]:
             ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
@@ -338,7 +342,7 @@ class Example(Result):
             f"m = {m:,}": _expected_by_rank(one(np.arange(1, m + 2), n=m + 1)) for m in FIGURE_SIZES
         }
         curves["exact"] = one(EVERY[:CLOSE], n=N_CANDIDATES)
-        labels = {"title": name, "xlabel": "rank", "ylabel": f"expected {name}"}
+        labels: dict[str, Any] = {"title": name, "xlabel": "rank", "ylabel": f"expected {name}"}
         return draw_curves(ax, curves, ordered=True, **labels)
 
     @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, roomy=True)
@@ -349,7 +353,10 @@ class Example(Result):
         values = {str(one): one.fit(sample).corrected([CORRECTED])[:, 0] for one in every}
         if side == self.sides[0]:
             first = {name: own[:SHOWN] for name, own in values.items()}
-            labels = {"xlabel": "rank in the sample", "ylabel": f"corrected {CORRECTED}"}
+            labels: dict[str, Any] = {
+                "xlabel": "rank in the sample",
+                "ylabel": f"corrected {CORRECTED}",
+            }
             return draw_curves(ax, first, title=side, **labels)
         curves = {name: _expected_by_rank(own) for name, own in values.items()}
         curves["exact"] = rank_metric(CORRECTED)(EVERY[:CLOSE], n=N_CANDIDATES)
@@ -374,7 +381,7 @@ def _expected_by_rank(values: Floats) -> Floats:
 
 
 def draw_curves(
-    ax: Axes | None, curves: Mapping[str, Floats], *, ordered: bool = False, **labels: str
+    ax: Axes | None, curves: Mapping[str, Floats], *, ordered: bool = False, **labels: Any
 ) -> Axes:
     """Draw curves of values by rank or cut-off, from 1, with labels of the axes."""
     ax, styles = axes_or_new(ax), (gradations if ordered else categories)([*curves])

@@ -54,7 +54,7 @@ def lists() -> pd.DataFrame:
     table = Example()
     printed = pd.read_csv(STUDIES / "kdd2020-lists.csv")
     cells = [
-        (table.metrics.index(metric), "ABC".index(name))
+        (table.names.index(metric), "ABC".index(name))
         for metric, name in zip(printed.metric, printed.list, strict=True)
     ]
     ours = [f"{table.expected[cell]:.3f} ± {table.sd[cell]:.3f}" for cell in cells]
