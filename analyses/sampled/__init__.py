@@ -13,6 +13,9 @@ GONE = {
     "table sampled_choose.",
     "strategies": "the study `strategies` is gone: give `estimates` drawing = ['uniform', "
     "'popular', 'half hard', 'hard'] in a study that trains systems.",
+    "power": "`power` is gone: popular negatives are drawn by training ratings to the power .75.",
+    "hard_by": "`hard_by` is gone: hard negatives are the top items of the first system; name that "
+    "system first.",
     "lost": "`lost` is gone with the study `strategies`: popularity and exposure remove judgements "
     "of popular items.",
     "replicates": "`replicates` is gone with the study `strategies`: `harness correct` resamples "

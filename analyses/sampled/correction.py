@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, ValidationError
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
-from analyses.sampled.estimators import Estimator, Fits, find_estimator, path_for, weighted_auc
-from analyses.sampled.labels import HALF_WIDTH, Ranked, between, coverage, how_drawn, tidy
-from analyses.sampled.metrics import METRICS, MetricNames, RankMetric, rank_metric, read_metrics
+from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator, path_for
+from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
-from analyses.sampled.samples import SampledRanks
+from analyses.sampled.samples import (
+    HALF_WIDTH,
+    Population,
+    SampledRanks,
+    coverage,
+    replacement,
+    text_of_range,
+    weighted_auc,
+)
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
@@ -73,8 +80,20 @@ def correct(
 
     Parameters
     ----------
-    sampled, negatives, candidates, replace
-        The ranks; see `analyses.sampled.rank_tables.sampled_of`.
+    sampled
+        Ranks by system; or a table, as a file or a data frame, or files, of one system each (named
+        as the file) or of several. A table of ranks is long, with columns system, user and rank,
+        or wide, with a column for each system; n_negatives and n_candidates are columns of it,
+        or are the same for all. A table of scores has the columns user, score and label, 1 for
+        relevant items and 0 for the negatives of their user, and maybe system, item and
+        probability, that of each negative to be drawn; names may be RecBole's, ``user_id:token``.
+        In NCF's layout, a line without a heading is ``(user,item)``, the score of that item, and
+        the scores of its negatives, between tabs.
+    negatives, candidates
+        Of each user, where a table has no such column: sampled negatives without the relevant
+        items, and candidates with them.
+    replace
+        Whether negatives were drawn with replacement.
     seed
         Random seed of the resampled users, which all systems share.
     settings
@@ -110,7 +129,7 @@ def corrected_systems(
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
             try:
-                found.append(_of_system(sample, estimator, metrics, settings, seed=seed))
+                found.append(_of_system(sample, estimator, metrics, settings.replicates, seed))
             except InputError as error:
                 raise InputError(f"system {name!r}: {error}") from None
             bar.advance()
@@ -118,9 +137,9 @@ def corrected_systems(
     first = next(iter(systems.values()))
     return Corrected(
         systems=tuple(systems),
-        ranked=Ranked.of(first),
+        population=Population.of(first),
         measures=Measures(Measure(str(metric)) for metric in metrics),
-        replacement=first.replace,
+        replace=first.replace,
         seed=seed,
         estimator=str(estimator),
         negatives=(int(first.n_negatives.min()), int(first.n_negatives.max())),
@@ -158,27 +177,22 @@ def _estimator_and_metrics(
 
 
 def _of_system(
-    sample: SampledRanks,
-    estimator: Estimator,
-    metrics: tuple[RankMetric, ...],
-    settings: Settings,
-    *,
-    seed: int,
+    sample: SampledRanks, estimator: Estimator, metrics: Metrics, replicates: int, seed: int
 ) -> tuple[Floats, ...]:
     """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
     plain = find_estimator("uncorrected").fit_cells(Cells.of([sample])).estimates(metrics)[0]
     if estimator.name == "ht-plugin":
         of_users = weighted_auc(sample)
-        draws = draw_weights(len(of_users), replicates=settings.replicates, seed=seed)
+        draws = draw_weights(len(of_users), replicates=replicates, seed=seed)
         means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
         unknown = np.full((2, 1), np.nan)
         return plain, of_users.mean(keepdims=True), unknown, means[np.newaxis]
     fits = estimator.fit(sample, path=path_for(metrics))
-    replicates = fits.bootstrap(settings.replicates, seed=seed).estimates(metrics).T
-    return plain, fits.estimates(metrics)[0], bias_left(fits, metrics), replicates
+    again = fits.bootstrap(replicates, seed=seed).estimates(metrics).T
+    return plain, fits.estimates(metrics)[0], bias_left(fits, metrics), again
 
 
-def bias_left(fits: Fits, metrics: tuple[RankMetric, ...]) -> Floats:
+def bias_left(fits: Fits, metrics: Metrics) -> Floats:
     """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
 
     (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
@@ -196,31 +210,16 @@ def bias_left(fits: Fits, metrics: tuple[RankMetric, ...]) -> Floats:
 class Corrected(Result):
     """Metrics of systems among all candidates, estimated from one sample, and their differences.
 
-    Parameters
-    ----------
-    measures, systems
-        Labels of axes: metrics, and systems.
-    ranked, replacement, seed
-        Of whom the ranks are, whether negatives were drawn with replacement, and the random seed.
-    estimator
-        What they are estimated by.
-    negatives
-        Smallest and largest number of sampled negatives of a user.
-    uncorrected, values
-        Metrics of the sampled ranks, and estimates: (n_metrics, n_systems).
-    bias
-        A guess of what estimates are too high, of the same shape; NaN where there is none.
-    steep_bias
-        The same if many relevant items are at the very first ranks, which samples do not tell.
-    replicates
-        Estimates from resampled users, through the whole correction, the same users for all
-        systems: (n_metrics, n_systems, n_replicates).
+    Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
+    systems, through the whole correction) have one more axis. ``bias`` is a guess of what estimates
+    are too high, NaN where there is none, and ``steep_bias`` the same if many relevant items are at
+    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most.
     """
 
     measures: Measures
     systems: tuple[str, ...]
-    ranked: Ranked
-    replacement: bool
+    population: Population
+    replace: bool
     seed: int
     estimator: str
     negatives: tuple[int, int]
@@ -242,24 +241,17 @@ class Corrected(Result):
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
-        """Lower and upper limits of the estimates, 95 %: (n_metrics, n_systems)."""
+        """Lower and upper limits of the estimates, 95 %."""
         return interval(self.values, self.replicates, limits=(0.0, 1.0))
 
     @property
-    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return pair_indices(len(self.systems))
-
-    @property
     def covered(self) -> Floats:
-        """How many of 100 intervals hold the exact metric if the bias is as guessed.
-
-        Of shape (n_metrics, n_systems); NaN where no bias is.
-        """
+        """How many of 100 intervals hold the exact metric if the bias is as guessed."""
         return coverage(self.bias / np.where(self.errors > 0, self.errors, np.nan))
 
     def differences(self) -> Differences:
         """Compare all pairs of systems, the first less the second."""
-        a, b = self._places
+        a, b = pair_indices(len(self.systems))
         return Differences.of(
             self.values[:, a] - self.values[:, b], self.replicates[:, a] - self.replicates[:, b]
         )
@@ -286,41 +278,34 @@ class Corrected(Result):
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
-        (a, b), found = np.array(self.systems, dtype=object)[[*self._places]], self.differences()
-        axes = {"metric": self.metrics, "pair": range(len(a))}
+        pairs = pair_indices(len(self.systems))
+        a, b = (np.array(self.systems, dtype=object)[own] for own in pairs)
+        axes, found = {"metric": self.metrics, "pair": range(len(a))}, self.differences()
         numbers = {**found._asdict(), "told_apart": found.p < 1 - CONFIDENCE}
         return tidy(axes, system_a=a, system_b=b, **numbers).drop(columns="pair")
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
         """Tabulate sampled and corrected metrics, intervals, and the bias that may be left."""
-        return Table(
-            name="corrected",
-            title=f"Metrics among all candidates, by {self.estimator}",
-            note=self.caption(),
-            headings=[
-                *("metric, system", "sampled", "corrected", "95 % interval"),
-                *("bias left", "if steep"),
-            ],
-            rows=[
-                [f"{of}, {system}", plain, *_told(*estimate), bias, steep]
-                for of, system, _, plain, *estimate, bias, steep, _ in self.to_frame().to_numpy()
-            ],
-        )
+        rows = [
+            [f"{metric}, {system}", plain, *_with_limits(*estimate), bias, steep]
+            for metric, system, _, plain, *estimate, bias, steep, _ in self.to_frame().to_numpy()
+        ]
+        headings = ["metric, system", "sampled", "corrected", "95 % interval"]
+        title = f"Metrics among all candidates, by {self.estimator}"
+        headings += ["bias left", "if steep"]
+        return Table("corrected", title, self.caption(), headings, rows)
 
     @table("corrected_differences", "differences of all systems, corrected for sampling")
     def compared(self) -> Table:
         """Tabulate the differences of all pairs of systems."""
-        return Table(
-            name="corrected_differences",
-            title="Differences of systems",
-            note=self.caption(),
-            headings=["metric, pair", "difference", "95 % interval", "p"],
-            rows=[
-                [f"{of}, {a} - {b}", *_told(*difference), p]
-                for of, a, b, *difference, p, _ in self.differences_frame().to_numpy()
-            ],
-        )
+        rows = [
+            [f"{metric}, {a} - {b}", *_with_limits(*difference), p]
+            for metric, a, b, *difference, p, _ in self.differences_frame().to_numpy()
+        ]
+        headings = ["metric, pair", "difference", "95 % interval", "p"]
+        title = "Differences of systems"
+        return Table("corrected_differences", title, self.caption(), headings, rows)
 
     @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
@@ -340,17 +325,18 @@ class Corrected(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        sampled, pairs = between(*self.negatives), ""
-        if len(self.systems) > 1:
+        n, pairs = len(self.systems), ""
+        if n > 1:
             pairs = (
                 "Differences are of the same users; intervals hold all "
-                f"{len(self._places[0]):,} of a metric together, and p-values are corrected for as "
+                f"{n * (n - 1) // 2:,} of a metric together, and p-values are corrected for as "
                 "many (largest t of the bootstrap). "
             )
         return (
-            f"Metrics of {listed(self.systems)} among all n = {self.ranked.n} candidates, "
-            f"estimated by {self.estimator} from the ranks of {self.ranked} among m = {sampled} "
-            f"negatives, sampled {how_drawn(self.replacement)}; corrections use the mean number of "
+            f"Metrics of {listed(self.systems)} among all n = {self.population.n} candidates, "
+            f"estimated by {self.estimator} from the ranks of {self.population} among "
+            f"m = {text_of_range(*self.negatives)} negatives, sampled {replacement(self.replace)}; "
+            "corrections use the mean number of "
             "candidates. "
             f"Standard errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, "
             f"seed {self.seed}, through the whole correction; noise of users and of samples. "
@@ -361,20 +347,21 @@ class Corrected(Result):
 
     def findings(self) -> Sequence[str]:
         """Say for each metric which pairs of systems can be told apart, and which cannot."""
-        return [*map(self._said, self.metrics)]
+        return [*map(self._finding, self.metrics)]
 
-    def _said(self, metric: str) -> str:
-        frame = self.differences_frame()
-        own, told, rest = frame[frame["metric"] == metric], [], []
-        names = ["system_a", "system_b", "difference", "told_apart"]
-        for a, b, value, apart in own[names].to_numpy():
-            if apart:
-                told.append(f"{a} above {b}" if value > 0 else f"{b} above {a}")
+    def _finding(self, metric: str) -> str:
+        apart, alike = [], []
+        own = self.differences_frame().query("metric == @metric")
+        for a, b, value, differ in own[
+            ["system_a", "system_b", "difference", "told_apart"]
+        ].to_numpy():
+            if differ:
+                apart.append(f"{a} above {b}" if value > 0 else f"{b} above {a}")
             else:
-                rest.append(f"{a} and {b}")
-        said = f"can be told apart: {_named(told)}" if told else "no systems can be told apart"
-        others = f"; cannot: {_named(rest)}" if rest and told else ""
-        return f"{metric} by {self.estimator}: {said}{others}."
+                alike.append(f"{a} and {b}")
+        text = f"can be told apart: {_first_of(apart)}" if apart else "no systems can be told apart"
+        others = f"; cannot: {_first_of(alike)}" if alike and apart else ""
+        return f"{metric} by {self.estimator}: {text}{others}."
 
     def conclusion(self) -> str:
         """Say what was found, and what to beware of."""
@@ -382,40 +369,36 @@ class Corrected(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say which intervals do not cover, and which metrics are sampled too shallowly."""
-        return [*self._of_bias(), *self._of_the_top(), *self._of_depth()]
+        return [*self._bias_cautions(), *self._depth_cautions()]
 
-    def _of_bias(self) -> Iterator[str]:
+    def _bias_cautions(self) -> Iterator[str]:
         with np.errstate(invalid="ignore"):
             biased = np.abs(self.bias) > WORTH_SAYING * self.errors
+            least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
+            unseen = np.abs(self.steep_bias) > least
         if biased.any():
-            least, most = (f"{end(self.covered[biased]):.0f}" for end in (np.min, np.max))
-            times = least if least == most else f"{least} to {most}"
+            covered = text_of_range(*(round(end(self.covered[biased])) for end in (np.min, np.max)))
             yield (
-                f"Intervals of {listed(self._some(biased))} do not all cover as they should: if "
-                f"the bias that is left is as guessed, {biased.sum():,} of {self.bias.size:,} "
-                f"hold the exact metric in {times} of 100 samples. Such levels are not to be "
-                "reported; systems whose bias is alike can still be compared."
+                f"Intervals of {self._names_of(biased)} do not all cover as they should: if the "
+                f"bias that is left is as guessed, {biased.sum():,} of {self.bias.size:,} hold the "
+                f"exact metric in {covered} of 100 samples. Such levels are not to be reported; "
+                "systems whose bias is alike can still be compared."
             )
         if np.isnan(self.bias).all():
             yield f"No bias can be guessed for {self.estimator}, whose samples are weighted."
-
-    def _of_the_top(self) -> Iterator[str]:
-        with np.errstate(invalid="ignore"):
-            least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
-            unseen = np.abs(self.steep_bias) > least
         if unseen.any():
-            alike = self.ranked.candidates[1] / self.negatives[0]
+            alike = self.population.candidates[1] / self.negatives[0]
             most = shown(float(np.abs(self.steep_bias[unseen]).max()))
             yield (
                 f"Samples hardly tell the first {alike:,.0f} ranks from each other: if many "
-                f"relevant items are at the very first, estimates of {listed(self._some(unseen))} "
+                f"relevant items are at the very first, estimates of {self._names_of(unseen)} "
                 f"are off by as much as {most}, beyond their intervals."
             )
 
-    def _some(self, concerned: NDArray[np.bool_]) -> list[str]:
-        return [name for name, of in zip(self.metrics, concerned, strict=True) if of.any()]
+    def _names_of(self, concerned: NDArray[np.bool_]) -> str:
+        return listed([self.metrics[n] for n in np.flatnonzero(concerned.any(axis=1))])
 
-    def _of_depth(self) -> Iterator[str]:
+    def _depth_cautions(self) -> Iterator[str]:
         for name in self.metrics:
             cutoff = rank_metric(name).cutoff
             if cutoff is not None and cutoff > self.negatives[0]:
@@ -439,21 +422,11 @@ class Differences(NamedTuple):
 
     @classmethod
     def of(cls, values: Floats, replicates: Floats) -> Differences:
-        r"""Compare with replicates, (n_metrics, n_pairs, n_replicates).
+        r"""Compare with replicates, (n_metrics, n_pairs, n_replicates); Westfall & Young (1993).
 
         With t the largest :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate,
         intervals are :math:`d \pm s t_{.95}`, and p is the share of replicates, the data among
         them, whose t is at least :math:`|d| / s`.
-
-        References
-        ----------
-        Westfall & Young (1993), Resampling-based multiple testing.
-
-        Examples
-        --------
-        >>> found = Differences.of(np.array([[5.0]]), np.array([[[4.0, 5.0, 6.0]]]))
-        >>> found.p, found.lower.round(2)
-        (array([[0.25]]), array([[4.]]))
         """
         errors = replicates.std(axis=-1, ddof=1)
         scales = np.where(errors > 0, errors, np.inf)
@@ -466,11 +439,11 @@ class Differences(NamedTuple):
         return cls(values, errors, values - reach, values + reach, p)
 
 
-def _told(*numbers: Cell) -> tuple[str, str]:
+def _with_limits(*numbers: Cell) -> tuple[str, str]:
     value, error, lower, upper = map(shown, numbers)
     return f"{value} ± {error}", f"[{lower}, {upper}]"
 
 
-def _named(names: Sequence[str]) -> str:
+def _first_of(names: Sequence[str]) -> str:
     rest = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], *([f"{rest:,} more"] if rest > 0 else [])])

@@ -5,29 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Self, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BeforeValidator, Field, model_validator
 from scipy.special import ndtr
 
-from analyses.sampled.estimators import find_estimator, read_estimators
-from analyses.sampled.expectation import DECIMALS, first_of
-from analyses.sampled.labels import (
-    Ranked,
-    between,
-    coverage,
-    how_drawn,
-    mean_of_users,
-    tidy,
-    with_cutoffs,
-)
-from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
-from analyses.sampled.paper_tables import with_paper_tables
-from analyses.sampled.samples import SampleDesign
-from analyses.sampled.trials import Drawing, Draws, ItemWeights, SampledSystems, Way, run_trials
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.sampled.estimators import find_estimator
+from analyses.sampled.metrics import read_metrics, tidy, with_cutoffs
+from analyses.sampled.papers import draw_curves, with_paper_tables
+from analyses.sampled.samples import Population, coverage, first_of, replacement, text_of_range
+from analyses.sampled.trials import SHARED, ItemWeights, SampledSystems, Settings, run_trials
+from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -39,10 +28,7 @@ from analyses.shared.drawing import (
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table, shown
-from analyses.significance.permutation.pairs import pair_indices
-from qrels import FullRanks
-from runs import InputError
-from runs.shared.settings import Names, Sizes, Whole, read_by
+from analyses.significance.permutation import pair_indices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +37,9 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
+
+DECIMALS = 12
+"""Values are compared after rounding to so many decimals."""
 
 ROUNDING = 1e-6
 """Bias below it is that of the grid."""
@@ -61,149 +50,7 @@ LEAST_COVERED = 90
 USERS = tuple(size * 10**power for power in range(2, 7) for size in (1, 2, 5))
 """Numbers of users that are tried."""
 
-ESTIMATORS = (
-    "uncorrected",
-    "rank-estimate(denominator=m+1)",
-    "cls(nonnegative=true)",
-    "bv(gamma=0.1)",
-    "mle(iters=100)",
-)
 ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner", "users_needed")
-
-
-class RankSettings(AnalysisSettings):
-    """Settings of an analysis of ranks among all candidates."""
-
-    def check(self, given: Given) -> None:
-        """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
-        if not given.has_training:
-            raise SettingError(
-                "studies",
-                "[analyses.sampled] needs ranks among all candidates, which runs do not have: "
-                "begin with [ratings] and train systems, or give a table of ranks to "
-                "`harness sampled`.",
-            )
-        try:
-            self.check_ranks(given.best_ranks())
-        except InputError as error:
-            raise SettingError("negatives", str(error)) from None
-
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
-
-
-def _one_or_more(value: Any) -> Any:
-    return (value,) if isinstance(value, int) else value
-
-
-class Settings(RankSettings):
-    """Metrics estimated from ranks among sampled negatives."""
-
-    metrics: MetricNames = METRICS
-    estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
-        ESTIMATORS, description="Estimators of the exact metrics, with options."
-    )
-    negatives: Annotated[Sizes, BeforeValidator(_one_or_more)] = Field(
-        (100,),
-        min_length=1,
-        description="Numbers of sampled negatives of each user, without relevant items.",
-    )
-    replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
-    repeats: Whole = Field(100, ge=2, description="Samples of each system.")
-    n_max: Whole | None = Field(
-        None,
-        description="Largest adaptive samples, for adaptive-mle; default: 32 times the negatives, "
-        "or a third of the candidates.",
-    )
-    draws: Draws | None = Field(
-        None,
-        description="What systems share: the sampled items, the random number of each user, or "
-        "nothing (independent); default: items if all candidates are ranked, else shared.",
-    )
-    drawing: Names = Field(
-        ("uniform",),
-        description="Ways to draw negatives: uniform; popular (by training ratings), half hard and "
-        "hard (the top items of a system) where studies train systems.",
-    )
-    power: float | None = Field(
-        None,
-        gt=0,
-        description="Power of the training ratings by which popular ones are drawn, .75.",
-    )
-    hard_by: str | None = Field(
-        None, description="System whose top items are hard negatives; default: the first."
-    )
-    users: Whole | None = Field(
-        None, ge=1, description="Number of users to plan for; default: as many as in the input."
-    )
-    in_order: float = Field(
-        0.9, gt=0.5, lt=1, description="Share of the pairs of systems to be in the true order."
-    )
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        ways, names = get_args(Drawing), {find_estimator(one).name for one in self.estimators}
-        for one in self.drawing:
-            if one not in ways:
-                raise ValueError(f"`drawing` must be {', '.join(ways)}, got {one!r}")
-        if list(self.negatives) != sorted(self.negatives):
-            raise ValueError(f"`negatives` must rise, got {list(self.negatives)}")
-        if "ht-plugin" in names:
-            raise ValueError(
-                "HT is for samples of known probabilities: drawing = ['popular'] adds it for AUC"
-            )
-        hard = {"half hard", "hard"} & set(self.drawing)
-        for name, needed, found in (
-            ("n_max", "adaptive-mle among the estimators", "adaptive-mle" in names),
-            ("power", "drawing = ['popular']", "popular" in self.drawing),
-            ("hard_by", "drawing = ['hard'] or ['half hard']", hard),
-        ):
-            if getattr(self, name) is not None and not found:
-                raise ValueError(f"`{name}` would be ignored: it needs {needed}")
-        if self.drawing != ("uniform",) and self.draws not in (None, "items"):
-            raise ValueError(f"`draws` must be items for other than uniform ones, got {self.draws}")
-        return self
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Say which ranks of all candidates are needed."""
-        if self.draws == "items" or self.drawing != ("uniform",):
-            return ("candidate_ranks",)
-        return ("all_candidate_ranks",) if self.draws is None else ()
-
-    def check(self, given: Given) -> None:
-        """Refuse also hard negatives of an unknown system."""
-        super().check(given)
-        if self.hard_by is not None and self.hard_by not in given.systems:
-            raise SettingError("hard_by", f"`hard_by` is no system of the study: {self.hard_by!r}.")
-
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
-        self.ways(ranks)
-
-    def ways(self, ranks: FullRanks) -> list[Way]:
-        """Give all estimators for all designs of samples that they are for.
-
-        Adaptive samples grow from the first number of negatives.
-        """
-        found = []
-        for n, m in enumerate(self.negatives):
-            for drawing in self.drawing:
-                fixed = SampleDesign((m,), self.replace, drawing=drawing)
-                names: list[str] = ["uncorrected"]
-                if drawing in ("popular", "half hard"):
-                    fixed = SampleDesign((m,), drawing=drawing)
-                    auc = any(metric.name == "AUC" for metric in read_metrics(self.metrics))
-                    names += ["ht-plugin"] if auc else []
-                for one in read_estimators(self.estimators if drawing == "uniform" else names):
-                    if one.name != "adaptive-mle":
-                        found.append(Way(one, fixed))
-                    elif n == 0:
-                        growing = SampleDesign.suited(ranks, n0=m + 1, n_max=self.n_max)
-                        found.append(Way(one, growing))
-        for design in dict.fromkeys(way.design for way in found):
-            design.check(ranks)
-        return sorted(found, key=lambda way: way.design.adaptive)
 
 
 @analysis(
@@ -212,26 +59,14 @@ class Settings(RankSettings):
     needs=("full_ranks",),
 )
 def estimates(work: Work, settings: Settings) -> Estimates:
-    """Sample negatives again and again, and estimate the exact metrics from every sample.
-
-    Examples
-    --------
-    All four negatives of five candidates, without replacement, leave nothing to chance:
-
-    >>> from analyses.shared.work import RanksAlone
-    >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
-    >>> asked = {"metrics": ("AP",), "estimators": ("uncorrected",), "replace": False}
-    >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()
-    array([0.625, 0.625])
-    """
+    """Sample negatives again and again, and estimate the exact metrics from every sample."""
     only_uniform = settings.drawing == ("uniform",)
     sampled = SampledSystems.of(work, settings.draws if only_uniform else "items")
     first, metrics = first_of(sampled.systems), read_metrics(settings.metrics)
     ways, names, weights = settings.ways(first), tuple(sampled.systems), None
     if not only_uniform:
-        counts, power = work.popularity_counts["train"], settings.power or 0.75
-        by, largest = settings.hard_by or names[0], settings.negatives[-1]
-        weights = ItemWeights.of(sampled, counts, largest, power, by)
+        counts = work.popularity_counts["train"]
+        weights = ItemWeights.of(sampled, counts, settings.negatives[-1])
     arrays = run_trials(work, sampled, ways, metrics, repeats=settings.repeats, weights=weights)
     every = sampled.systems.values()
     growing = [way.design.sizes for way in ways if way.design.adaptive][:1]
@@ -249,8 +84,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         **arrays,
         adaptive_sizes=sizes,
         reached=np.array(reached).reshape(len(names), len(sizes)),
-        ranked=Ranked.of(first),
-        mean_candidates=mean_of_users(first.n_candidates, first),
+        population=Population.of(first),
         replace=settings.replace,
         seed=work.seed,
         draws=sampled.draws,
@@ -264,39 +98,27 @@ def estimates(work: Work, settings: Settings) -> Estimates:
 class Estimates(Result):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
+    Arrays are of shape (n_ways, n_metrics, n_systems, n_repeats), or lack some of these axes. The
+    ways to estimate are labelled by their estimator, samples, drawing and first number of
+    negatives.
+
     Parameters
     ----------
-    study, measures, systems
-        Name of the study, metrics and systems.
-    estimators, samples, drawings, negatives
-        Labels of the ways to estimate: the estimator, its samples, how negatives are drawn, and how
-        many at first.
-    exact
-        Metrics among all candidates, of shape (n_metrics, n_systems).
-    estimated
-        Of shape (n_ways, n_metrics, n_systems, n_repeats).
-    errors
-        Relative error of the metric's curve at cut-offs 1 to 50, in per cent, of the same shape;
-        cut-offs where the truth is 0 are left out; NaN for AUC, and where there are no others.
-    errors_by_cutoff
-        Their mean over the repeats by cut-off: (n_ways, n_metrics, n_systems, 50).
+    errors, errors_by_cutoff
+        Mean relative error of the metric's curve at cut-offs 1 to 50, in per cent, without those
+        where the truth is 0 (``zero_cutoffs``); NaN for AUC, and where there are no others. The
+        second has cut-offs in place of repeats.
     expected, expected_variance
         What estimates converge to with more and more users, or their mean over the repeats for
-        adaptive and weighted samples: (n_ways, n_metrics, n_systems). The variance over samples is
-        known for linear estimates with a uniform prior and one relevant item a user, else NaN.
-    scored_by_repeat
-        Mean number of items scored for a user, the relevant ones included: (n_ways, n_systems,
-        n_repeats).
-    zero_cutoffs, spread
-        Cut-offs that errors leave out, and the standard deviation over users of the exact metrics:
-        (n_metrics, n_systems).
-    sampled_shares
-        Shares of the items at each rank of the samples of the first way: (n_ranks, n_systems).
+        adaptive and weighted samples. The variance over samples is known for linear estimates with
+        a uniform prior and one relevant item a user, else NaN.
+    scored_by_repeat, spread, sampled_shares
+        Mean number of items scored for a user, the relevant ones included; standard deviation over
+        users of the exact metrics; shares of the items at each rank of the samples of the first
+        way: (n_ranks, n_systems).
     adaptive_sizes, reached
         Sizes of adaptive samples, and the expected share of users whose samples are at least so
         large: (n_systems, n_sizes); none without adaptive samples.
-    ranked, mean_candidates, replace, seed, draws
-        Of whom the ranks are, how many candidates a user has, and how samples were drawn.
     users, in_order
         For how many users advice is, and the share of pairs of systems to be in order.
     """
@@ -320,8 +142,7 @@ class Estimates(Result):
     sampled_shares: Floats
     adaptive_sizes: tuple[int, ...]
     reached: Floats
-    ranked: Ranked
-    mean_candidates: float
+    population: Population
     replace: bool
     seed: int
     draws: str
@@ -346,11 +167,10 @@ class Estimates(Result):
     @property
     def names(self) -> list[str]:
         """Short names of the ways: estimators without usual options; samples where they differ."""
-        found = []
-        for name, way, sample in zip(self.estimators, self.drawings, self.samples, strict=True):
-            short = name.replace(",prior=uniform", "").replace("mode=floor,", "")
-            short += f", {way}" if way != "uniform" else ""
-            found.append(f"{short}, {sample}" if len(self.sizes) > 1 else short)
+        found = [name.replace(",prior=uniform", "") for name in self.estimators]
+        for way, (drawing, sample) in enumerate(zip(self.drawings, self.samples, strict=True)):
+            found[way] += f", {drawing}" if drawing != "uniform" else ""
+            found[way] += f", {sample}" if len(self.sizes) > 1 else ""
         return found
 
     @property
@@ -358,26 +178,21 @@ class Estimates(Result):
         """Standard deviation of estimates over the repeats: noise of sampling, not of users."""
         return np.asarray(self.estimated.std(axis=-1, ddof=1))
 
-    @property
-    def scored(self) -> Floats:
-        """Items scored for a user, the relevant ones included: (n_ways, n_systems)."""
-        return np.asarray(self.scored_by_repeat.mean(axis=2))
-
     @cached_property
     def advice_numbers(self) -> Floats:
-        """What is known of every way for so many users: (7, n_ways, n_metrics), as `ADVICE` names.
+        """What is known of every way for so many users: (7, n_ways, n_metrics), as in `ADVICE`.
 
-        Bias and noise are root mean squares over systems; in_expectation and in_samples are shares
-        of the pairs of systems in the true order, in samples as if differences were normal; covered
-        is how many of 100 intervals over users hold the exact value, as bias lets them; winner is
-        the share of samples that find the best system; users_needed is the least number tried for
-        whom `in_order` of the pairs are. NaN where there are no pairs, and no best, but true ties.
+        Bias and noise are root mean squares over systems; pairs of systems are in the true order
+        in expectation, and in samples as if differences were normal; covered is how many of 100
+        intervals over users hold the exact value; users_needed is the least number tried for whom
+        `in_order` of the pairs are. NaN where there are no pairs, and no best, but true ties.
         """
-        scale, off = np.sqrt(self.ranked.n_users / self.users), self.expected - self.exact
+        scale = np.sqrt(self.population.n_users / self.users)
+        errors = self.expected - self.exact
         true, rightly, _ = self._pairs
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
         error = np.hypot(self.sd * scale, self.spread / np.sqrt(self.users))
-        off = np.where(np.abs(off) < ROUNDING, 0.0, off)
+        off = np.where(np.abs(errors) < ROUNDING, 0.0, errors)
         apart = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
         best = exact == exact.max(axis=1, keepdims=True)
         first = estimated == estimated.max(axis=2, keepdims=True)
@@ -385,22 +200,18 @@ class Estimates(Result):
         needed = np.full(self.expected.shape[:2], np.nan)
         for users in reversed(USERS):
             needed[self.in_samples(users) >= self.in_order] = users
-        numbers = [
-            np.sqrt(((self.expected - self.exact) ** 2).mean(axis=2)),
-            np.sqrt(((self.sd * scale) ** 2).mean(axis=2)),
-            shares_in_order(rightly > 0, true),
-            self.in_samples(self.users),
-            coverage(apart).mean(axis=2),
-            np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan),
-            needed,
-        ]
+        bias, noise = (np.sqrt((of**2).mean(axis=2)) for of in (errors, self.sd * scale))
+        expected, in_samples = shares_in_order(rightly > 0, true), self.in_samples(self.users)
+        wins = np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan)
+        covered = coverage(apart).mean(axis=2)
+        numbers = [bias, noise, expected, in_samples, covered, wins, needed]
         # What a way does not estimate has no numbers.
         return np.where(np.isnan(self.expected).any(axis=2), np.nan, np.array(numbers))
 
     def in_samples(self, users: int) -> Floats:
         """Give the share of pairs in the true order in samples of so many users."""
         true, rightly, noise = self._pairs
-        noise = noise * np.sqrt(self.ranked.n_users / users)
+        noise = noise * np.sqrt(self.population.n_users / users)
         surely = np.where(rightly > 0, np.inf, -np.inf)
         far = np.divide(rightly, noise, out=surely, where=noise > 0)
         return shares_in_order(ndtr(far), true)
@@ -427,12 +238,9 @@ class Estimates(Result):
 
     @property
     def costs(self) -> Floats | None:
-        r"""Scores computed for each user who ends at an adaptive size: (n_systems, n_sizes).
+        """Scores computed for each user who ends at an adaptive size: (n_systems, n_sizes).
 
-        .. math:: C_0 = U n_0 / m_0, \quad
-            C_j = (U - \sum_{i<j} m_i)(n_j - n_{j-1}) / m_j
-
-        with :math:`m_j` of the U users expected to end at :math:`n_j` (Li et al., 2023, eq. 13).
+        The scores of all who grow to it, over the users who end there (Li et al., 2023, eq. 13).
         NaN at the last size; infinite where nobody ends; None without adaptive samples.
         """
         if not self.adaptive_sizes:
@@ -445,8 +253,14 @@ class Estimates(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes."""
-        frames = {"sampled": self.to_frame(), "sampled_repeats": self.repeats_frame()}
-        frames |= {"sampled_orders": self.orders(), "sampled_advice": self.advice()}
+        advice = dict(zip(ADVICE, self.advice_numbers, strict=True))
+        scored = self.scored_by_repeat.mean(axis=(1, 2))[:, np.newaxis]
+        frames = {
+            "sampled": self.to_frame(),
+            "sampled_repeats": self.repeats_frame(),
+            "sampled_orders": self.orders(),
+            "sampled_advice": self._frame({}, users=self.users, scored=scored, **advice),
+        }
         if (costs := self.costs) is not None:
             axes = {"system": self.systems, "size": self.adaptive_sizes}
             frames["sampled_adaptive"] = tidy(axes, reached=self.reached, cost=costs)
@@ -456,10 +270,9 @@ class Estimates(Result):
         import pandas as pd
 
         read = [find_estimator(name) for name in self.estimators]
-        labels: dict[str, Any] = {"estimator": self.estimators}
-        labels["prior"] = [one.prior for one in read]
-        labels |= {"iterations": [one.iterations for one in read], "drawing": self.drawings}
-        ways = pd.DataFrame({**labels, "sample": self.samples, "m": self.negatives})
+        labels = {"estimator": self.estimators, "prior": [one.prior for one in read]}
+        names = {"iterations": [one.iterations for one in read], "drawing": self.drawings}
+        ways = pd.DataFrame({**labels, **names, "sample": self.samples, "m": self.negatives})
         every = {"way": range(len(read)), "metric": self.metrics, **axes}
         frame = with_cutoffs(tidy(every, **columns))
         place = 2 + len(axes)
@@ -469,16 +282,12 @@ class Estimates(Result):
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each way, metric and system.
 
-        Returns
-        -------
-        Columns metric, cutoff, system, estimator, prior, iterations, drawing, sample, m, repeats,
-        replace; scored, items for a user, and share, that of the candidates; exact; expected,
-        expected_sd; mean, sd and standard_error (of the mean) over the repeats; error and error_sd,
-        in per cent, and zero_cutoffs, those left out.
+        Items for a user are ``scored``, a ``share`` of the candidates; ``standard_error`` is that
+        of the mean over the repeats; errors are in per cent, and leave out ``zero_cutoffs``.
         """
-        scored = self.scored[:, np.newaxis]
+        scored = self.scored_by_repeat.mean(axis=2)[:, np.newaxis]
         columns = {"repeats": self.n_repeats, "replace": self.replace, "scored": scored}
-        columns |= {"share": scored / self.mean_candidates, "exact": self.exact}
+        columns |= {"share": scored / self.population.mean_candidates, "exact": self.exact}
         columns |= {"expected": self.expected, "expected_sd": np.sqrt(self.expected_variance)}
         columns |= {"mean": self.estimated.mean(axis=3), "sd": self.sd}
         columns["standard_error"] = self.sd / np.sqrt(self.n_repeats)
@@ -492,17 +301,11 @@ class Estimates(Result):
         return self._frame(axes, exact=exact, value=self.estimated, error=self.errors)
 
     def orders(self) -> pd.DataFrame:
-        """Count the repeats that have a pair of systems in its true order.
-
-        Returns
-        -------
-        Columns metric, cutoff, system_1, system_2, labels of the ways, exact_1, exact_2, correct
-        and repeats: none of those for systems that truly tie. A tied estimate is not correct.
-        """
+        """Count the repeats with a pair of systems in its true order: none if they truly tie."""
         systems, (a, b) = np.array(self.systems, dtype=object), pair_indices(len(self.systems))
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
-        true = np.sign(exact[:, a] - exact[:, b])
         found = np.sign(estimated[:, :, a] - estimated[:, :, b])
+        true, *_ = self._pairs
         frame = self._frame(
             {"pair": range(len(a))},
             exact_1=exact[:, a],
@@ -514,17 +317,6 @@ class Estimates(Result):
         frame.insert(2, "system_1", systems[a][pair])
         frame.insert(3, "system_2", systems[b][pair])
         return frame
-
-    def advice(self) -> pd.DataFrame:
-        """Give one row for each way and metric: what advice for so many users is from.
-
-        Returns
-        -------
-        Labels of the ways; users; scored, the items scored for a user; and `ADVICE`.
-        """
-        scored = self.scored.mean(axis=1)[:, np.newaxis]
-        numbers = dict(zip(ADVICE, self.advice_numbers, strict=True))
-        return self._frame({}, users=self.users, scored=scored, **numbers)
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
@@ -566,17 +358,11 @@ class Estimates(Result):
         for place, number in np.ndindex(len(self.metrics), len(self.sizes)):
             best, near = self.chosen[:, number, place]
             numbers = self.advice_numbers[..., place]
-            needed, error = numbers[6, best], float(np.hypot(*numbers[:2, near]))
-            rows.append(
-                [
-                    f"{self.metrics[place]}, m = {self.sizes[number]:,}",
-                    "-" if np.isnan(numbers[3, best]) else self.names[best],
-                    float(numbers[3, best]),
-                    "-" if np.isnan(needed) else f"{needed:,.0f}",
-                    self.names[near],
-                    error,
-                ]
-            )
+            right, needed = float(numbers[3, best]), numbers[6, best]
+            users = "-" if np.isnan(needed) else f"{needed:,.0f}"
+            label = f"{self.metrics[place]}, m = {self.sizes[number]:,}"
+            row = [label, "-" if np.isnan(right) else self.names[best], right, users]
+            rows.append([*row, self.names[near], float(np.hypot(*numbers[:2, near]))])
         note = (
             "To compare: the estimator that has most pairs of systems in the order of full "
             f"ranking, and the least number of users ({USERS[0]:,}, {USERS[1]:,}, {USERS[2]:,}, "
@@ -588,23 +374,13 @@ class Estimates(Result):
         headings = ["metric, negatives", "to compare", "in order", needs, "to report", "error"]
         return Table("sampled_choose", title, note, headings, rows)
 
-    def _drawn_ways(self) -> dict[str, int]:
-        ways = zip(self.estimators, self.drawings, self.negatives, strict=True)
-        return {
-            name.replace(",prior=uniform", "").replace("mode=floor,", ""): way
-            for way, (name, drawing, m) in enumerate(ways)
-            if m == self.sizes[0] and drawing == self.drawings[0]
-        }
-
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:
         """Draw the shares of the items at each rank of the samples, by system."""
-        ax, shares = axes_or_new(ax), np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
-        for (label, style), own in zip(categories(self.systems), shares.T, strict=True):
-            ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})
+        shares = np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
+        curves = dict(zip(self.systems, shares.T, strict=True))
+        ax = draw_curves(ax, curves, xlabel="rank in the sample", ylabel="share of the items")
         scale_by_factors(ax, along="y")
-        ax.set(xlabel="rank in the sample", ylabel="share of the items")
-        label_curves(ax)
         return ax
 
     @property
@@ -618,15 +394,19 @@ class Estimates(Result):
     )
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
-        chosen, ax = self.parts[chosen_panel(self.parts, part)], axes_or_new(ax)
-        errors, drawn = self.errors_by_cutoff[:, self.metrics.index(chosen)], self._drawn_ways()
-        for (label, style), way in zip(categories([*drawn]), drawn.values(), strict=True):
-            own = errors[way].mean(axis=0)
-            if not np.isnan(own).all():
-                ax.plot(np.arange(1, len(own) + 1), own, label=label, **style | {"marker": ""})
+        chosen = self.parts[chosen_panel(self.parts, part)]
+        errors = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
+        first = self.drawings[0], self.sizes[0]
+        curves = {
+            name.replace(",prior=uniform", ""): own
+            for name, drawing, m, own in zip(
+                self.estimators, self.drawings, self.negatives, errors, strict=True
+            )
+            if (drawing, m) == first
+        }
+        labels: dict[str, Any] = {"xlabel": "cut-off K", "ylabel": "relative error, %"}
+        ax = draw_curves(ax, curves, title=chosen.partition("@")[0], **labels)
         scale_by_factors(ax, along="y")
-        ax.set(title=chosen.partition("@")[0], xlabel="cut-off K", ylabel="relative error, %")
-        label_curves(ax)
         return ax
 
     @figure("aaai2023-figure2", "Adaptive samples: what larger ones cost", of="costs")
@@ -640,8 +420,8 @@ class Estimates(Result):
         if has_positive(ax, along="x"):
             ax.set_xscale("log", base=2)
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes], minor=False)
-        ax.set_xlabel("size that adaptive samples end at")
-        ax.set_ylabel("scores for a user who ends at the size")
+        end = "size that adaptive samples end at"
+        ax.set(xlabel=end, ylabel="scores for a user who ends at the size")
         label_curves(ax)
         return ax
 
@@ -652,35 +432,34 @@ class Estimates(Result):
         return (
             "Scores computed for each user whose adaptive sample ends at a size: those of all who "
             "grow to it, over the users who end there. Where the curve climbs, larger samples do "
-            f"not pay. Expected from the full ranks of {self.ranked}, not simulated. Expected "
+            f"not pay. Expected from the full ranks of {self.population}, not simulated. Expected "
             f"mean sizes: {means}."
         )
 
     def caption(self) -> str:
         """Say what is shown."""
-        adaptive, sizes = "", self.adaptive_sizes
-        if sizes:
-            adaptive = (
-                f"; adaptive ones, drawn with replacement, double from {sizes[0]:,} to at most "
-                f"{sizes[-1]:,} items while the relevant item is the first"
-            )
+        adaptive = (
+            "; adaptive ones, drawn with replacement, double from {:,} to at most {:,} items "
+        )
+        adaptive += "while the relevant item is the first"
+        sizes = self.adaptive_sizes
+        adaptive = adaptive.format(sizes[0], sizes[-1]) if sizes else ""
+        how = f"{replacement(self.replace)}{SHARED[self.draws]}{adaptive}"
+        negatives = text_of_range(self.sizes[0], self.sizes[-1])
         return (
             f"Metrics of {len(self.systems):,} system{'s' * (len(self.systems) > 1)} estimated "
-            f"from {between(self.sizes[0], self.sizes[-1])} sampled negatives: mean and standard "
-            f"deviation. Ties are settled as in the full ranks. {self.ranked} among "
-            f"n = {self.ranked.n} candidates; {self.n_repeats:,} samples of the negatives, not of "
-            f"the users, seed {self.seed}, drawn {how_drawn(self.replace, self.draws)}{adaptive}; "
-            "corrections use the mean number of candidates."
+            f"from {negatives} sampled negatives: mean and standard deviation. Ties are settled as "
+            f"in the full ranks. {self.population} among n = {self.population.n} candidates; "
+            f"{self.n_repeats:,} samples of the negatives, not of the users, seed {self.seed}, "
+            f"drawn {how}; corrections use the mean number of candidates."
         )
 
     def findings(self) -> Sequence[str]:
         """Say for each metric what to compare systems by, and what to report as a level."""
-        return [
-            f"{metric} of {self.users:,} users: {' '.join(self._advised(place))}"
-            for place, metric in enumerate(self.metrics)
-        ]
+        labels = [f"{metric} of {self.users:,} users:" for metric in self.metrics]
+        return [" ".join([label, *self._advice(place)]) for place, label in enumerate(labels)]
 
-    def _advised(self, place: int) -> Iterator[str]:
+    def _advice(self, place: int) -> Iterator[str]:
         numbers, (best, near) = self.advice_numbers[..., place], self.chosen[..., place]
         right, number = numbers[3, best], 0
         if np.isnan(right).all():
@@ -689,14 +468,14 @@ class Estimates(Result):
             enough = np.flatnonzero(right >= self.in_order)
             number = int(enough[0]) if len(enough) else int(np.nanargmax(right))
             way = best[number]
+            cost = 100 * self.scored_by_repeat[way].mean() / self.population.mean_candidates
             if not len(enough):
                 yield f"no samples have {100 * self.in_order:.0f} % of the pairs in order."
             yield (
                 f"To compare systems: {self.names[way]} from {self.sizes[number]:,} negatives, "
                 f"with {100 * right[number]:.0f} % of the pairs in order "
-                f"({100 * numbers[2, way]:.0f} % in expectation), at "
-                f"{100 * self.scored[way].mean() / self.mean_candidates:.1f} % of the cost of full "
-                "ranking."
+                f"({100 * numbers[2, way]:.0f} % in expectation), at {cost:.1f} % of the cost of "
+                "full ranking."
             )
         level = near[number]
         bias, noise, covered = (float(of) for of in numbers[[0, 1, 4], level])

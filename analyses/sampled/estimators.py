@@ -8,7 +8,6 @@ matrix P, the metric and a prior distribution of ranks.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache, cached_property, lru_cache, partial
@@ -23,8 +22,7 @@ from analyses.sampled.rank_distribution import FLOOR, HEAD, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.errors import InputWarning
-from runs.shared.errors import nearest as nearest_name
+from runs.shared.errors import nearest
 from runs.shared.parallel import single_threaded
 
 Floats = NDArray[np.float64]
@@ -33,31 +31,19 @@ Metrics = Sequence[RankMetric]
 LEAST_GAMMA = 1e-6
 """Smaller weights of the variance leave so much of it that no sample is large enough."""
 
-UNREACHED = 1e-14
+ZERO = 1e-14
 """Part of the largest diagonal element under which one is 0 but for rounding."""
 
-TRUE = "true"
-"""The prior that is known in experiments alone: how the full ranks are distributed."""
-
-PRIOR = re.compile(r"uniform|true|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
+USUAL_ETA = 0.01
+"""Weight of the entropy, also of the priors that MES learns."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """What corrected values are computed from.
+    """The kernel matrix P, a prior p of the ranks at its nodes, metrics, and the number of users.
 
-    Parameters
-    ----------
-    kernel
-        Its matrix is P, of shape (n_nodes, n_negatives + 1).
-    prior
-        Distribution of ranks p at the nodes, (n_nodes,).
-    metrics
-        Gives metrics, (n_above, n_columns), for numbers of irrelevant items above of some in all.
-    exact
-        Gives them at the nodes, b: (n_nodes, n_columns).
-    n_users
-        Users of the sample.
+    ``metrics`` gives (n_above, n_columns) for numbers of irrelevant items above of some in all, and
+    ``exact`` those at the nodes, b: (n_nodes, n_columns).
     """
 
     kernel: Kernel
@@ -72,14 +58,9 @@ class Equations:
         return self.kernel.matrix * self.prior[:, np.newaxis]
 
     @property
-    def reached(self) -> Floats:
+    def chances(self) -> Floats:
         """Chance of each number above, c = P'p, at least `FLOOR`."""
         return np.maximum(self.weighted.sum(axis=0), FLOOR)
-
-    @property
-    def gram(self) -> Floats:
-        """P'DP."""
-        return self.weighted.T @ self.kernel.matrix
 
     def solve(self, matrix: Floats, scales: Floats) -> Floats:
         """Solve for P'Db with a matrix whose rows and columns are scaled."""
@@ -93,24 +74,13 @@ def uncorrected(at: Equations) -> Floats:
     return at.metrics(np.arange(n_negatives + 1), n_negatives)
 
 
-def rank_estimate(at: Equations, *, mode: str, denominator: str) -> Floats:
-    r"""Give the metric of the estimated rank, :math:`v(t) = M(1 + (n - 1)(t - 1) / d)`.
+def rank_estimate(at: Equations, *, denominator: str) -> Floats:
+    r"""Give the metric of :math:`\lfloor 1 + (n - 1)(t - 1) / d \rfloor`; the same, eq. 20.
 
-    Ranks between whole ones are rounded down ("floor", as Krichene & Rendle, eq. 20), rounded, or
-    the metric is interpolated ("linear"). d = m makes an unbiased estimate of the rank; d = m + 1
-    fits the numbers that they printed in Table 3.
+    d = m makes an unbiased estimate of the rank; d = m + 1 fits the numbers that they printed.
     """
-    m, others = at.kernel.n_negatives, at.kernel.nodes.n_irrelevant
-    divisor = m + (denominator == "m+1")
-    products = others * np.arange(m + 1)
-    if mode == "round":
-        return at.metrics((2 * products + divisor) // (2 * divisor), others)
-    floors, rests = np.divmod(products, divisor)
-    values = at.metrics(floors, others)
-    if mode == "floor":
-        return values
-    shares = (rests / divisor)[:, np.newaxis]
-    return (1 - shares) * values + shares * at.metrics(floors + (rests > 0), others)
+    m, others = at.kernel.n_negatives, at.kernel.n_irrelevant
+    return at.metrics(others * np.arange(m + 1) // (m + (denominator == "m+1")), others)
 
 
 def cls(at: Equations, *, nonnegative: bool) -> Floats:
@@ -149,8 +119,9 @@ def bv(at: Equations, *, gamma: float) -> Floats:
     (Krichene & Rendle, eq. 24 to 26; gamma = 1 is the posterior mean). Rows and columns are
     divided by sqrt(c): the condition number is 1 / gamma.
     """
-    scales = 1 / np.sqrt(at.reached)
-    matrix = (1 - gamma) * scales[:, np.newaxis] * at.gram * scales
+    scales = 1 / np.sqrt(at.chances)
+    gram = at.weighted.T @ at.kernel.matrix
+    matrix = (1 - gamma) * scales[:, np.newaxis] * gram * scales
     matrix[np.diag_indices_from(matrix)] += gamma
     return at.solve(matrix, scales)
 
@@ -164,11 +135,11 @@ def mn(at: Equations) -> Floats:
     BV(n / U). Rows and columns are divided by the roots of the diagonal.
     """
     every = at.kernel.matrix * (at.kernel.nodes.weights / at.n_users)[:, np.newaxis]
-    matrix = at.gram - every.T @ at.kernel.matrix
+    matrix = at.weighted.T @ at.kernel.matrix - every.T @ at.kernel.matrix
     matrix[np.diag_indices_from(matrix)] += every.sum(axis=0)
     sizes = np.diag(matrix)
     # A cell that neither the prior nor the penalty reaches has no value but 0.
-    scales = 1 / np.sqrt(np.maximum(sizes, UNREACHED * sizes.max()))
+    scales = 1 / np.sqrt(np.maximum(sizes, ZERO * sizes.max()))
     scaled = scales[:, np.newaxis] * matrix * scales
     np.fill_diagonal(scaled, 1.0)
     return at.solve(scaled, scales)
@@ -176,22 +147,7 @@ def mn(at: Equations) -> Floats:
 
 def posterior_mean(at: Equations) -> Floats:
     """Give what metrics are expected to be given the sampled rank, under the learned ranks."""
-    return at.weighted.T @ at.exact() / at.reached[:, np.newaxis]
-
-
-def weighted_auc(sample: SampledRanks) -> Floats:
-    r"""Give the AUC of each user from negatives drawn with probabilities q: (n_users,).
-
-    The rank is estimated without bias by :math:`\hat R = j + \frac1m \sum_{above} 1 / q_i` (Horvitz
-    & Thompson, 1952), and so is AUC, which is linear in it; no other metric is.
-    """
-    if sample.inverse_mass_above is None:
-        raise InputError("HT needs the probabilities of negatives (inverse_mass_above).")
-    ranks = sample.inverse_mass_above / sample.n_negatives + sample.order
-    asked = {"order": sample.order, "n_relevant": sample.n_relevant}
-    terms = RankMetric("AUC").summands(ranks, n=sample.n_candidates, **asked)
-    _, user = np.unique(sample.user, return_inverse=True)
-    return np.bincount(user, weights=terms).astype(np.float64)
+    return at.weighted.T @ at.exact() / at.chances[:, np.newaxis]
 
 
 class Kind(NamedTuple):
@@ -205,13 +161,13 @@ class Kind(NamedTuple):
 REQUIRED = object()
 KINDS: Mapping[str, Kind] = {
     "uncorrected": Kind("Uncorrected", {}, uncorrected),
-    "rank-estimate": Kind("RankEstimate", {"mode": "floor", "denominator": "m"}, rank_estimate),
+    "rank-estimate": Kind("RankEstimate", {"denominator": "m"}, rank_estimate),
     "cls": Kind("CLS", {"nonnegative": False}, cls),
     "bv": Kind("BV", {"gamma": REQUIRED, "prior": "uniform"}, bv),
     "mn": Kind("MN", {"prior": "mle@100"}, mn),
     "mle": Kind("MLE", {"iters": 100}, posterior_mean),
     "adaptive-mle": Kind("AdaptiveMLE", {"iters": 50}, posterior_mean),
-    "mes": Kind("MES", {"eta": 0.01, "scale": "m+1", "weights": "empirical"}, posterior_mean),
+    "mes": Kind("MES", {"eta": USUAL_ETA}, posterior_mean),
     "ht-plugin": Kind("HT", {}, uncorrected),
 }
 """All estimators by the name in study files."""
@@ -225,13 +181,9 @@ class Estimator:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __str__(self) -> str:
-        options = ",".join(f"{name}={_shown(value)}" for name, value in self.options)
-        return f"{self.kind.label}({options})" if options else self.kind.label
-
-    @property
-    def kind(self) -> Kind:
-        """Its label, options and function."""
-        return KINDS[self.name]
+        label = KINDS[self.name].label
+        options = [f"{name}={_text_of(value)}" for name, value in self.options]
+        return f"{label}({','.join(options)})" if options else label
 
     @property
     def prior(self) -> str:
@@ -246,27 +198,14 @@ class Estimator:
     @property
     def is_linear(self) -> bool:
         """Whether estimates are means of corrected values, not of a learned distribution."""
-        return self.name not in ("mle", "adaptive-mle", "mes")
-
-    def with_prior(self, prior: str) -> Estimator:
-        """Give the same with another prior."""
-        changed = ((name, prior if name == "prior" else value) for name, value in self.options)
-        return Estimator(self.name, tuple(changed))
+        return KINDS[self.name].correct is not posterior_mean
 
     def correct(self, at: Equations) -> Floats:
         """Correct values: (n_negatives + 1, n_columns)."""
         if not self.is_linear:
             return posterior_mean(at)
-        return self.kind.correct(at, **{n: value for n, value in self.options if n != "prior"})
-
-    def check(self, cells: Cells) -> None:
-        """Refuse samples that the estimator is wrong for."""
-        sizes = sorted({kernel.n_negatives for kernel in cells.kernels})
-        if len(sizes) > 1 and self.name not in ("mle", "adaptive-mle"):
-            raise InputError(
-                f"{self} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
-                "negatives: use adaptive-mle."
-            )
+        options = {name: value for name, value in self.options if name != "prior"}
+        return KINDS[self.name].correct(at, **options)
 
     def learn(self, cells: Cells, true: FullRanks | None = None) -> Floats | None:
         """Learn a distribution of ranks: (n_nodes, n_samples), or one for all; None: uniform.
@@ -277,19 +216,19 @@ class Estimator:
         if self.iterations:
             return cells.most_likely(self.iterations)
         if self.name == "mes":
-            return cells.most_entropic(**dict(self.options))
-        if self.prior == TRUE:
+            return cells.most_entropic(dict(self.options)["eta"])
+        if self.prior in ("", "uniform"):
+            return None
+        if self.prior == "true":
             if true is None:
                 raise InputError(f"{self} needs the ranks among all candidates, as experiments do.")
             return cells.true_masses(true)
-        if self.prior in ("", "uniform"):
-            return None
         name = self.prior.removeprefix("pooled:")
         pooled = name != self.prior
         if pooled and cells.counts.shape[1] == 1:
             raise InputError(f"the prior {self.prior} takes repeated samples, and there is one.")
         if name == "mes":
-            masses = cells.most_entropic(**KINDS["mes"].options)
+            masses = cells.most_entropic(USUAL_ETA)
         else:
             masses = cells.most_likely(int(name.removeprefix("mle@")))
         return masses.mean(axis=1, keepdims=True) if pooled else masses
@@ -318,9 +257,12 @@ class Estimator:
 
     def fit_cells(self, cells: Cells, *, true: FullRanks | None = None) -> Fits:
         """Fit samples that were counted before."""
-        self.check(cells)
-        if self.prior.endswith("mes"):
-            find_estimator("mes").check(cells)
+        sizes = sorted({kernel.n_negatives for kernel in cells.kernels})
+        if len(sizes) > 1 and self.name not in ("mle", "adaptive-mle"):
+            raise InputError(
+                f"{self} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
+                "negatives: use adaptive-mle."
+            )
         return Fits(self, cells, true)
 
 
@@ -338,7 +280,7 @@ class Fits:
         return self.estimator.learn(self.cells, self.true)
 
     @cached_property
-    def first(self) -> Fits:
+    def of_first_items(self) -> Fits:
         """The fit to each user's first relevant item alone."""
         return Fits(self.estimator, self.cells.first, self.true)
 
@@ -357,14 +299,15 @@ class Fits:
         found = np.empty((self.cells.counts.shape[1], len(metrics)))
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
-            for fits, own in ((self, ~of_first), (self.first, of_first)):
+            for fits, own in ((self, ~of_first), (self.of_first_items, of_first)):
                 if own.any():
                     chosen = [metrics[n] for n in np.flatnonzero(own).tolist()]
                     found[:, own] = fits._estimates_of_items(chosen)
         return found
 
     def _estimates_of_items(self, metrics: Metrics) -> Floats:
-        cells, masses, n = self.cells, self.masses, self.cells.nodes.n_irrelevant
+        cells, masses = self.cells, self.masses
+        n = cells.kernels[0].n_irrelevant
         if not self.estimator.is_linear and cells.has_single_items and masses is not None:
             return np.asarray(masses.T @ _scores(cells.nodes.above, n, metrics=metrics, orders=[1]))
         total = np.zeros((cells.counts.shape[1], len(metrics)))
@@ -391,15 +334,15 @@ class Fits:
         masses = weights if self.masses is None else self.masses
         yield from _corrected(self.estimator, kernel, masses, n_users, metrics, orders)
 
-    def corrected(self, names: Sequence[str | RankMetric], *, order: int = 1) -> Floats:
+    def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
         """Give the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
 
-        They are for relevant item number ``order`` of users with as many, from the first sample;
-        they may be negative or above 1, as only their mean over users is a metric.
+        They are those of the first sample, for users with one relevant item; they may be negative
+        or above 1, as only their mean over users is a metric.
         """
         if not self.estimator.is_linear:
             raise InputError(f"{self.estimator} does not correct values one by one.")
-        return next(self._corrected(0, self._checked(names), [order]))[:, 0]
+        return next(self._corrected(0, self._checked(names), [1]))[:, 0]
 
     def bootstrap(self, replicates: int, *, seed: int) -> Fits:
         """Resample users and repeat the whole fit; estimates have one value a replicate."""
@@ -431,7 +374,7 @@ def _corrected(
     orders: Sequence[int],
 ) -> Iterator[Floats]:
     scores = partial(_scores, metrics=metrics, orders=orders)
-    exact = cache(partial(scores, kernel.nodes.above, kernel.nodes.n_irrelevant))
+    exact = cache(partial(scores, kernel.nodes.above, kernel.n_irrelevant))
     for mass in (masses / masses.sum(axis=0)).T:
         at = Equations(kernel, mass, scores, exact, n_users)
         yield estimator.correct(at).reshape(-1, len(orders), len(metrics))
@@ -460,92 +403,80 @@ def _scores(
 
 
 WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
+PRIOR = re.compile(r"uniform|true|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
 GONE = {
     "ls": "least squares cannot be computed from more than a few dozen negatives, and its "
-    "estimator `ls` is gone: use cls or bv(gamma=0.01)"
+    "estimator `ls` is gone: use cls or bv(gamma=0.01).",
+    "mode": "`mode` is gone: estimated ranks are rounded down, as by Krichene & Rendle (2020).",
+    "scale": "`scale` is gone: MES weighs the fit by the size of the sample, m+1; set `eta`.",
+    "weights": "`weights` is gone: MES weighs the fit by the shares of the sampled ranks.",
 }
-RULES: Mapping[str, str] = {
-    "mode": "floor, round or linear",
-    "denominator": "m or m+1",
-    "nonnegative": "true or false",
-    "gamma": "a number above 0 and at most 1",
-    "prior": "uniform, mle, mle@100 or mes, one of the last three after pooled:, or true",
-    "iters": "a whole number from 1",
-    "eta": "a number above 0",
-    "scale": "m+1 or a number above 0",
-    "weights": "empirical or uniform",
+"""Estimators and options of earlier versions, with what to use instead."""
+
+
+def _prior(text: str) -> str:
+    if not PRIOR.fullmatch(text):
+        raise ValueError(text)
+    return f"{text}@100" if text.endswith("mle") else text
+
+
+def _number(text: str, kind: type[float], least: float, most: float) -> float:
+    if not least <= kind(text) <= most:
+        raise ValueError(text)
+    return kind(text)
+
+
+OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
+    "denominator": ("m or m+1", {"m": "m", "m+1": "m+1"}.__getitem__),
+    "nonnegative": ("true or false", {"true": True, "false": False}.__getitem__),
+    "gamma": ("a number from 1e-06 to 1", lambda text: _number(text, float, LEAST_GAMMA, 1)),
+    "eta": ("a number from 1e-06", lambda text: _number(text, float, 1e-6, 1e9)),
+    "iters": ("a whole number from 1", lambda text: _number(text, int, 1, np.inf)),
+    "prior": ("uniform, mle, mle@100 or mes, one of the last three after pooled:, or true", _prior),
 }
-"""What the value of each option must be."""
+"""What the value of each option must be, and what reads it."""
 
 
 def find_estimator(text: str | Estimator) -> Estimator:
     """Read an estimator: ``bv(gamma=0.1)``, or the printed form ``BV(gamma=0.1,prior=uniform)``.
 
-    Raises
-    ------
-    InputError
-        If there is no such estimator or option, or a value is out of range.
-
     Examples
     --------
     >>> print(find_estimator("rank-estimate(denominator=m+1)"))
-    RankEstimate(mode=floor,denominator=m+1)
+    RankEstimate(denominator=m+1)
     """
     if isinstance(text, Estimator):
         return text
     found = WRITTEN.fullmatch(text)
     if found is None:
         raise InputError(f"{text!r} is no estimator: it is written NAME or NAME(option=value).")
-    folded = found[1].lower().replace("-", "").replace("_", "")
-    known = {form: name for name in KINDS for form in (name.replace("-", ""), _label(name))}
-    if folded not in known or found[1].lower() in GONE:
-        gone = GONE.get(found[1].lower())
-        hint = gone or f"no estimator is called {found[1]!r}; {nearest_name(found[1], [*KINDS])}"
-        raise InputError(hint if hint.endswith(("?", ".")) else f"{hint}.")
-    name = known[folded]
-    options, given = dict(KINDS[name].options), (found[2] or "").split(",")
-    for part in filter(str.strip, given):
+    written = found[1].lower().replace("-", "").replace("_", "")
+    known = {name.replace("-", ""): name for name in KINDS}
+    known |= {kind.label.lower(): name for name, kind in KINDS.items()}
+    if written in GONE:
+        raise InputError(GONE[written])
+    if written not in known:
+        hint = nearest(found[1], [*KINDS])
+        raise InputError(f"no estimator is called {found[1]!r}; {hint}")
+    name = known[written]
+    options = dict(KINDS[name].options)
+    for part in filter(str.strip, (found[2] or "").split(",")):
         option, _, value = (piece.strip() for piece in part.partition("="))
         if option not in options:
             every = ", ".join(options) or "none"
-            raise InputError(f"{KINDS[name].label} has no option {option!r}; its options: {every}.")
+            unknown = f"{KINDS[name].label} has no option {option!r}; its options: {every}."
+            raise InputError(GONE.get(option, unknown))
+        rule, read = OPTIONS[option]
         try:
-            options[option] = _read(option, value)
+            options[option] = read(value)
         except (KeyError, ValueError):
-            raise InputError(f"`{option}` must be {RULES[option]}, got {value!r}.") from None
-    for option, value in options.items():
-        if value is REQUIRED:
-            raise InputError(f"{name} needs the option `{option}`, as {name}({option}=0.1).")
+            raise InputError(f"`{option}` must be {rule}, got {value!r}.") from None
+    if REQUIRED in options.values():
+        raise InputError(f"{name} needs the option `gamma`, as {name}(gamma=0.1).")
     return Estimator(name, tuple(options.items()))
 
 
-def _label(name: str) -> str:
-    return KINDS[name].label.lower()
-
-
-def _read(option: str, text: str) -> Any:
-    match option:
-        case "nonnegative":
-            return {"true": True, "false": False}[text.lower()]
-        case "prior" if PRIOR.fullmatch(text):
-            return f"{text}@100" if text.endswith("mle") else text
-        case "mode" | "denominator" | "weights" if text in re.split(", | or ", RULES[option]):
-            return text
-        case "scale" if text == "m+1":
-            return text
-        case "iters" if int(text) >= 1:
-            return int(text)
-        case "gamma" if 0 < float(text) <= 1:
-            if float(text) < LEAST_GAMMA:
-                said = f"`gamma` of {text} hardly limits the variance of the estimate."
-                warnings.warn(said, InputWarning, stacklevel=4)
-            return float(text)
-        case "eta" | "scale" if 0 < float(text) < float("inf"):
-            return float(text)
-    raise ValueError(text)
-
-
-def _shown(value: object) -> str:
+def _text_of(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

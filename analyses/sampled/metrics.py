@@ -1,11 +1,12 @@
-"""Metrics of the ranks of relevant items, full or sampled."""
+"""Metrics of the ranks of relevant items, full or sampled, and frames by metric."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +17,11 @@ from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.settings import read_by
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Floats = NDArray[np.float64]
 Value = TypeVar("Value")
-Divisor = Literal["relevant", "reachable"]
 
 NAMES = ("AUC", "AP", "RR", "nDCG", "P", "Recall")
 OTHER_NAMES = {"Precision": "P", "NDCG": "nDCG", "MRR": "RR", "MAP": "AP"}
@@ -29,17 +32,10 @@ NAME = re.compile(r"([A-Za-z]+)(?:\(divisor=([a-z]+)\))?(?:@([0-9]+))?")
 class RankMetric:
     r"""A metric of the ranks of the relevant items.
 
-    With one of them, at rank r of n, it is
-
-    ===========  =========================================
-    AUC          :math:`(n - r) / (n - 1)`
-    P@k          :math:`[r \le k] / k`
-    Recall@k     :math:`[r \le k]`
-    AP@k, RR@k   :math:`[r \le k] / r`
-    nDCG@k       :math:`[r \le k] / \log_2(r + 1)`
-    ===========  =========================================
-
-    Without a cut-off k is n. Ranks may lie between whole numbers.
+    With one of them, at rank r of n, AUC is :math:`(n - r) / (n - 1)`, P@k :math:`[r \le k] / k`,
+    Recall@k :math:`[r \le k]`, AP@k and RR@k :math:`[r \le k] / r`, and nDCG@k
+    :math:`[r \le k] / \log_2(r + 1)` (Krichene & Rendle, 2020, equations 7 to 13). Several relevant
+    items count as in trec_eval. Without a cut-off k is n. Ranks may lie between whole numbers.
 
     Parameters
     ----------
@@ -51,10 +47,6 @@ class RankMetric:
         What AP divides by for users with q relevant items: q, ``"relevant"``, as trec_eval, or
         min(q, k), ``"reachable"``, as Krichene & Rendle.
 
-    Notes
-    -----
-    Krichene & Rendle (2020), equations 7 to 13; several relevant items as in trec_eval.
-
     Examples
     --------
     >>> metric = RankMetric("nDCG", cutoff=10)
@@ -64,7 +56,7 @@ class RankMetric:
 
     name: str
     cutoff: int | None = None
-    divisor: Divisor = "relevant"
+    divisor: str = "relevant"
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
@@ -74,7 +66,7 @@ class RankMetric:
             raise InputError(f"AUC looks at all ranks and takes no cut-off, got {self.cutoff}.")
         if self.cutoff is not None and self.cutoff < 1:
             raise InputError(f"the cut-off must be at least 1, got {self.cutoff}.")
-        if self.divisor not in get_args(Divisor):
+        if self.divisor not in ("relevant", "reachable"):
             raise InputError(f"`divisor` must be relevant or reachable, got {self.divisor!r}.")
         if self.divisor != "relevant" and self.name != "AP":
             raise InputError(f"{self.name} takes no `divisor`; AP does.")
@@ -93,8 +85,9 @@ class RankMetric:
 
     def of_users(self, ranks: FullRanks) -> Floats:
         """Give the metric of every user among all candidates: (n_users,)."""
-        asked = {"order": ranks.order, "n_relevant": ranks.n_relevant}
-        terms = self.summands(ranks.rank, n=ranks.n_candidates, **asked)
+        terms = self.summands(
+            ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
+        )
         _, place = np.unique(ranks.user, return_inverse=True)
         return np.bincount(place, weights=terms).astype(np.float64)
 
@@ -109,13 +102,6 @@ class RankMetric:
         :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
         :math:`(1 - (t_j - j) / (n - q)) / q` for AUC. n is the length of the list, all candidates
         or m + q for a sample.
-
-        Examples
-        --------
-        A user with relevant items at ranks 1 and 3 has an AP of (1 + 2/3) / 2:
-
-        >>> RankMetric("AP").summands([1, 3], n=7, order=[1, 2], n_relevant=2).round(4)
-        array([0.5   , 0.3333])
         """
         t, j, q = (np.asarray(some, dtype=np.float64) for some in (ranks, order, n_relevant))
         length = np.asarray(n, dtype=np.float64)
@@ -127,16 +113,11 @@ class RankMetric:
     def rescaling(
         self, order: ArrayLike, n_relevant: ArrayLike, *, n_irrelevant: ArrayLike
     ) -> Floats:
-        """Give the terms of item j for q relevant items, divided by those for j of them.
-
-        They are 0 where the terms are.
-        """
-
-        def at_top(relevant: ArrayLike) -> Floats:
-            n = np.add(n_irrelevant, relevant)
-            return self.summands(order, n=n, order=order, n_relevant=relevant)
-
-        base, own = at_top(order), at_top(n_relevant)
+        """Give the terms of item j for q relevant items over those for j of them; 0 where 0."""
+        base, own = (
+            self.summands(order, n=np.add(n_irrelevant, q), order=order, n_relevant=q)
+            for q in (order, n_relevant)
+        )
         return np.divide(own, base, out=np.zeros_like(own), where=base != 0)
 
     def _within(self, t: Floats, j: Floats, q: Floats, depth: Floats) -> Floats:
@@ -149,13 +130,9 @@ class RankMetric:
                 return (j == 1) / t
             case "AP":
                 return j / (t * (q if self.divisor == "relevant" else np.minimum(q, depth)))
-            case _:
-                return 1 / (np.log2(t + 1) * _ideal_dcg(np.minimum(q, depth)))
-
-
-def _ideal_dcg(n_found: Floats) -> Floats:
-    gains = 1 / np.log2(np.arange(2, int(n_found.max(initial=1)) + 2))
-    return np.asarray(np.cumsum(gains)[n_found.astype(np.intp) - 1])
+        reachable = np.minimum(q, depth)
+        ideal = np.cumsum(1 / np.log2(np.arange(2, int(reachable.max(initial=1)) + 2)))
+        return np.asarray(1 / (np.log2(t + 1) * ideal[reachable.astype(np.intp) - 1]))
 
 
 def rank_metric(text: str | RankMetric) -> RankMetric:
@@ -165,9 +142,9 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
     found = NAME.fullmatch(text.strip())
     if found is None:
         raise InputError(f"{text!r} is no metric of ranks: it is written NAME or NAME@10.")
-    name, divisor, cutoff = found.groups(default="")
-    options: dict[str, Any] = {"divisor": divisor} if divisor else {}
-    return RankMetric(OTHER_NAMES.get(name, name), int(cutoff) if cutoff else None, **options)
+    name, divisor, cutoff = found.groups()
+    cut = int(cutoff) if cutoff else None
+    return RankMetric(OTHER_NAMES.get(name, name), cut, divisor or "relevant")
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
@@ -194,3 +171,23 @@ MetricNames = Annotated[
     read_by(read_metrics),
     Field(description="Metrics of ranks: AUC, AP, RR, nDCG, P, Recall, with or without cut-off."),
 ]
+
+
+def tidy(axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
+    """Put labels of all axes of arrays before their numbers, a row for each."""
+    import pandas as pd
+
+    labels = {name: [*values] for name, values in axes.items()}
+    shape = tuple(map(len, labels.values()))
+    numbers = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
+    return pd.DataFrame(product(*labels.values()), columns=[*labels]).assign(**numbers)
+
+
+def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
+    """Split metrics such as ``Recall@10`` into columns metric and cutoff."""
+    import pandas as pd
+
+    read = [*map(rank_metric, frame.pop("metric"))]
+    frame.insert(0, "cutoff", pd.Series([metric.cutoff for metric in read], dtype="Int64"))
+    frame.insert(0, "metric", [str(replace(metric, cutoff=None)) for metric in read])
+    return frame

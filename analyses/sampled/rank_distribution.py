@@ -47,28 +47,17 @@ def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -
     .. math:: t - 1 \sim \mathrm{Bin}\left(m, \frac{r-1}{n-1}\right) \quad \text{or} \quad
               t - 1 \sim \mathrm{Hyp}(n - 1, r - 1, m)
 
-    with and without replacement, for ranks r from 1 to n, which may lie between whole numbers, and
-    one number of candidates n, or one for each rank. Column t - 1 is rank t in the sample.
+    with and without replacement (Krichene & Rendle, 2020, 4.3 and 4.4), for ranks r from 1 to n,
+    which may lie between whole numbers, and one number of candidates n, or one for each rank.
     Absolute errors are about 1e-11.
-
-    References
-    ----------
-    Krichene & Rendle (2020), sections 4.3 and 4.4.
-
-    Examples
-    --------
-    >>> sampled_rank_pmf([3], n=5, m=2, replace=True).round(4)
-    array([[0.25, 0.5 , 0.25]])
     """
     above = np.atleast_1d(np.asarray(ranks, dtype=np.float64))[:, np.newaxis] - 1
     others = np.broadcast_to(np.asarray(n, dtype=np.float64), above.shape[:1])[:, np.newaxis] - 1
     x = np.arange(m + 1.0)
     if replace:
         chance = above / others
-        probabilities: Floats = np.exp(
-            _log_choices(m, x) + xlogy(x, chance) + xlog1py(m - x, -chance)
-        )
-        return probabilities
+        logarithm = _log_choices(m, x) + xlogy(x, chance) + xlog1py(m - x, -chance)
+        return np.asarray(np.exp(logarithm))
     below = others - above
     possible = (x <= above) & (m - x <= below)
     # Outside the support the gamma function may be huge, so put a harmless place there.
@@ -98,10 +87,7 @@ def distinct_ranks(
 def expected_counts(
     ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
 ) -> Floats:
-    """Expect how many items have 0, 1, .. m sampled negatives above them: (n_kinds, m + 1).
-
-    The kind of each item, a number from 0, says with which others it is counted.
-    """
+    """Expect how many items of each kind have 0, 1, .. m negatives above: (n_kinds, m + 1)."""
     filled = np.zeros((int(kinds.max()) + 1, m + 1))
     for rows, pmf in distinct_ranks(ranks, kinds, m=m, replace=replace):
         np.add.at(filled, rows[:, 0], pmf * rows[:, 3:])
@@ -113,7 +99,7 @@ class Nodes:
     """Where sums over ranks are taken: numbers of irrelevant candidates above, and weights.
 
     They are all numbers ("full"), or those of a quadrature grid, of which the first ``head`` stand
-    for themselves. With 9,916 candidates the grid makes MLE of 100 samples 9 times as fast.
+    for themselves: 9 times as fast for MLE of 100 samples among 9,916 candidates.
     """
 
     above: Floats
@@ -123,22 +109,12 @@ class Nodes:
     def __len__(self) -> int:
         return len(self.above)
 
-    @property
-    def n_irrelevant(self) -> int:
-        """Irrelevant candidates."""
-        return int(self.above[-1])
-
     @classmethod
     def of(cls, size: int, n_negatives: int, *, replace: bool, path: str) -> Nodes:
         """Give the nodes for so many irrelevant candidates, on the path "grid" or "full"."""
-        if path == "grid" and size + 1 > HEAD:
-            grid = cls._grid(size, n_negatives, replace=replace)
-            if len(grid) < size + 1:
-                return grid
-        return cls(np.arange(size + 1.0), np.ones(size + 1), size + 1)
-
-    @classmethod
-    def _grid(cls, size: int, n_negatives: int, *, replace: bool) -> Nodes:
+        full = cls(np.arange(size + 1.0), np.ones(size + 1), size + 1)
+        if path == "full" or size + 1 <= HEAD:
+            return full
         width = PANEL * 0.5 / np.sqrt(n_negatives)
         if not replace:
             width *= np.sqrt(max(1.0 - n_negatives / size, 1.0 / size))
@@ -150,7 +126,8 @@ class Nodes:
         per_angle = 2 * size * np.sin(angles) * np.cos(angles)
         above = [np.arange(float(HEAD)), size * np.sin(angles) ** 2, np.array([float(size)])]
         weights = [np.ones(HEAD), (halves * shares).ravel() * per_angle, np.ones(1)]
-        return cls(np.concatenate(above), np.concatenate(weights), HEAD)
+        grid = cls(np.concatenate(above), np.concatenate(weights), HEAD)
+        return grid if len(grid) < len(full) else full
 
 
 @dataclass(frozen=True)
@@ -171,7 +148,7 @@ class Kernel:
     @cached_property
     def matrix(self) -> Floats:
         """Chances of each number above, P, of shape (n_nodes, m + 1)."""
-        ranks, n = self.nodes.above + 1, self.nodes.n_irrelevant + 1
+        ranks, n = self.nodes.above + 1, self.n_irrelevant + 1
         matrix = sampled_rank_pmf(ranks, n=n, m=self.n_negatives, replace=self.replace)
         return np.asarray(matrix * (1 / matrix.sum(axis=1))[:, np.newaxis])
 
@@ -271,13 +248,9 @@ class Cells:
 
         .. math:: p(r) \leftarrow p(r) \sum_c w_c \frac{L[c, r]}{\sum_s L[c, s]\, p(s)}
 
-        with w the shares of the items in the cells. Stopping early smooths the estimate: errors
-        grow with many iterations. A steep start has rank r as likely as 1 / r, not uniform: it fits
-        as well, but has many items at the very first ranks. What was iterated before is kept.
-
-        References
-        ----------
-        Li et al. (2023), eq. 12, 21 and 22.
+        with w the shares of the items in the cells (Li et al., 2023, eq. 12, 21 and 22). Stopping
+        early smooths the estimate. A steep start has rank r as likely as 1 / r, not uniform: it
+        fits as well, but has many items at the very first ranks. Earlier iterations are kept.
         """
         weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
         start = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
@@ -290,47 +263,27 @@ class Cells:
         known[iterations] = mass
         return mass
 
-    def most_entropic(self, *, eta: float, scale: str | float, weights: str) -> Floats:
+    def most_entropic(self, eta: float) -> Floats:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
-        kernel = self.kernels[0]
-        columns = [
-            most_entropy(
-                kernel.matrix,
-                share,
-                weights=kernel.nodes.weights,
-                eta=eta,
-                scale=kernel.n_negatives + 1 if isinstance(scale, str) else scale,
-                fit_weights=share if weights == "empirical" else np.ones_like(share),
-            )
-            for share in self.shares[0].T
-        ]
-        return np.stack(columns, axis=1)
+        kernel, (shares,) = self.kernels[0], self.shares
+        every = [most_entropy(kernel, share, eta) for share in shares.T]
+        return np.stack(every, axis=1)
 
     def true_masses(self, ranks: FullRanks) -> Floats:
-        """Give the distribution of these full ranks at the nodes of the full path: (n_nodes, 1).
-
-        Items with more irrelevant candidates above than there are nodes count as last.
-        """
+        """Give the distribution of full ranks at the nodes of the full path: (n_nodes, 1)."""
         n_nodes = len(self.nodes)
         above = ranks.above[np.isin(ranks.order, self.cells[:, 1])]
         counts = np.bincount(np.minimum(above, n_nodes - 1), minlength=n_nodes)
         return counts[:, np.newaxis] / len(above)
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
-        """Resample the users of the first sample: a column for each replicate.
-
-        The users are those of every other bootstrap with this seed and number of users.
-        """
+        """Resample the users of the first sample: a column for each replicate."""
         draws = draw_weights(self.n_users, replicates=replicates, seed=seed)
         counts = np.concatenate([self.incidence @ times.T for _, times in draws], axis=1)
         return replace(self, counts=counts, _learned={})
 
     def expected(self, ranks: FullRanks) -> Cells:
-        """Fill the cells as samples of these full ranks, of one size, are expected to.
-
-        An estimate from them is the expectation of a linear estimate with a fixed prior, and for
-        all others what it converges to with more and more users of such ranks.
-        """
+        """Fill the cells as samples of these full ranks, of one size, are expected to."""
         kernel = self.kernels[0]
         kinds, kind_of = _distinct(np.zeros_like(ranks.order), ranks.order, ranks.n_relevant)
         counts = expected_counts(ranks, kind_of, m=kernel.n_negatives, replace=kernel.replace)
@@ -352,7 +305,7 @@ class Cells:
             mass = (masses / masses.sum(axis=0))[:, 0]
             mass = mass * (kernel.matrix @ (seen / np.maximum(kernel.matrix.T @ mass, FLOOR)))
             filled.append(kernel.matrix.T @ mass)
-            ranks, n = kernel.nodes.above + order, kernel.nodes.n_irrelevant + n_relevant
+            ranks, n = kernel.nodes.above + order, kernel.n_irrelevant + n_relevant
             asked = {"n": n, "order": order, "n_relevant": n_relevant}
             exact += [mass @ metric.summands(ranks, **asked) for metric in metrics]
         return self._filled(kinds, filled, self.n_users), exact / self.n_users
@@ -373,36 +326,24 @@ def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
     return rows, place.ravel()
 
 
-def most_entropy(
-    matrix: Floats,
-    shares: Floats,
-    *,
-    weights: Floats,
-    eta: float,
-    scale: float,
-    fit_weights: Floats,
-) -> Floats:
-    r"""Give the rank distribution, (n_nodes,), that trades fit for entropy.
+def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
+    r"""Give the rank distribution, (n_nodes,), that trades fit for entropy (Li et al., section 5).
 
-    .. math:: \min_p\; s \sum_t W_t ((P'p)(t) - h(t))^2 - \eta H(p)
+    .. math:: \min_p\; (m + 1) \sum_t h(t) ((P'p)(t) - h(t))^2 - \eta H(p)
 
-    with P the matrix, (n_nodes, n_cells), whose nodes stand for so many ranks (weights), and h the
-    shares. It is solved by its concave dual, with one variable per cell of W > 0:
+    with P the matrix, whose nodes stand for so many ranks (weights), and h the shares of the cells.
+    It is solved by its concave dual, with one variable for each cell of h > 0:
 
     .. math:: \max_\lambda\; \lambda'h - \log\sum_r e^{(P\lambda)(r)}
-        - \sum_t \frac{\eta \lambda_t^2}{4 s W_t}
-
-    References
-    ----------
-    Li et al. (2023), section 5.
+        - \sum_t \frac{\eta \lambda_t^2}{4 (m + 1) h(t)}
     """
-    used = fit_weights > 0
-    columns, targets = np.ascontiguousarray(matrix[:, used]), shares[used]
-    ridge, logarithms = eta / (2 * scale * fit_weights[used]), np.log(weights)
+    used = shares > 0
+    columns, targets = np.ascontiguousarray(kernel.matrix[:, used]), shares[used]
+    ridge = eta / (2 * (kernel.n_negatives + 1) * targets)
+    logarithms = np.log(kernel.nodes.weights)
 
     def mass(at: Floats) -> Floats:
-        found: Floats = np.exp(log_softmax(columns @ at + logarithms))
-        return found
+        return np.asarray(np.exp(log_softmax(columns @ at + logarithms)))
 
     def dual(at: Floats) -> tuple[float, Floats]:
         partition = logsumexp(columns @ at + logarithms)

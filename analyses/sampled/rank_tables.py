@@ -11,8 +11,7 @@ from warnings import warn
 
 import numpy as np
 
-from analyses.sampled.expectation import first_of
-from analyses.sampled.samples import SampledRanks
+from analyses.sampled.samples import SampledRanks, first_of
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import InputWarning
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = "str | PathLike[str] | Sequence[str | PathLike[str]] | pd.DataFrame"
 Sampled: TypeAlias = "Tables | Mapping[str, SampledRanks]"
-"""Sampled ranks of systems; see `sampled_of`."""
 Line = tuple[int, list[str]]
-Sizes = Mapping[str, int | None]
-"""Numbers that hold for all rows, by the column that else has them: None where one must."""
 
 CANDIDATES, NEGATIVES, MASS = "n_candidates", "n_negatives", "inverse_mass_above"
 LEAST = {CANDIDATES: 2, NEGATIVES: 1}
@@ -36,13 +32,7 @@ PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 
 
 def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, FullRanks]:
-    """Read the full ranks of systems from a table of text with a heading.
-
-    A long table has the columns system, user and rank. Any other is wide: a column for every system
-    and a row for every user, whose ids may stand in the first column if its heading is empty, user,
-    topic, query or qid. Users with several relevant items have several rows. Numbers of candidates
-    stand in a column n_candidates, or are one for all.
-    """
+    """Read the full ranks of systems from a table of text, long or wide; see `correct`."""
     rows = _Rows.read(path, read_lines(path)).ranked({CANDIDATES: candidates})
     rows.refuse(
         rows.frame["rank"] > rows.frame[CANDIDATES],
@@ -67,33 +57,13 @@ def sampled_of(
     candidates: int | None = None,
     replace: bool = True,
 ) -> dict[str, SampledRanks]:
-    """Read the sampled ranks of systems, of the same users.
-
-    Parameters
-    ----------
-    given
-        Ranks by system; or a table, as a file or a data frame, or files, of one system each (named
-        as the file) or of several. A table of ranks is long, with columns system, user and rank,
-        or wide, with a column for each system; n_negatives and n_candidates are columns of it,
-        or are the same for all. A table of scores has the columns user, score and label, 1 for
-        relevant items and 0 for the negatives of their user, and maybe system, item and
-        probability, that of each negative to be drawn; names may be RecBole's, ``user_id:token``.
-        In NCF's layout, a line without a heading is ``(user,item)``, the score of that item, and
-        the scores of its negatives, between tabs.
-    negatives, candidates
-        Of each user, where a table has no such column: sampled negatives without the relevant
-        items, and candidates with them.
-    replace
-        Whether negatives were drawn with replacement.
-
-    Warns
-    -----
-    InputWarning
-        If relevant items have the scores of negatives, below which they are placed.
-    """
-    systems = dict(given) if isinstance(given, Mapping) else {}
+    """Read the sampled ranks of systems, of the same users; see `correct`."""
+    if isinstance(given, Mapping):
+        first_of(given)
+        return dict(given)
+    systems: dict[str, SampledRanks] = {}
     sizes = {NEGATIVES: negatives, CANDIDATES: candidates}
-    for path, lines in () if isinstance(given, Mapping) else _tables(given):
+    for path, lines in _tables(given):
         rows = _Rows.read(path, lines)
         read = rows.scored if {"score", "label"} <= set(rows.frame) else rows.ranked
         ranked = read(sizes)
@@ -102,7 +72,13 @@ def sampled_of(
         for system, own in ranked.frame.groupby("system", sort=False):
             if system in systems:
                 raise InputError(f"{path}: system {system!r} is duplicated, in another file.")
-            systems[str(system)] = _of_rows(own, replace=replace)
+            columns = own.sort_values(["number", "rank"])
+            systems[str(system)] = SampledRanks(
+                *(columns[name].to_numpy(np.int64) for name in ("rank", CANDIDATES, "number")),
+                n_negatives=columns[NEGATIVES].to_numpy(np.int64),
+                replace=replace,
+                inverse_mass_above=columns[MASS].to_numpy() if MASS in columns else None,
+            )
     first_of(systems)
     return systems
 
@@ -120,6 +96,8 @@ def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
 
 
 class _Rows:
+    """Rows of a table, with the line of each, that refuse what is wrong with them."""
+
     def __init__(self, path: Path, frame: pd.DataFrame) -> None:
         self.path, self.frame = path, frame
 
@@ -131,7 +109,7 @@ class _Rows:
         if heading is None:
             raise InputError(f"{path}: the file is empty.")
         if PAIR.fullmatch(heading[1][0]):
-            return cls(path, _pairs(path, [heading, *lines]))
+            return cls(path, _read_pairs(path, [heading, *lines]))
         names = [name.partition(":")[0] for name in heading[1]]
         names = [OTHER_NAMES.get(name, name) for name in names]
         distinct(path, [(heading[0], name) for name in [names[0] or "user", *names[1:]]], "column")
@@ -147,8 +125,7 @@ class _Rows:
             raise InputError.at(self.path, int(row["line"]), finding.format(**row))
 
     def whole(self, column: str, what: str, *, least: int) -> None:
-        texts = self.frame[column]
-        numbers = [int(text) if text.isdecimal() else least - 1 for text in texts]
+        numbers = [int(text) if text.isdecimal() else least - 1 for text in self.frame[column]]
         rule = f"{what} must be a whole number from {least}, found {{{column}!r}}."
         self.refuse(np.array(numbers) < least, rule)
         self.frame[column] = np.array(numbers, dtype=np.int64)
@@ -172,7 +149,11 @@ class _Rows:
         else:
             self.frame[column] = given
 
-    def ranked(self, sizes: Sizes) -> _Rows:
+    def numbered(self) -> _Rows:
+        self.frame["number"] = self.frame["user"].factorize()[0].astype(np.int64)
+        return self
+
+    def ranked(self, sizes: Mapping[str, int | None]) -> _Rows:
         """Read a table of ranks, long or wide: a row for each rank, and users numbered."""
         for column, given in sizes.items():
             self.size(column, given)
@@ -193,7 +174,7 @@ class _Rows:
         rows.whole("rank", "a rank", least=1)
         return rows.numbered()
 
-    def scored(self, sizes: Sizes) -> _Rows:
+    def scored(self, sizes: Mapping[str, int | None]) -> _Rows:
         """Rank the relevant items of a table of scores among the negatives of their user.
 
         They are placed below those of the same score.
@@ -217,45 +198,37 @@ class _Rows:
             self.refuse(wrong, rule)
         if "system" not in frame:
             frame["system"] = self.path.stem
-        self._check_samples(sizes[NEGATIVES])
-        ranked = pd.concat(
-            [_among(own) for _, own in frame.groupby(["system", "user"], sort=False)],
-            ignore_index=True,
-        )
-        if n_tied := int(ranked["tied"].sum()):
-            said = f"{n_tied:,} relevant items have the score of a negative; they are placed below"
-            warn(f"{self.path}: {said} those.", InputWarning, stacklevel=3)
-        return _Rows(self.path, ranked).numbered()
-
-    def numbered(self) -> _Rows:
-        users = {user: number for number, user in enumerate(self.frame["user"].unique())}
-        self.frame["number"] = self.frame["user"].map(users).astype(np.int64)
-        return self
-
-    def _check_samples(self, negatives: int | None) -> None:
-        own = self.frame.groupby(["system", "user"], sort=False)["relevant"]
-        n, n_relevant = own.transform("size"), own.transform("sum")
-        self.frame["n"] = n - n_relevant
+        groups, negatives = frame.groupby(["system", "user"], sort=False), sizes[NEGATIVES]
+        n_relevant = groups["relevant"].transform("sum")
+        frame["n"] = groups["relevant"].transform("size") - n_relevant
         if negatives is not None:
             rule = f"user {{user!r}} has {{n}} negatives, not {negatives}."
-            self.refuse(self.frame["n"] != negatives, rule)
+            self.refuse(frame["n"] != negatives, rule)
         self.refuse(n_relevant == 0, "user {user!r} has no relevant item.")
-        self.refuse(n_relevant == n, "user {user!r} has no negative.")
+        self.refuse(frame["n"] == 0, "user {user!r} has no negative.")
+        ranked = pd.concat([_rank_among(own) for _, own in groups], ignore_index=True)
+        if n_tied := int(ranked["tied"].sum()):
+            warn(
+                f"{self.path}: {n_tied:,} relevant items have the score of a negative; they are "
+                "placed below those.",
+                InputWarning,
+                stacklevel=3,
+            )
+        return _Rows(self.path, ranked).numbered()
 
     def check_apart(self) -> None:
         """Refuse a rank that two relevant items of a user share."""
-        groups = self.frame.groupby(["system", "user", "rank"], sort=False)["line"]
-        self.frame["before"] = groups.transform("first")
+        keys = ["system", "user", "rank"]
+        self.frame["before"] = self.frame.groupby(keys, sort=False)["line"].transform("first")
         self.refuse(
-            self.frame.duplicated(["system", "user", "rank"]),
+            self.frame.duplicated(keys),
             "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}.",
         )
 
     def check_lengths(self) -> None:
         """Refuse ranks below the sample, samples above the candidates, and sizes that differ."""
-        frame = self.frame
+        frame, sizes = self.frame, [NEGATIVES, CANDIDATES]
         own = frame.groupby(["system", "user"], sort=False)
-        sizes = [NEGATIVES, CANDIDATES]
         frame["before"], n_relevant = own["line"].transform("first"), own["rank"].transform("size")
         self.refuse(
             (own[sizes].transform("first") != frame[sizes]).any(axis=1),
@@ -274,7 +247,7 @@ class _Rows:
         )
 
 
-def _pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
+def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
     import pandas as pd
 
     rows, seen = [], set()
@@ -290,7 +263,7 @@ def _pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["line", "user", "score", "label"])
 
 
-def _among(own: pd.DataFrame) -> pd.DataFrame:
+def _rank_among(own: pd.DataFrame) -> pd.DataFrame:
     negatives = own[~own["relevant"]]
     ranked = own[own["relevant"]].sort_values("score", ascending=False, kind="stable")
     off = negatives["score"].to_numpy() - ranked["score"].to_numpy()[:, np.newaxis]
@@ -300,13 +273,3 @@ def _among(own: pd.DataFrame) -> pd.DataFrame:
     if "probability" in own:
         ranked[MASS] = (off >= 0) @ (1 / negatives["probability"].to_numpy())
     return ranked
-
-
-def _of_rows(rows: pd.DataFrame, *, replace: bool) -> SampledRanks:
-    rows = rows.sort_values(["number", "rank"])
-    return SampledRanks(
-        *(rows[name].to_numpy(np.int64) for name in ("rank", CANDIDATES, "number")),
-        n_negatives=rows[NEGATIVES].to_numpy(np.int64),
-        replace=replace,
-        inverse_mass_above=rows[MASS].to_numpy() if MASS in rows else None,
-    )

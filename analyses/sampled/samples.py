@@ -9,13 +9,16 @@ makes a binomial or hypergeometric number.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
 
+from analyses.sampled.metrics import RankMetric
+from analyses.shared.analysis import AnalysisSettings, Given, SettingError
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
@@ -24,11 +27,17 @@ from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
 
-MOST_DOUBLINGS = 5
-"""Adaptive samples of 100 grow to 3,200 items, as those of Li et al. (2023)."""
+LARGEST_GROWTH = 5
+"""Adaptive samples double so often by default: from 100 to 3,200, as those of Li et al. (2023)."""
 
 LARGEST_SHARE = 1 / 3
-"""Largest share of the candidates that is sampled by default."""
+"""Largest share of the candidates in adaptive samples by default."""
+
+HALF_WIDTH = 1.96
+"""Of an interval of 95 %, in standard errors."""
+
+NEGLIGIBLE = 45.0
+"""Minus the logarithm of a chance that is left out: 3e-20, well below the step of a uniform."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,6 +96,22 @@ class SampledRanks(FullRanks):
                 raise InputError(f"{rule}, got {values[row]} in row {row} of the sampled ranks.")
 
 
+def weighted_auc(sample: SampledRanks) -> Floats:
+    r"""Give the AUC of each user from negatives drawn with probabilities q: (n_users,).
+
+    The rank is estimated without bias by :math:`\hat R = j + \frac1m \sum_{above} 1 / q_i` (Horvitz
+    & Thompson, 1952), and so is AUC, which is linear in it; no other metric is.
+    """
+    if sample.inverse_mass_above is None:
+        raise InputError("HT needs the probabilities of negatives (inverse_mass_above).")
+    ranks = sample.inverse_mass_above / sample.n_negatives + sample.order
+    terms = RankMetric("AUC").summands(
+        ranks, n=sample.n_candidates, order=sample.order, n_relevant=sample.n_relevant
+    )
+    _, user = np.unique(sample.user, return_inverse=True)
+    return np.bincount(user, weights=terms).astype(np.float64)
+
+
 def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
     """Refuse to sample no negatives, or more than a user has irrelevant candidates."""
     if m < 1:
@@ -103,33 +128,12 @@ class SampleDesign:
     r"""How many negatives are sampled: one number, or rising ones (adaptive samples).
 
     With :math:`a_j` of N irrelevant candidates above a user's relevant item number j, the sampled
-    negatives above it are :math:`\mathrm{Bin}(m, a_j/N)` or :math:`\mathrm{Hyp}(N, a_j, m)`.
-    For several relevant items the numbers between them are drawn in turn, each given those
-    before: together they are multinomial, or multivariate hypergeometric.
-
-    Parameters
-    ----------
-    sizes
-        Negatives of a user; of adaptive samples all sizes, which grow while no negative is above.
-    replace
-        Whether an item may be drawn twice.
-    adaptive
-        Whether samples grow, for users with one relevant item each.
-    drawing
-        How negatives are drawn: uniform; popular, half hard or hard (see `Negatives`).
-
-    References
-    ----------
-    Krichene & Rendle (2020), On sampled metrics for item recommendation, sections 4.3 and 4.4; Li
-    et al. (2023), Towards reliable item sampling for recommendation evaluation, Algorithm 1.
-
-    Examples
-    --------
-    A sample of all four negatives, without replacement, has the ranks themselves:
-
-    >>> design = SampleDesign((4,), False)
-    >>> print(design, design.draw(FullRanks.of([1, 3, 5], n_candidates=5), seed=42).rank)
-    m = 4 [1 3 5]
+    negatives above it are :math:`\mathrm{Bin}(m, a_j/N)` or :math:`\mathrm{Hyp}(N, a_j, m)`
+    (Krichene & Rendle, 2020, 4.3 and 4.4). For several relevant items the numbers between them are
+    drawn in turn, each given those before: together they are multinomial, or multivariate
+    hypergeometric. Adaptive samples (Li et al., 2023, Algorithm 1) are of users with one relevant
+    item each, and grow through the sizes while no negative is above it. A drawing other than
+    uniform needs the ranks of all candidates (see `Negatives`).
     """
 
     sizes: tuple[int, ...]
@@ -157,7 +161,7 @@ class SampleDesign:
     def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> SampleDesign:
         """Grow to n_max; by default 32-fold, or to a third of the candidates."""
         largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
-        usual = n0 * 2 ** min(int(np.log2(largest / n0)), MOST_DOUBLINGS)
+        usual = n0 * 2 ** min(int(np.log2(largest / n0)), LARGEST_GROWTH)
         return cls.growing(n0, usual if n_max is None else n_max)
 
     def __str__(self) -> str:
@@ -196,10 +200,6 @@ class SampleDesign:
         )
 
 
-NEGLIGIBLE = 45.0
-"""Minus the logarithm of a chance that is left out: 3e-20, well below the step of a uniform."""
-
-
 @numba.njit(nogil=True, cache=True)
 def _log_choices(n: int, k: int) -> float:
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
@@ -214,14 +214,6 @@ def negatives_above(
     This is the smallest x with :math:`F(x) > u`, F the distribution function of
     :math:`\mathrm{Bin}(m, a / N)` or :math:`\mathrm{Hyp}(N, a, m)`, to about 1e-11: what
     ``ppf`` of scipy gives, in an eighth (binomial) and a thousandth (hypergeometric) of its time.
-
-    Examples
-    --------
-    Two draws, half of the candidates above: 0, 1 and 2 have chances 1/4, 1/2 and 1/4.
-
-    >>> two = np.full(4, 2)
-    >>> negatives_above(np.array([0.2, 0.3, 0.7, 0.8]), two, two, 2 * two, True)
-    array([0, 1, 1, 2])
     """
     drawn = np.zeros(len(uniforms), dtype=np.int64)
     for row in range(len(uniforms)):
@@ -274,18 +266,9 @@ def distinct_places(uniforms: Floats, size: int) -> Integers:
 class Negatives:
     """Sampled items of every user, the same for all systems, where all candidates are ranked.
 
-    Parameters
-    ----------
-    ranks, relevant
-        Ranks of all candidates and relevant items by some system: who the candidates are.
-    repeats, seed
-        How often negatives are drawn, with random numbers keyed by seed and user.
-    replace
-        Whether an item may be drawn twice.
-    weigh
-        Weights of the items of a user, by place, in proportion to their chances; None: uniform.
-    fixed
-        Items that users have instead of drawn ones: (n_users, m).
+    Ranks of all candidates and relevant items by some system say who the candidates are; random
+    numbers are keyed by seed and user. Items are drawn by weights (of a user and items; None:
+    uniform), or fixed: (n_users, m).
     """
 
     ranks: CandidateRanks
@@ -367,3 +350,84 @@ def _items(relevant: FullRanks) -> NDArray[np.int32]:
     if relevant.item is None:
         raise ValueError("ranks of relevant items whose names are not known")
     return relevant.item
+
+
+def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
+    """Give the ranks of the first system, whose users and candidates are those of all others."""
+    if not systems:
+        raise InputError("there must be at least one system.")
+    (known, first), *others = systems.items()
+    for name, ranks in others:
+        for what, of in (("users", "user"), ("numbers of candidates", "n_candidates")):
+            own, other = (getattr(each, of)[each.by_user] for each in (first, ranks))
+            if not np.array_equal(own, other):
+                raise InputError(f"systems {known!r} and {name!r} have different {what}.")
+    if not len(first):
+        raise InputError("the systems have no ranks.")
+    return first
+
+
+def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
+    """Average what the rows of each user have in common over the users."""
+    return float(np.average(values, weights=1 / ranks.n_relevant))
+
+
+@dataclass(frozen=True)
+class Population:
+    """Users, their relevant items, and the fewest, most and mean candidates of a user."""
+
+    n_users: int
+    n_relevant: int
+    candidates: tuple[int, int]
+    mean_candidates: float
+
+    @classmethod
+    def of(cls, ranks: FullRanks) -> Population:
+        """Count those of some ranks."""
+        candidates = (int(ranks.n_candidates.min()), int(ranks.n_candidates.max()))
+        mean = mean_of_users(ranks.n_candidates, ranks)
+        return cls(len(np.unique(ranks.user)), len(ranks), candidates, mean)
+
+    def __str__(self) -> str:
+        return f"{self.n_relevant:,} relevant items of {self.n_users:,} users"
+
+    @property
+    def n(self) -> str:
+        """The numbers of candidates as text."""
+        return text_of_range(*self.candidates)
+
+
+def text_of_range(least: int, most: int) -> str:
+    """Write a range, or the one number that it has."""
+    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def coverage(off: Floats) -> Floats:
+    """Say how many of 100 intervals of 95 % hold what they are off by so many standard errors."""
+    return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)))
+
+
+def replacement(replace: bool) -> str:
+    """Say whether negatives are drawn with replacement."""
+    return f"{'with' if replace else 'without'} replacement"
+
+
+class RankSettings(AnalysisSettings):
+    """Settings of an analysis of ranks among all candidates."""
+
+    def check(self, given: Given) -> None:
+        """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
+        if not given.has_training:
+            raise SettingError(
+                "studies",
+                "[analyses.sampled] needs ranks among all candidates, which runs do not have: "
+                "begin with [ratings] and train systems, or give a table of ranks to "
+                "`harness sampled`.",
+            )
+        try:
+            self.check_ranks(given.best_ranks())
+        except InputError as error:
+            raise SettingError("negatives", str(error)) from None
+
+    def check_ranks(self, ranks: FullRanks) -> None:
+        """Refuse samples that these users lack."""

@@ -1,8 +1,8 @@
-"""What full ranks say without simulation: their distribution, and expected sampled metrics."""
+"""What full ranks say without simulation: their distribution, and expected metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,19 +11,24 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimates import RankSettings
 from analyses.sampled.estimators import find_estimator, path_for
-from analyses.sampled.expectation import (
-    empty_cells,
-    expected_estimates,
-    first_of,
-    ordering_of,
-    orderings,
-    print_ordering,
+from analyses.sampled.metrics import (
+    METRICS,
+    MetricNames,
+    RankMetric,
+    read_metrics,
+    tidy,
+    with_cutoffs,
 )
-from analyses.sampled.labels import Ranked, how_drawn, round_numbers, tidy, with_cutoffs
-from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
-from analyses.sampled.samples import require_negatives
+from analyses.sampled.rank_distribution import expected_counts
+from analyses.sampled.samples import (
+    Population,
+    RankSettings,
+    first_of,
+    replacement,
+    require_negatives,
+)
+from analyses.sampled.trials import Expectation
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     DASHES,
@@ -35,7 +40,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table
+from analyses.shared.table import Cell, Table
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.parallel import single_threaded
@@ -48,8 +53,73 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
+DECIMALS = 12
+"""Expected values are compared after rounding to so many decimals."""
 
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
+
+N_BINS = 50
+"""Equal bins of the histogram."""
+
+
+def expected_by_size(
+    metric: RankMetric, ranks: FullRanks, replace: bool, largest: int | None = None
+) -> Floats:
+    r"""Give the expected sampled metric for 1, 2, ... negatives, by default up to all: (n_sizes,).
+
+    Leaving out one of m negatives at random gives a sample of m - 1, so that
+
+    .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
+
+    leads from the shares c of items with x negatives above to those of all smaller samples. No term
+    is negative, so nothing cancels.
+    """
+    largest = int(ranks.n_irrelevant.min()) if largest is None else largest
+    if metric.name == "AUC":
+        return np.full(largest, metric.exact(ranks))  # unbiased from any sample
+    total, places = np.zeros(largest), np.arange(largest + 1)
+    columns = np.column_stack([ranks.order, ranks.n_relevant])
+    kinds, kind_of = np.unique(columns, axis=0, return_inverse=True)
+    counts = expected_counts(ranks, kind_of.ravel(), m=largest, replace=replace)
+    above, below = np.arange(largest + 1.0), np.arange(largest, -1.0, -1.0)
+    product, other = np.empty(largest + 1), np.empty(largest)
+    for (order, q), shares in zip(kinds.tolist(), counts, strict=True):
+        asked = {"order": order, "n_relevant": q}
+        values = metric.summands(places + order, n=largest + q, **asked)
+        for m in range(largest, 0, -1):
+            total[m - 1] += np.multiply(shares, values[: m + 1], out=product[: m + 1]).sum()
+            kept = np.multiply(shares[:-1], below[largest - m : largest], out=product[:m])
+            kept += np.multiply(shares[1:], above[1 : m + 1], out=other[:m])
+            shares = kept / m
+    return np.asarray(total / len(np.unique(ranks.user)))
+
+
+def ordering_of(systems: Sequence[str], values: Floats) -> str:
+    """Write the order of systems by their values, highest first, as ``B > A = C``."""
+    groups = (
+        [name for name, own in zip(systems, values, strict=True) if own == value]
+        for value in np.unique(values)[::-1]
+    )
+    return " > ".join(map(" = ".join, groups))
+
+
+def orderings(systems: Sequence[str], values: Floats) -> list[tuple[int, str]]:
+    """Give the orderings along sizes, each with the place at which it starts.
+
+    Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
+    """
+    values = np.round(values, DECIMALS)
+    signs = np.sign(values[:, np.newaxis] - values)
+    changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
+    starts = (0, *(np.flatnonzero(changes) + 1).tolist())
+    return [(start, ordering_of(systems, values[:, start])) for start in starts]
+
+
+def round_numbers(largest: int) -> tuple[int, ...]:
+    """Give 1, 2, 5, 10, 20, 50, ... as far as they are not above the largest."""
+    powers = [10**digits for digits in range(len(str(largest)))]
+    numbers = [leading * power for power in powers for leading in (1, 2, 5)]
+    return tuple(number for number in numbers if number <= largest)
 
 
 class Settings(RankSettings):
@@ -86,15 +156,9 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     with work.progress("Expecting sampled metrics", len(numbers)) as bar, single_threaded("blas"):
         for n, m in enumerate(numbers):
             for s, ranks in enumerate(systems.values()):
-                empty = empty_cells(ranks, m, replace=settings.replace, path=path_for(metrics))
+                expectation = Expectation(ranks, m, settings.replace, path_for(metrics))
                 for e, one in enumerate(estimators):
-                    found[:, n, e, :, s] = expected_estimates(
-                        one,
-                        ranks,
-                        metrics,
-                        empty=empty,
-                        filled=lambda empty=empty, ranks=ranks: empty.expected(ranks),  # type: ignore[misc]
-                    )
+                    found[:, n, e, :, s] = expectation.of(one, metrics)
             bar.advance()
     return Sizes(
         measures=Measures(Measure(str(metric)) for metric in metrics),
@@ -104,26 +168,17 @@ def sizes(work: Work, settings: Settings) -> Sizes:
         exact=np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics]),
         expected=found[0],
         variance=found[1],
-        ranked=Ranked.of(first),
+        population=Population.of(first),
         replace=settings.replace,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Sizes(Result):
-    """Expected estimates of metrics, and their spread over samples, by number of negatives.
+    """Expected estimates of metrics, and their variance over samples, by number of negatives.
 
-    Parameters
-    ----------
-    measures, systems, estimators, negatives
-        Labels of axes.
-    exact
-        Metrics among all candidates: (n_metrics, n_systems).
-    expected, variance
-        Of shape (n_sizes, n_estimators, n_metrics, n_systems); the variance is NaN where users have
-        several relevant items.
-    ranked, replace
-        Of whom the ranks are, and how samples are drawn.
+    Exact metrics are of shape (n_metrics, n_systems), what is expected of (n_sizes, n_estimators,
+    n_metrics, n_systems). The variance is NaN where users have several relevant items.
     """
 
     measures: Measures
@@ -133,7 +188,7 @@ class Sizes(Result):
     exact: Floats
     expected: Floats
     variance: Floats
-    ranked: Ranked
+    population: Population
     replace: bool
 
     @property
@@ -149,10 +204,10 @@ class Sizes(Result):
         numbers = {"expected": self.expected, "expected_sd": np.sqrt(self.variance)}
         frame = tidy({**axes, "system": self.systems}, **numbers, exact=self.exact)
         rows = [
-            (estimator, metric, self.negatives[place], print_ordering(ordering), ordering == exact)
+            (estimator, metric, self.negatives[place], ordering, ordering == exact)
             for e, estimator in enumerate(self.estimators)
             for n, metric in enumerate(self.metrics)
-            for exact in [ordering_of(self.systems, self.exact[n].round(12))]
+            for exact in [ordering_of(self.systems, self.exact[n].round(DECIMALS))]
             for place, ordering in orderings(self.systems, self.expected[:, e, n].T)
         ]
         headings = ["estimator", "metric", "m", "ordering", "exact"]
@@ -165,17 +220,13 @@ class Sizes(Result):
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         taus = tau_b(self.expected, self.exact)
-        return Table(
-            name="sampled_sizes",
-            title="Agreement (tau-b) of the expected with the exact order, by negatives",
-            note=self.caption(),
-            headings=["metric, estimator", *(f"{m:,}" for m in self.negatives)],
-            rows=[
-                [f"{metric}, {name}", *taus[:, e, n].tolist()]
-                for n, metric in enumerate(self.metrics)
-                for e, name in enumerate(self.estimators)
-            ],
-        )
+        names = [*np.ndindex(len(self.metrics), len(self.estimators))]
+        rows: list[list[Cell]] = [
+            [f"{self.metrics[n]}, {self.estimators[e]}", *taus[:, e, n].tolist()] for n, e in names
+        ]
+        headings = ["metric, estimator", *(f"{m:,}" for m in self.negatives)]
+        title = "Agreement (tau-b) of the expected with the exact order, by negatives"
+        return Table("sampled_sizes", title, self.caption(), headings, rows)
 
     @figure(
         "kdd2020-figure6",
@@ -210,21 +261,13 @@ class Sizes(Result):
         return (
             f"Expected estimates of metrics of {len(self.systems):,} systems from m sampled "
             "negatives, not simulated, and the exact values (arrows). "
-            f"{self.ranked} among n = {self.ranked.n} "
-            f"candidates; negatives are drawn {how_drawn(self.replace)}."
+            f"{self.population} among n = {self.population.n} "
+            f"candidates; negatives are drawn {replacement(self.replace)}."
         )
 
 
-N_BINS = 50
-"""Equal bins of the histogram."""
-
-
-class DistributionSettings(RankSettings):
-    """Distribution of the full ranks."""
-
-
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
-def ranks(work: Work, settings: DistributionSettings) -> RankDistributions:
+def ranks(work: Work, settings: RankSettings) -> RankDistributions:
     """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
     systems, first = work.full_ranks, first_of(work.full_ranks)
     last = int(first.n_candidates.max())
@@ -235,7 +278,7 @@ def ranks(work: Work, settings: DistributionSettings) -> RankDistributions:
         ends=ends,
         cumulative=np.array(below) / len(first),
         medians=np.array([np.median(each.rank) for each in systems.values()]),
-        ranked=Ranked.of(first),
+        population=Population.of(first),
     )
 
 
@@ -247,27 +290,17 @@ def equal_bins(last: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class RankDistributions(Result):
-    """Shares of the relevant items up to some ranks.
+    """Shares of the relevant items up to some ranks, and median ranks.
 
-    Parameters
-    ----------
-    systems
-        Label of an axis.
-    ends
-        Last ranks of bins of equal width, and 1, 2, 5, 10, 20, 50, ...: (n_ends,).
-    cumulative
-        Shares of the items up to them, of shape (n_systems, n_ends).
-    medians
-        Median rank of each system, of shape (n_systems,).
-    ranked
-        Of whom the ranks are.
+    ``cumulative`` is of shape (n_systems, n_ends); the ends are last ranks of bins of equal width,
+    and 1, 2, 5, 10, 20, 50, ...
     """
 
     systems: tuple[str, ...]
     ends: NDArray[np.int64]
     cumulative: Floats
     medians: Floats
-    ranked: Ranked
+    population: Population
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
@@ -283,13 +316,14 @@ class RankDistributions(Result):
         tops = [k for k in (1, 10, 100) if k <= self.ends[-1]]
         shares = self._up_to(np.array(tops)).T.tolist()
         medians = (f"{median:,g}" for median in self.medians)
+        rows = [*zip(self.systems, medians, *shares, strict=True)]
+        headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops)]
+        title, best = (
+            "Ranks of the relevant items: median, and shares of them",
+            range(2, 2 + len(tops)),
+        )
         return Table(
-            name="sampled_ranks",
-            title="Ranks of the relevant items: median, and shares of them",
-            note=self.caption(),
-            headings=["system", "median rank", *(f"in the first {k:,}" for k in tops)],
-            rows=[*zip(self.systems, medians, *shares, strict=True)],
-            best=dict.fromkeys(range(2, 2 + len(tops)), max),
+            "sampled_ranks", title, self.caption(), headings, rows, dict.fromkeys(best, max)
         )
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
@@ -310,7 +344,7 @@ class RankDistributions(Result):
         """Say what is shown."""
         medians = zip(self.systems, self.medians, strict=True)
         return (
-            f"Full ranks of {self.ranked} among n = {self.ranked.n} candidates: shares in "
+            f"Full ranks of {self.population} among n = {self.population.n} candidates: shares in "
             f"{min(N_BINS, int(self.ends[-1]))} bins of equal width. Median "
             f"ranks: {'; '.join(f'{system} {median:,.10g}' for system, median in medians)}."
         )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from runs.shared.settings import Section
 
 STUDIES = ("estimates", "ranks", "sizes")
-WITHOUT = ("drawing", "power", "hard_by")
+WITHOUT = ("drawing",)
 """Settings for studies that train systems: a table of ranks does not have their items."""
 
 OF_EXAMPLE = {"example", "format_", "output", "progress"}
@@ -168,13 +168,13 @@ def _refuse_ignored(context: click.Context, used: set[str], chosen: str) -> None
 
 def _show_example(format_: str, output: Path | None) -> None:
     """Print the tables of the example in a format, and write all into a folder, if asked."""
-    from analyses.sampled.example import example
+    from analyses.sampled.papers import Example
     from analyses.shared.publish import as_latex, every_table, write_results
     from runs import InputError
 
     if format_ in ("csv", "json"):
         raise InputError(f"the example is several tables: print table or latex, not {format_}.")
-    results = {"example": example()}
+    results = {"example": Example()}
     if output is not None:
         write_results(results, output)
     if format_ == "latex":

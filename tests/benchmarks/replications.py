@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analyses.sampled.example import example
+from analyses.sampled.papers import Example
 from harness.report.publication import Publication, PublishedColumn
 from harness.report.study_folder import FinishedStudy
 
@@ -51,10 +51,10 @@ def places(column: PublishedColumn) -> pd.Series:
 
 def lists() -> pd.DataFrame:
     """Set what is expected of the three lists beside the print."""
-    table = example()
+    table = Example()
     printed = pd.read_csv(STUDIES / "kdd2020-lists.csv")
     cells = [
-        (table.metrics.index(metric), "ABC".index(name))
+        (table.names.index(metric), "ABC".index(name))
         for metric, name in zip(printed.metric, printed.list, strict=True)
     ]
     ours = [f"{table.expected[cell]:.3f} ± {table.sd[cell]:.3f}" for cell in cells]

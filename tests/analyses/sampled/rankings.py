@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.sampled.estimates import Estimates, Settings, estimates
+from analyses.sampled.estimates import Estimates, estimates
 from analyses.sampled.estimators import Fits, find_estimator
 from analyses.sampled.samples import SampledRanks
+from analyses.sampled.trials import Settings
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 

@@ -1,8 +1,5 @@
 """What sampling does to metrics, on the command line."""
 
-import csv
-import io
-import json
 from pathlib import Path
 
 import numpy as np
@@ -40,18 +37,6 @@ def test_the_folder_holds_tables_figures_and_captions(table: Path, tmp_path: Pat
     assert {f"{name}.{kind}" for name in figures for kind in ("svg", "png", "txt")} <= made
     for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "What to choose"):
         assert title in answer.stdout
-
-
-def test_only_the_estimators_that_are_asked_for_are_printed(table: Path) -> None:
-    asked = ("--estimator", "uncorrected", "--estimator", "bv(gamma=0.5)", "--format", "csv")
-    rows = csv.DictReader(io.StringIO(sampled(table, *SMALL, *asked).stdout))
-    assert {row["estimator"] for row in rows} == {"Uncorrected", "BV(gamma=0.5,prior=uniform)"}
-
-
-def test_json_has_null_where_nothing_is_known(table: Path) -> None:
-    document = json.loads(sampled(table, *SMALL, "--format", "json").stdout)
-    assert document["sampled"][0]["cutoff"] is None
-    assert document["sampled"][0]["mean"] > 0
 
 
 @pytest.mark.parametrize(

@@ -5,59 +5,33 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analyses.sampled.example import LISTS, example
-from analyses.sampled.expectation import (
-    expected_by_size,
-    first_of,
-    moments,
-    orderings,
-    print_ordering,
-)
 from analyses.sampled.metrics import rank_metric, read_metrics
+from analyses.sampled.papers import LISTS, Example
 from analyses.sampled.rank_distribution import sampled_rank_pmf
-from analyses.sampled.sizes import DistributionSettings, Settings, sizes
+from analyses.sampled.samples import RankSettings, first_of
+from analyses.sampled.sizes import Settings, expected_by_size, orderings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
+from analyses.sampled.trials import moments
 from analyses.shared.work import RanksAlone
 from qrels import FullRanks
 from runs import InputError
-from tests.analyses.sampled.rankings import Floats
-
-RANKS = (2, 40, 100, 212, 743, 1548, 4482)
-
-
-def _expected(name: str, ranks: tuple[int, ...], *, replace: bool = True) -> Floats:
-    values = rank_metric(name)(np.arange(1, 101), n=100)
-    return np.asarray(sampled_rank_pmf(ranks, n=10_000, m=99, replace=replace) @ values)
 
 
 @pytest.mark.parametrize(
-    ("name", "verified"),
+    ("name", "replace", "verified"),
     [
-        (
-            "AP",
-            [
-                *(0.995065639, 0.8293674747, 0.6365916755, 0.4177280347),
-                *(0.1346970284, 0.06463477375, 0.02231421558),
-            ],
-        ),
-        (
-            "nDCG",
-            [
-                *(0.996357366, 0.8735343295, 0.7289894327, 0.5610036045),
-                *(0.3227290367, 0.2465047423, 0.1810870331),
-            ],
-        ),
-        ("Recall@10", [1, 1, 0.9999999367, 0.9999506843, 0.8009160683, 0.04624321841]),
+        ("AP", True, {2: 0.995065639, 100: 0.6365916755, 743: 0.1346970284, 4482: 0.02231421558}),
+        ("nDCG", True, {2: 0.996357366, 212: 0.5610036045, 4482: 0.1810870331}),
+        ("Recall@10", True, {2: 1, 212: 0.9999506843, 743: 0.8009160683, 1548: 0.04624321841}),
+        ("Recall@10", False, {100: 0.9999999571, 212: 0.999957087, 743: 0.8018844022}),
     ],
 )
-def test_expected_metrics_are_those_verified(name: str, verified: list[float]) -> None:
-    found = _expected(name, RANKS[: len(verified)])
-    np.testing.assert_allclose(found, verified, rtol=1e-8)
-
-
-def test_expected_metrics_without_replacement_are_those_verified() -> None:
-    found = _expected("Recall@10", (100, 212, 743), replace=False)
-    np.testing.assert_allclose(found, [0.9999999571, 0.999957087, 0.8018844022], rtol=1e-8)
+def test_expected_metrics_are_those_verified(
+    name: str, replace: bool, verified: dict[int, float]
+) -> None:
+    values = rank_metric(name)(np.arange(1, 101), n=100)
+    found = sampled_rank_pmf([*verified], n=10_000, m=99, replace=replace) @ values
+    np.testing.assert_allclose(found, [*verified.values()], rtol=1e-8)
 
 
 @pytest.mark.parametrize("m", [1, 2, 10, 99, 1000])
@@ -74,7 +48,7 @@ def test_expected_ap_is_the_closed_form_of_krichene_and_rendle(m: int) -> None:
 def test_all_sizes_are_expected_as_one_by_one(name: str, replace: bool) -> None:
     """Against all samples of seven items, of which two are relevant."""
     ranks = FullRanks.of([2, 5], n_candidates=7, user=[0, 0])
-    metric, found = rank_metric(name), expected_by_size(rank_metric(name), ranks, replace=replace)
+    metric, found = rank_metric(name), expected_by_size(rank_metric(name), ranks, replace)
     others = [1, 3, 4, 6, 7]
     for m in (1, 2, 3):
         every = list(product(others, repeat=m))
@@ -102,7 +76,7 @@ def test_moments_of_one_item_are_those_of_the_distribution() -> None:
 
 def test_the_tables_of_the_papers_are_made() -> None:
     """Krichene & Rendle, tables 1 and 2: A, B, C by AUC, AP, nDCG and Recall@10."""
-    found = example()
+    found = Example()
     exact = [
         [0.990099, 0.554755, 0.843144],
         [0.010000, 0.010090, 0.101379],
@@ -143,10 +117,10 @@ def test_the_tables_of_the_papers_are_made() -> None:
     ],
 )
 def test_orders_by_size_are_those_verified(name: str, replace: bool, expected: str) -> None:
-    by_size = [expected_by_size(rank_metric(name), of, replace=replace) for of in LISTS.values()]
+    by_size = [expected_by_size(rank_metric(name), of, replace) for of in LISTS.values()]
     found = orderings([*LISTS], np.array(by_size))
     # Without a sampled item there is a tie that values of 12 decimals still have at first.
-    texts = [f"{print_ordering(o).replace(' > ', '').replace(' ', '')} {m + 1}" for m, o in found]
+    texts = [f"{o.replace(' > ', '').replace(' ', '')} {m + 1}" for m, o in found]
     assert texts[-len(expected.split(", ")) :] == expected.split(", ")
 
 
@@ -197,7 +171,7 @@ def test_sizes_end_at_the_exact_values_and_orders() -> None:
 
 def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
     systems = {"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}
-    found = rank_distributions(RanksAlone(systems), DistributionSettings())
+    found = rank_distributions(RanksAlone(systems), RankSettings())
     assert found.cumulative[:, :4].tolist() == [[0.25, 0.5, 0.5, 1.0]]
     assert found.medians.tolist() == [3.0]
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from analyses.sampled.rank_tables import read_rank_table, sampled_of
@@ -34,12 +33,6 @@ def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
     for system in ("x", "y"):
         assert long[system].above.tolist() == wide[system].above.tolist()
         assert long[system].n_relevant.tolist() == [1, 2, 2]
-
-
-def test_a_data_frame_is_read_as_its_file_would_be(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_text(LONG)
-    found = sampled_of(pd.read_csv(tmp_path / "x.csv"))
-    assert found["y"].rank.tolist() == _read(tmp_path, LONG)["y"].rank.tolist()
 
 
 def test_scores_in_recboles_layout_are_ranked(tmp_path: Path) -> None:
@@ -128,20 +121,6 @@ def test_users_are_the_same_whatever_the_order_of_the_rows(tmp_path: Path) -> No
     }
 
 
-def test_the_last_rank_is_that_of_the_candidates(tmp_path: Path) -> None:
-    assert _read_full(tmp_path, "x\n9\n", candidates=9)["x"].rank.tolist() == [9]
-
-
-def test_rows_without_ids_are_users_of_their_own(tmp_path: Path) -> None:
-    found = _read_full(tmp_path, "x,y\n2,3\n4,1\n", candidates=9)
-    assert found["x"].user.tolist() == [0, 1]
-
-
-def test_a_user_may_have_several_relevant_items(tmp_path: Path) -> None:
-    found = _read_full(tmp_path, "user,x\nann,2\nann,5\nbob,1\n", candidates=9)
-    assert found["x"].n_relevant.tolist() == [2, 2, 1]
-
-
 @pytest.mark.parametrize(
     ("text", "candidates", "sentence"),
     [
@@ -168,8 +147,3 @@ def test_what_is_wrong_with_full_ranks_is_named_with_its_line(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         _read_full(tmp_path, text, candidates)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
-        read_rank_table(tmp_path / "none.csv")

@@ -87,8 +87,3 @@ def test_adaptive_sizes_double(n0: int, n_max: int, sentence: str) -> None:
 def test_impossible_samples_are_refused(rank: list[int], m: int, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         SampledRanks.of(rank, n_negatives=m, n_candidates=9)
-
-
-def test_more_negatives_than_candidates_are_refused() -> None:
-    with pytest.raises(InputError, match="must not be above the irrelevant candidates, 299"):
-        SampleDesign((300,)).draw(ONE, seed=1)

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.sampled.estimators import weighted_auc
-from analyses.sampled.samples import Negatives, SampleDesign, top_items
+from analyses.sampled.samples import Negatives, SampleDesign, top_items, weighted_auc
 from qrels import FullRanks, qrels_from_columns
 from qrels.ranks.full_ranks import CandidateRanks
-from runs import InputError
 
 N_USERS, N_ITEMS = 200, 30
 JUDGED = qrels_from_columns(
@@ -138,8 +136,3 @@ def test_relevant_items_that_are_no_candidates_are_last() -> None:
     assert set(full.rank[cold]) == set(full.n_candidates) == {7}
     (sampled,) = Negatives(ranks, full, repeats=1, seed=1).rank(ranks, full, [4])
     assert set(sampled.above[cold]) == {4}
-
-
-def test_too_many_negatives_are_refused() -> None:
-    with pytest.raises(InputError, match="must not be above the irrelevant candidates, 23"):
-        Negatives(RANKS, RELEVANT, repeats=1, seed=1).rank(RANKS, RELEVANT, [24])
