@@ -91,25 +91,7 @@ class Settings(AnalysisSettings):
 
 @analysis("design", source="Sakai (2016), section 3; Urbano et al. (2013)", on_request=True)
 def design(work: Work, settings: Settings) -> Design:
-    """Work out, from a pilot's scores, how many users make differences significant.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems or three users.
-
-    Examples
-    --------
-    One system is better by .2, with a standard deviation of .08: four users will do.
-
-    >>> from analyses.shared.measure import Scores
-    >>> from analyses.shared.work import ScoresAlone
-    >>> values = np.array([[[0.7, 0.6, 0.5, 0.4], [0.4, 0.4, 0.3, 0.3]]])
-    >>> measures = Measures([Measure("P", 5)])
-    >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3", "4"]))
-    >>> design(ScoresAlone(scores), Settings()).observed
-    array([[4.]])
-    """
+    """Work out, from a pilot's scores, how many users make differences significant."""
     scores = standardised(work, settings.standardised).scores
     n_users = len(scores.users)
     if len(scores.systems) < 2 or n_users < 3:

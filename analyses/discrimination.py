@@ -23,11 +23,7 @@ from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
-from analyses.significance.power import (
-    REPLICATES,
-    PowerSamples,
-    resample_power,
-)
+from analyses.significance.power import REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
     JOINT,
     OF_MEANS,
@@ -136,21 +132,7 @@ class Settings(Question):
 
 @analysis("discrimination", source="Valcarce et al. (2018), Figures 4 and 8, Table 3")
 def discrimination(work: Work, settings: Settings) -> Discrimination:
-    """Test pairs of systems for every measure, and add up what that says of the measures.
-
-    Examples
-    --------
-    Of the eight ways to sign the differences 3, 2 and 1, two add up to 6 or -6:
-
-    >>> from analyses.shared.work import ScoresAlone
-    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]]])
-    >>> measures = Measures([Measure("hits", 5)])
-    >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3"]))
-    >>> found = discrimination(ScoresAlone(scores))
-    >>> found.to_frame()[["system_a", "system_b", "difference", "p"]]
-      system_a system_b  difference     p
-    0        a        b         2.0  0.25
-    """
+    """Test pairs of systems for every measure, and add up what that says of the measures."""
     work = standardised(work, settings.standardised)
     scores, scales = work.scores, work.scales
     _check(scores)
@@ -640,15 +622,7 @@ class Discrimination(Result):
 
 
 def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.intp]:
-    """Number the pairs with the baseline, or all, in the order of `pair_indices`.
-
-    Examples
-    --------
-    Of the pairs ab, ac and bc:
-
-    >>> pair_numbers(("a", "b", "c"), "b")
-    array([0, 2])
-    """
+    """Number the pairs with the baseline, or all, in the order of `pair_indices`."""
     first, second = pair_indices(len(systems))
     if baseline is None:
         return np.arange(len(first))

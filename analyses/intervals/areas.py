@@ -166,11 +166,6 @@ class Curves:
         """Give the areas as numbers of the measures.
 
         Differences are paired: both curves saw the same resampled users and samples.
-
-        Parameters
-        ----------
-        loss
-            What the orderings stand, as in "random loss of judgements".
         """
         values, replicates = self._areas
         low, high = arcsine_around(values, replicates)
@@ -198,22 +193,10 @@ class Curves:
 def area(levels: Sequence[float], taus: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give the area under curves, divided by the width of the levels: the mean tau over them.
 
-    Parameters
-    ----------
-    levels
-        Where the curves are known, in any order.
-    taus
-        Of shape (..., n_levels).
-
     Returns
     -------
     Areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never changes.
     NaN where a curve is undefined at some level, as its range then differs from the others'.
-
-    Examples
-    --------
-    >>> area([1.0, 0.5, 0.0], np.array([1.0, 0.8, 0.0]))
-    array(0.65)
     """
     order = np.argsort(levels)
     where, heights = np.asarray(levels, dtype=np.float64)[order], taus[..., order]

@@ -58,11 +58,6 @@ class Resampling:
         """Draw the replicates; without any, all users are one block.
 
         Runs are drawn of the systems all of whose runs rank for every user.
-
-        Examples
-        --------
-        >>> Resampling.of(1000, replicates=3, seed=1).weights.shape
-        (3, 100)
         """
         n_blocks = min(N_BLOCKS, n_users) if replicates else 1
         blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
@@ -79,14 +74,6 @@ class Resampling:
         self, sums: NDArray[np.float64], reference: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Compare samples with the reference anew, among the users of every replicate.
-
-        Parameters
-        ----------
-        sums
-            Sums over the blocks, of shape (n_measures, n_blocks, n_systems, n_samples); of runs in
-            place of systems, where there are several of one.
-        reference
-            Sums under all judgements, of shape (n_measures, n_blocks, n_systems), or n_runs.
 
         Returns
         -------
@@ -107,11 +94,6 @@ class Resampling:
 
     def means(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Average sums over blocks, with the users that there are and with those of each replicate.
-
-        Parameters
-        ----------
-        sums
-            Of shape (n_measures, n_blocks, ...).
 
         Returns
         -------
@@ -152,24 +134,9 @@ def band(
     300 or 1,500 users), the percentiles of replicates of taus as they are held the truth in as few
     as 39, those of shifted ones in 95 to 100.
 
-    Parameters
-    ----------
-    observed
-        Values of any shape.
-    replicates
-        Replicates of them along one more axis, the last.
-    limits
-        The lowest and the highest value there is.
-
     Returns
     -------
     Both limits; NaN without replicates.
-
-    Examples
-    --------
-    >>> low, high = band(np.array(0.9), np.array([0.7, 0.8, 0.75]), limits=(-1, 1))
-    >>> low.round(4), high.round(4)
-    (np.float64(0.8525), np.float64(0.9475))
     """
     if replicates.size == 0:
         return np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)

@@ -68,15 +68,6 @@ def conditional_draws(
 ) -> Floats:
     """Draw true values that, with noise, are the values (2, n_axes): Matheron's rule.
 
-    Parameters
-    ----------
-    spreads
-        Of every draw: both standard deviations of true values, and their correlation.
-    normals, noises
-        Of shape (2, n_axes, n_draws).
-    values, noise, least
-        See above.
-
     Returns
     -------
     Of shape (2, n_axes, n_draws).

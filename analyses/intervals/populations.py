@@ -35,25 +35,9 @@ def groupings(
     best decides how likely it is that there is a clump, and each is then as likely as half of its
     gain says: noise that systems share makes gains larger than they are.
 
-    Parameters
-    ----------
-    means
-        Of two measures, in comparable units, of shape (2, n_systems).
-    noise
-        Replicates of their noise, of shape (2, n_systems, n_replicates).
-    n_groupings
-        Groupings to be drawn.
-
     Yields
     ------
     The systems of each group, and how many groupings of all drawn part them so: their numbers.
-
-    Examples
-    --------
-    >>> means = np.array([[0.0, 0.1, 0.2, 5.0, 9.0, -8.0]] * 2)
-    >>> ((groups, numbers),) = groupings(means, np.full((2, 6, 1), 0.01), n_groupings=3)
-    >>> groups, numbers
-    ((array([0, 1, 2]), array([3, 4, 5])), array([0, 1, 2]))
     """
     n_systems = means.shape[1]
     sign = 1.0 if (means[0] * means[1]).sum() >= 0 else -1.0
@@ -140,16 +124,6 @@ class Populations:
     Morris (1983), Parametric empirical Bayes inference; Ledoit & Wolf (2004), A well-conditioned
     estimator for large-dimensional covariance matrices; Journel & Huijbregts (1978), Mining
     geostatistics (conditional simulation).
-
-    Examples
-    --------
-    Without noise the population is known:
-
-    >>> means = np.array([[0.1, 0.2, 0.4], [0.3, 0.1, 0.5]])
-    >>> known = Populations(means, means[:, :, None].repeat(50, axis=2), n_users=9, seed=1)
-    >>> first, second = known.draw(0, 1)
-    >>> bool((np.diff(first) > 0).all()), bool((second[:, 0] > second[:, 1]).all())
-    (True, True)
     """
 
     means: Floats
@@ -332,12 +306,6 @@ def interval(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
     """Give the 95 % interval of what populations have, of shape (..., n_replicates).
 
     It is extended to what was observed, of shape (...), where that lies without.
-
-    Examples
-    --------
-    >>> low, high = interval(np.array(0.7), np.array([0.8, 0.9, 0.9]))
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.7, 0.9)
     """
     low, high = percentiles(drawn)
     return np.minimum(low, observed), np.maximum(high, observed)

@@ -49,21 +49,6 @@ def lose_at_random(
     """Score systems on random samples of the judgements, and compare their orderings.
 
     Levels, some together, are scored in threads.
-
-    Parameters
-    ----------
-    kind
-        The result that is made.
-    work
-        What is scored.
-    draw
-        Gives the samples of a level, as masks of shape (n_judgements, n_samples).
-    levels, n_samples
-        Shares of the judgements kept, and samples of each.
-    replicates
-        Bootstrap replicates of a curve.
-    facts
-        What else the result says of itself.
     """
     qrels, seed = work.qrels, work.seed
     sum_samples = work.rescorer(len(levels) * n_samples)

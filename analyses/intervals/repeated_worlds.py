@@ -19,15 +19,6 @@ def over_worlds(
 
     .. math:: \bar x \pm t_{n-1} \, s / \sqrt{n}
 
-    Parameters
-    ----------
-    values
-        Of shape (..., n_worlds); NaN where undefined, which leaves the world out.
-    limits
-        The lowest and the highest value there is.
-    at_once
-        So many intervals are to hold together (Bonferroni).
-
     Returns
     -------
     Both limits, of shape (...); NaN with fewer than two worlds. Worlds that are all the same give
@@ -36,12 +27,6 @@ def over_worlds(
     References
     ----------
     Student (1908), The probable error of a mean.
-
-    Examples
-    --------
-    >>> low, high = over_worlds(np.array([0.6, 0.7, 0.8]))
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.452, 0.948)
     """
     n_worlds = np.count_nonzero(~np.isnan(values), axis=-1)
     quantile = stdtrit(np.maximum(n_worlds - 1, 1), 1 - (1 - CONFIDENCE) / (2 * at_once))

@@ -35,13 +35,6 @@ def random_halves(
     Returns
     -------
     Numbers of shape (stop - start, n_halves).
-
-    Examples
-    --------
-    >>> together = random_halves(0, 3, n_halves=5, seed=7, purpose=RESAMPLING)
-    >>> alone = random_halves(2, 3, n_halves=5, seed=7, purpose=RESAMPLING)
-    >>> bool((together[2:] == alone).all())
-    True
     """
     n_steps = -(-n_halves // (2 * WORDS_PER_STEP))
     generator = np.random.Philox(key=seed, counter=np.array([0, 0, 0, purpose], dtype=np.uint64))
@@ -55,11 +48,6 @@ def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArra
     """Turn 32-bit numbers into whole numbers 0 <= x < bound, as the upper half of a product.
 
     Chances differ from 1 / bound by less than 2^-32, a millionth of it for 4,000 users.
-
-    Examples
-    --------
-    >>> below(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32), 6)
-    array([0, 3, 5])
     """
     wide = halves.astype(np.uint64)
     return (wide * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)
@@ -77,12 +65,6 @@ def count_in_parts(
 
     The sum must not depend on how draws are parted. Parts are counted in threads, each with one of
     BLAS; ``advance`` is called with the number of draws finished since the last call.
-
-    Examples
-    --------
-    >>> lengths = lambda start, stop: np.array([stop - start])
-    >>> count_in_parts(lengths, 10, part=4, n_jobs=1, advance=None)
-    array([10])
     """
     parts = list(ranges(n_draws, part))
     tasks = (delayed(count)(start, stop) for start, stop in parts)
@@ -97,13 +79,7 @@ def count_in_parts(
 
 
 def ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
-    """Part the draws 0 to n_draws.
-
-    Examples
-    --------
-    >>> list(ranges(10, 4))
-    [(0, 4), (4, 8), (8, 10)]
-    """
+    """Part the draws 0 to n_draws."""
     for start in range(0, n_draws, part):
         yield start, min(start + part, n_draws)
 
@@ -127,12 +103,6 @@ def draw_weights(
     References
     ----------
     Efron & Tibshirani (1993), An introduction to the bootstrap.
-
-    Examples
-    --------
-    >>> ((some, weights),) = draw_weights(5, replicates=3, seed=1)
-    >>> some, weights.sum(axis=1)
-    (slice(0, 3, None), array([5., 5., 5.]))
     """
     for start, stop in ranges(replicates, block or max(1, WEIGHTS_AT_ONCE // n_users)):
         yield slice(start, stop), resampled_users(start, stop, n_users=n_users, seed=seed)
@@ -149,11 +119,6 @@ def resampled_users(
     Returns
     -------
     Whole numbers as float64, of shape (stop - start, n_users); every row adds up to n_users.
-
-    Examples
-    --------
-    >>> resampled_users(0, 2, n_users=5, seed=1).sum(axis=1)
-    array([5., 5.])
     """
     halves = random_halves(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
     cells = below(halves, n_users) + n_users * np.arange(stop - start)[:, np.newaxis]
@@ -170,13 +135,6 @@ def resample_means(
     -------
     Means, of shape (..., replicates). Values are rounded to a grid (see `to_grid`) on which sums
     are exact: an error of less than n_users 2^-52 of the largest value.
-
-    Examples
-    --------
-    What all users share needs no sampling:
-
-    >>> resample_means(np.array([[2.0, 2.0, 2.0]]), replicates=2, seed=1)
-    array([[2., 2.]])
     """
     rows = values.reshape(-1, values.shape[-1])
     # Weighted sums, whose weights add up to n_users, fit the grid as plain sums do.
@@ -193,11 +151,6 @@ def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> NDArray[np.intp]
     Returns
     -------
     The block of each user, of shape (n_users,): numbers below min(n_blocks, n_users).
-
-    Examples
-    --------
-    >>> np.bincount(random_blocks(7, n_blocks=3, seed=1))
-    array([3, 2, 2])
     """
     order = np.argsort(random_words(n_users, seed, "blocks", n_users), kind="stable")
     blocks = np.empty(n_users, dtype=np.intp)
@@ -224,15 +177,7 @@ def interval(
     left out; without a defined one the interval is NaN. It ends at the limits, the lowest and the
     highest value there is.
 
-    References
-    ----------
     Hall (1988), On symmetric bootstrap confidence intervals; Efron & Tibshirani (1993).
-
-    Examples
-    --------
-    >>> low, high = interval(np.array(0.9), np.array([0.7, 0.8, 0.9]), limits=(-1, 1))
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.705, 1.0)
     """
     low, high = percentiles(replicates)
     reach = np.maximum(observed - low, high - observed)
@@ -242,13 +187,7 @@ def interval(
 def percentiles(
     replicates: NDArray[np.float64], *, confidence: float = CONFIDENCE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the limits of the middle part along the last axis, 95 % by default.
-
-    Examples
-    --------
-    >>> [round(float(limit), 9) for limit in percentiles(np.arange(101.0), confidence=0.9)]
-    [5.0, 95.0]
-    """
+    """Give the limits of the middle part along the last axis, 95 % by default."""
     tail = (1 - confidence) / 2
     undefined = np.asarray(np.isnan(replicates).all(axis=-1))
     filled = np.where(undefined[..., None], 0.0, replicates)
@@ -267,16 +206,6 @@ def run_noise(
     -------
     An array of shape (n_measures, n_systems, replicates), to be added to means over resampled
     users; 0 without several runs of a system.
-
-    Examples
-    --------
-    Of two runs .1 apart the mean has a standard deviation of .05:
-
-    >>> both = np.array([True, True])
-    >>> runs = RunDeviations(np.array([[-0.05, 0.05, 0.0]]), np.array([0, 0, 1]), both)
-    >>> drawn = run_noise(runs, replicates=4000, seed=1)
-    >>> drawn.std(axis=2).round(2)
-    array([[0.05, 0.  ]])
     """
     if runs is None:
         return 0.0
@@ -292,20 +221,9 @@ def run_weights(systems: NDArray[np.intp], *, replicates: int, seed: int) -> NDA
     is widened by :math:`\sqrt{R / (R - 1)}`: the variance is that of a mean of R runs, of which a
     bootstrap of few has too little.
 
-    Parameters
-    ----------
-    systems
-        Number of the system of each run, of shape (n_runs,).
-
     Returns
     -------
     An array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
-
-    Examples
-    --------
-    >>> run_weights(np.array([0, 1]), replicates=1, seed=1)
-    array([[[1., 0.],
-            [0., 1.]]])
     """
     n_runs = len(systems)
     halves = random_halves(0, replicates, n_halves=n_runs, seed=seed, purpose=RUNS)
@@ -326,13 +244,5 @@ def which_runs(systems: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def of_systems(sums: NDArray[np.float64], runs: RunDeviations | None) -> NDArray[np.float64]:
-    """Add up what runs add to the scores of their systems: (..., n_runs, n_samples).
-
-    Examples
-    --------
-    >>> runs = RunDeviations(np.zeros((1, 3)), np.array([0, 0, 1]), np.array([True, True]))
-    >>> of_systems(np.array([[0.25], [0.5], [1.0]]), runs)
-    array([[0.75],
-           [1.  ]])
-    """
+    """Add up what runs add to the scores of their systems: (..., n_runs, n_samples)."""
     return sums if runs is None else which_runs(runs.systems) @ sums

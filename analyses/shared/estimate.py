@@ -76,13 +76,6 @@ def joint_reach(replicates: Floats) -> float:
     The 95th percentile of the largest of the rows' absolute deviations from their means, each in
     its standard deviations (max |t|), and never less than for one row alone.
 
-    Parameters
-    ----------
-    replicates
-        Of shape (n_rows, n_replicates).
-
-    References
-    ----------
     Westfall & Young (1993), Resampling-based multiple testing.
     """
     width = deviations(replicates)

@@ -84,13 +84,6 @@ class SumSamples(Protocol):
     def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
         """Score samples of the judgements.
 
-        Parameters
-        ----------
-        kept
-            Masks of shape (n_judgements, n_samples).
-        blocks
-            The block of each user, of shape (n_users,): every number from 0 on.
-
         Returns
         -------
         Sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are several runs of

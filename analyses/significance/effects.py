@@ -56,32 +56,7 @@ class Effects:
 def effects(
     scores: NDArray[np.float64], *, level: float = 0.95, runs: RunDeviations | None = None
 ) -> Effects:
-    """Measure the difference between the systems of every pair, for every measure.
-
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    level
-        Confidence level of the intervals.
-    runs
-        What the runs of one system differ by, where there are several of one.
-
-    Raises
-    ------
-    InputError
-        If the level does not lie between 0 and 1.
-
-    Examples
-    --------
-    Differences 1, 2 and 3: mean 2, standard deviation 1; the second system's mean is 4.
-
-    >>> found = effects(np.array([[[4.0, 6.0, 8.0], [3.0, 4.0, 5.0]]]))
-    >>> [found.differences.item(), found.relative.item(), found.standardised.item()]
-    [2.0, 0.5, 2.0]
-    >>> [round(found.lower.item(), 3), round(found.upper.item(), 3), found.better.item()]
-    [-0.484, 4.484, 1.0]
-    """
+    """Measure the difference between the systems of every pair, for every measure."""
     if not 0 < level < 1:
         raise InputError(f"`level` must lie between 0 and 1, got {level}.")
     columns = for_all_pairs(normalised(scores), _columns_of_rows)

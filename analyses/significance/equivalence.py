@@ -23,27 +23,7 @@ def equivalence_test(
     is the larger of the two p-values. It is at most .05 where the 90 % interval of the difference
     lies within the bound.
 
-    Parameters
-    ----------
-    means, deviations
-        Of the differences of each pair, and their standard deviations.
-    bounds
-        Of a shape that goes with theirs.
-
-    Returns
-    -------
-    p-values; where no user differs from another 0 within the bound, and 1 elsewhere.
-
-    References
-    ----------
     Schuirmann (1987), A comparison of the two one-sided tests procedure and the power approach.
-
-    Examples
-    --------
-    The differences 0, 1 and 2 are surely within 5 of 0, and not surely within 2:
-
-    >>> equivalence_test(np.array(1.0), np.array(1.0), np.array([5.0, 2.0]), n_users=3).round(3)
-    array([0.01 , 0.113])
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         statistics = (bounds - np.abs(means)) * np.sqrt(n_users) / deviations

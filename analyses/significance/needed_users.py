@@ -34,18 +34,6 @@ def t_power(
     .. math:: P(|T'_{n-1}(\delta \sqrt n)| \ge t_{n-1;\,1-\alpha/2})
 
     with the noncentral t, exact for normal differences.
-
-    Parameters
-    ----------
-    effects
-        Mean differences divided by their standard deviations, not negative.
-    n_users
-        Two at least; of a shape that goes with that of the effects.
-
-    Examples
-    --------
-    >>> t_power(np.array([0.0, 0.5]), 34, alpha=0.05).round(4)
-    array([0.05  , 0.8078])
     """
     df = np.asarray(n_users, dtype=np.float64) - 1
     reach = stdtrit(df, 1 - alpha / 2)
@@ -62,14 +50,7 @@ def needed_users(
 
     These are whole numbers, infinite where there is no difference.
 
-    References
-    ----------
     Sakai (2016), Topic set size design, Information Retrieval Journal 19(3).
-
-    Examples
-    --------
-    >>> needed_users(np.array([0.2, 0.5, 0.8, 0.0]), alpha=0.05, power=0.8)
-    array([199.,  34.,  15.,  inf])
     """
     guesses = np.maximum(np.ceil(_guess(effects, alpha=alpha, power=power)), FEWEST)
     found = np.where(guesses < MOST, guesses, np.inf)
@@ -111,13 +92,7 @@ def _least(is_enough: Callable[[float], bool], most: float) -> float:
 
 
 def detectable_effect(n_users: int, *, alpha: float, power: float) -> float:
-    """Give the least effect that the paired t-test finds with a power; NaN for a single user.
-
-    Examples
-    --------
-    >>> round(detectable_effect(34, alpha=0.05, power=0.8), 4)
-    0.495
-    """
+    """Give the least effect that the paired t-test finds with a power; NaN for a single user."""
     if n_users < FEWEST:
         return float("nan")
     most = 100 * float(stdtrit(n_users - 1, 1 - alpha / 2))
@@ -135,13 +110,6 @@ def shrunk_effects(
     about :math:`B \hat\delta` with the variance :math:`B / N`, where
     :math:`B = \tau^2 / (\tau^2 + 1/N)`, cut at 0.
 
-    Parameters
-    ----------
-    effects
-        Mean differences divided by their standard deviations, of shape (..., n_pairs).
-    n_pilot
-        Number of users.
-
     Returns
     -------
     Means of the shape of the effects, and variances of shape (...).
@@ -149,13 +117,6 @@ def shrunk_effects(
     References
     ----------
     Efron & Morris (1975), Data analysis using Stein's estimator and its generalizations.
-
-    Examples
-    --------
-    Half of the mean square is noise:
-
-    >>> shrunk_effects(np.array([[0.1, -0.1, 0.2, 0.0]]) * 2**0.5 / 1.5**0.5, n_pilot=100)
-    (array([[ 0.05773503, -0.05773503,  0.11547005,  0.        ]]), array([0.005]))
     """
     kept = _kept((effects**2).mean(axis=-1), n_pilot)
     return kept[..., None] * effects, kept / n_pilot
@@ -181,23 +142,9 @@ def possible_effects(
     takes in that S systems tell little of how much effects vary: in its place, their mean square is
     divided by a random :math:`\chi^2_{S-1} / (S - 1)`.
 
-    Parameters
-    ----------
-    effects
-        Those observed, of shape (n_measures, n_pairs).
-    resampled
-        See `resampled_effects`, of shape (n_measures, n_pairs, n_draws).
-
     Returns
     -------
     Effects of shape (n_measures, n_draws, n_pairs).
-
-    Notes
-    -----
-    The middle 95 % of the users that 80 % of the pairs need, over 200 draws, held the true number
-    in 93 to 99 of 100 pilots of 50 to 600 users and 8 to 20 systems with normal or skewed scores;
-    with the one B of `shrunk_effects` in as few as 82, and without shrinking in as few as 67.
-    Where systems came in three tight groups they held it in 65.
     """
     n_draws = resampled.shape[2]
     uniforms = random_uniforms(np.arange(n_draws), seed, "design", "effects")
@@ -222,21 +169,9 @@ def expected_share(
     in the mean over the effects :math:`\delta`, each known with the variance v: the assurance of
     O'Hagan, Stevens & Campbell (2005).
 
-    Parameters
-    ----------
-    effects
-        Of shape (..., n_pairs).
-    n_users, variance
-        Of the shape (...).
-
     Returns
     -------
     Means over pairs, of shape (...).
-
-    Examples
-    --------
-    >>> expected_share(np.array([[0.5, 0.5]]), 34, alpha=0.05).round(2)
-    array([0.81])
     """
     users = np.asarray(n_users, dtype=np.float64)[..., None]
     spread = np.sqrt(1 + users * np.asarray(variance)[..., None])
@@ -253,13 +188,7 @@ def users_for_share(
     alpha: float,
     variance: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
-    """Give the fewest users for a share of the pairs: the inverse of `expected_share`.
-
-    Examples
-    --------
-    >>> users_for_share(np.array([[0.5, 0.5], [0.0, 0.0]]), share=0.8, alpha=0.05)
-    array([34., inf])
-    """
+    """Give the fewest users for a share of the pairs: the inverse of `expected_share`."""
     return fewest(
         lambda n: expected_share(effects, n, alpha=alpha, variance=variance),
         share,
@@ -268,13 +197,7 @@ def users_for_share(
 
 
 def effects_of(means: NDArray[np.float64], deviations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide means by deviations: 0 where means are equal, `LARGEST` where all users differ alike.
-
-    Examples
-    --------
-    >>> effects_of(np.array([0.0, 0.3, -0.3]), np.array([0.0, 0.6, 0.0]))
-    array([ 0.e+00,  5.e-01, -1.e+06])
-    """
+    """Divide means by deviations: 0 where means are equal, `LARGEST` where all differ alike."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.clip(np.where(means == 0, 0.0, means / deviations), -LARGEST, LARGEST)
 
@@ -284,21 +207,9 @@ def resampled_effects(
 ) -> NDArray[np.float64]:
     """Give the standardised differences of all pairs for resampled users.
 
-    Parameters
-    ----------
-    values
-        Scores, of shape (n_measures, n_systems, n_users).
-    weights
-        How often each user is drawn, of shape (n_replicates, n_users).
-
     Returns
     -------
     Effects of shape (n_measures, n_pairs, n_replicates).
-
-    Examples
-    --------
-    >>> resampled_effects(np.array([[[1.0, 2.0, 3.0], [0.0] * 3]]), np.ones((1, 3)))
-    array([[[2.]]])
     """
     return for_all_pairs(normalised(values), lambda rows: _weighted_effects(rows, weights))
 

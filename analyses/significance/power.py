@@ -64,23 +64,6 @@ def resample_power(
     :math:`p \approx 2 \Phi(-z)`, :math:`z = (|\sum_u w_u d_u| - c) / \sqrt{\sum_u w_u d_u^2}`, with
     the continuity correction c, one unit, for scores on a lattice. Powers are scaled to be that of
     the users as they are in the mean: resampling adds noise, which makes them larger.
-
-    Parameters
-    ----------
-    values
-        Scores, of shape (n_measures, n_systems, n_users).
-    p
-        The p-values of the users as they are, of shape (n_measures, n_pairs).
-    pairs
-        First and second systems of the pairs.
-    scales
-        Factor that makes the scores of a measure integers, if it is known.
-    replicates, seed
-        Number of draws, and their seed; from fewer than 2 nothing is learnt.
-    n_jobs
-        Number of threads; the results do not depend on it.
-    runs
-        What the runs differ by whose means the values are.
     """
     if replicates < 2:
         unknown = np.full(p.shape, np.nan)

@@ -45,10 +45,7 @@ ADJUSTMENTS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] 
 }
 """Corrections of p-values, along the last axis."""
 
-JOINT: Mapping[str, Callable[..., NDArray[np.float64]]] = {
-    "max-t": max_t_test,
-    "tukey": tukey_test,
-}
+JOINT: Mapping[str, Callable[..., NDArray[np.float64]]] = {"max-t": max_t_test, "tukey": tukey_test}
 """Corrections that are tests of all pairs of systems at once."""
 
 OF_MEANS = ("exact", "monte-carlo", "t", "bootstrap")
@@ -182,11 +179,7 @@ def _draw(
     advance: Callable[[int], object] | None,
 ) -> NDArray[np.float64]:
     return monte_carlo_test(
-        values,
-        permutations=question.draws,
-        seed=work.seed,
-        n_jobs=work.n_jobs,
-        advance=advance,
+        values, permutations=question.draws, seed=work.seed, n_jobs=work.n_jobs, advance=advance
     )
 
 

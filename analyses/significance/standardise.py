@@ -48,14 +48,6 @@ def standardise(values: NDArray[np.float64], standard: Standard) -> NDArray[np.f
 
     Values are of shape (n_measures, n_systems, n_users), as is what is returned, in [0, 1]. A user
     whom all systems serve alike has one score, .5, or 1 if empirical.
-
-    Examples
-    --------
-    >>> scores = np.array([[[0.0, 0.5], [0.2, 0.5], [0.4, 0.5]]])
-    >>> standardise(scores, "normal").round(3)
-    array([[[0.159, 0.5  ],
-            [0.5  , 0.5  ],
-            [0.841, 0.5  ]]])
     """
     return STANDARDS[standard](values)
 

@@ -62,19 +62,9 @@ def variance_components(values: NDArray[np.float64], *, level: float = 0.95) -> 
 
     There are two systems and two users at least.
 
-    References
-    ----------
     Brennan (2001), Generalizability Theory; Urbano, Marrero & Martín (2013), On the measurement of
     test collection reliability; Feldt (1965), The approximate sampling distribution of
     Kuder-Richardson reliability coefficient twenty.
-
-    Examples
-    --------
-    Users differ by 4, systems by 2, and no user differs from others in what is better:
-
-    >>> found = variance_components(np.array([[[0.0, 4.0], [2.0, 6.0]]]))
-    >>> found.systems, found.users, found.interaction, found.relative
-    (array([2.]), array([8.]), array([0.]), array([1.]))
     """
     _, n_systems, n_users = values.shape
     by_system, by_user = values.mean(axis=2), values.mean(axis=1)

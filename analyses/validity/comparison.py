@@ -118,13 +118,6 @@ def reliability(values: Floats) -> Floats:
     means, stepped up to all users (Cronbach 1951; Bodoff & Li 2007 on test collections). Values
     are of shape (..., n_systems, n_users), the result of (...), in [0, 1]: negative values are set
     to 0, and NaN is for one user, or systems whose means are all equal.
-
-    Examples
-    --------
-    Two users who agree, and two who do not:
-
-    >>> reliability(np.array([[[0.1, 0.1], [0.5, 0.5]], [[0.5, 0.1], [0.2, 0.6]]])).round(3)
-    array([1., 0.])
     """
     n_users = values.shape[-1]
     whole = values.sum(axis=-1).var(axis=-1)
@@ -159,13 +152,6 @@ def regret(estimates: Floats, truth: Floats) -> Floats:
 
     Scores of the systems are along the last axis, more is better; other axes broadcast. Of systems
     that tie as first, one is chosen at random: their mean counts. NaN where a score is undefined.
-
-    Examples
-    --------
-    The second system is chosen, and the first is truly best:
-
-    >>> regret(np.array([0.1, 0.3, 0.2]), np.array([0.9, 0.5, 0.1])).round(3)
-    np.float64(0.4)
     """
     first = put_first(estimates)
     n_first = first.sum(axis=-1)

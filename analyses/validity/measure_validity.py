@@ -32,11 +32,7 @@ from analyses.validity.comparison import Comparison, JointUsers, regret_share
 from analyses.validity.loss_curves import LossOfJudgements, TruthCurves, user_subset_taus
 from analyses.validity.pair_verdicts import RATES, VERDICTS
 from analyses.validity.truth_agreement import ITSELF, SUBSETS, TruthAgreement
-from analyses.validity.uncertainty import (
-    ResampledComparison,
-    limits_over_users,
-    written_interval,
-)
+from analyses.validity.uncertainty import ResampledComparison, limits_over_users, written_interval
 from runs import InputError
 from runs.shared.members import Levels, Whole
 

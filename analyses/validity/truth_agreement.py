@@ -14,18 +14,14 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import percentiles
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.drawing import (
-    chosen_panel,
-)
+from analyses.shared.drawing import chosen_panel
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measures
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.pair_verdicts import RATES, VERDICTS, PairVerdicts
-from analyses.validity.uncertainty import (
-    Uncertain,
-)
+from analyses.validity.uncertainty import Uncertain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,15 +168,7 @@ class TruthAgreement:
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``validity`` (see `to_frame`), ``validity_differences`` and ``validity_curves``.
-
-        Returns
-        -------
-        ``validity_differences`` is of tau-b with the first reference. ``validity_curves`` has a row
-        for each truth, measure and level: columns truth, metric, cutoff, kept ("judgements",
-        "items", "users"), level, tau, low, high (95 % over users; for users, 5 % to 95 % of the
-        subsets), itself (tau-b with the measure on all judgements).
-        """
+        """Give ``validity`` (see `to_frame`), ``validity_differences`` and ``validity_curves``."""
         return {
             "validity": self.to_frame(),
             "validity_differences": self.estimates().differences(),

@@ -5,11 +5,7 @@ Holm and Benjamini-Hochberg adjust any test's p-values; max-T and Tukey's HSD ar
 of their own.
 """
 
-from analyses.significance.corrections.adjustments import (
-    benjamini_hochberg,
-    bonferroni,
-    holm,
-)
+from analyses.significance.corrections.adjustments import benjamini_hochberg, bonferroni, holm
 from analyses.significance.corrections.max_t import max_t_test
 from analyses.significance.corrections.tukey import tukey_test
 

@@ -12,11 +12,6 @@ def bonferroni(p: NDArray[np.float64]) -> NDArray[np.float64]:
     Bounds the chance of any false rejection in the family, however the tests depend on each
     other. :func:`holm` rejects all that this does, and more.
 
-    Parameters
-    ----------
-    p
-        Of shape (..., n_pairs): a family along the last axis.
-
     Returns
     -------
     Adjusted p-values of the same shape.
@@ -24,11 +19,6 @@ def bonferroni(p: NDArray[np.float64]) -> NDArray[np.float64]:
     References
     ----------
     Dunn (1961), Multiple comparisons among means.
-
-    Examples
-    --------
-    >>> bonferroni(np.array([0.01, 0.02, 0.5]))
-    array([0.03, 0.06, 1.  ])
     """
     return np.minimum(p.shape[-1] * p, 1.0)
 
@@ -41,11 +31,6 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     Bounds the chance of any false rejection in the family, however the tests depend on each
     other.
 
-    Parameters
-    ----------
-    p
-        Of shape (..., n_pairs): a family along the last axis.
-
     Returns
     -------
     Adjusted p-values of the same shape.
@@ -53,13 +38,6 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     References
     ----------
     Holm (1979), A simple sequentially rejective multiple test procedure.
-
-    Examples
-    --------
-    Times 3, times 2, times 1; the last may not fall below the one before:
-
-    >>> holm(np.array([0.01, 0.03, 0.02]))
-    array([0.03, 0.04, 0.04])
     """
     order = np.argsort(p, axis=-1, kind="stable")
     factors = np.arange(p.shape[-1], 0, -1.0)
@@ -77,11 +55,6 @@ def benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
     Bounds the expected share of false rejections among the rejections (the false discovery
     rate), if tests are independent or depend positively. Pairs that share a system need not.
 
-    Parameters
-    ----------
-    p
-        Of shape (..., n_pairs): a family along the last axis.
-
     Returns
     -------
     Adjusted p-values of the same shape.
@@ -89,13 +62,6 @@ def benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
     References
     ----------
     Benjamini & Hochberg (1995), Controlling the false discovery rate.
-
-    Examples
-    --------
-    Times 3/3, times 3/2, times 3/1; none may exceed the next larger one:
-
-    >>> benjamini_hochberg(np.array([0.01, 0.03, 0.02]))
-    array([0.03, 0.03, 0.03])
     """
     from scipy.stats import false_discovery_control
 

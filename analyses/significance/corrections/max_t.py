@@ -43,19 +43,6 @@ def max_t_test(
     each user's vector of differences to be symmetric as a whole; else it holds for many users.
     Scores are on the grid of :func:`to_grid`; what it cannot tell apart is a tie, and counts.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    permutations, seed
-        Number of random sign assignments, and their key.
-    step_down
-        Whether pairs already judged are left out of the maximum, which rejects more.
-    n_jobs
-        Number of threads; the result does not depend on it.
-    advance
-        Called with the number of permutations finished since the last call.
-
     Returns
     -------
     Adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1).
@@ -64,14 +51,6 @@ def max_t_test(
     ----------
     Westfall & Young (1993), Resampling-based multiple testing, sections 2.3 and 2.6; Phipson &
     Smyth (2010) for the +1.
-
-    Examples
-    --------
-    The first system beats the other two, which are equal, for each of 20 users:
-
-    >>> scores = np.array([[[1.0] * 20, [0.0] * 20, [0.0] * 20]])
-    >>> max_t_test(scores, permutations=99, seed=0)
-    array([[0.01, 0.01, 1.  ]])
     """
     grid = to_grid(scores)
     families = [Family.of(one) for one in grid]

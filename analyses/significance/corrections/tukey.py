@@ -36,17 +36,6 @@ def tukey_test(
     depend on the number of jobs or the order of summation. Sums that the grid cannot tell apart
     tie, and count.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    permutations, seed
-        Number of random permutations of every user's scores, and their key.
-    n_jobs
-        Number of threads.
-    advance
-        Called with the number of permutations finished since the last call.
-
     Returns
     -------
     Adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1). That the
@@ -57,14 +46,6 @@ def tukey_test(
     ----------
     Carterette (2012), Multiple testing in statistical analysis of systems-based information
     retrieval experiments; Tukey (1953); Phipson & Smyth (2010) for the +1.
-
-    Examples
-    --------
-    The first system beats the other two, which are equal, for each of 20 users:
-
-    >>> scores = np.array([[[1.0] * 20, [0.0] * 20, [0.0] * 20]])
-    >>> tukey_test(scores, permutations=99, seed=0)
-    array([[0.01, 0.01, 1.  ]])
     """
     grid = to_grid(scores)
     # Users first, measures last: a user's scores are dealt out in rows that lie together.

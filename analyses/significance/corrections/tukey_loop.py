@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 @numba.njit(nogil=True, cache=True)
 def add_dealt_out(
-    by_user: NDArray[np.float64],
-    swaps: NDArray[np.uint8 | np.uint16],
-    sums: NDArray[np.float64],
+    by_user: NDArray[np.float64], swaps: NDArray[np.uint8 | np.uint16], sums: NDArray[np.float64]
 ) -> None:
     """Add every user's scores to the systems that they are dealt to by `tukey.random_swaps`.
 

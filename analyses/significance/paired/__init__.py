@@ -10,9 +10,4 @@ from analyses.significance.paired.sign import sign_test
 from analyses.significance.paired.t import t_test
 from analyses.significance.paired.wilcoxon import wilcoxon_test
 
-__all__ = [
-    "sakai_test",
-    "sign_test",
-    "t_test",
-    "wilcoxon_test",
-]
+__all__ = ["sakai_test", "sign_test", "t_test", "wilcoxon_test"]

@@ -8,10 +8,7 @@ from scipy.special import stdtrit
 
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.measure import to_grid
-from analyses.significance.paired.user_differences import (
-    pair_means_and_deviations,
-    step_of_grid,
-)
+from analyses.significance.paired.user_differences import pair_means_and_deviations, step_of_grid
 from analyses.significance.permutation.pairs import pair_indices
 
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -27,13 +24,6 @@ def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
     Returns
     -------
     Lower and upper limits of shape (n_measures, n_pairs); NaN for a single user.
-
-    Examples
-    --------
-    Differences 1, 2 and 3: 2 +- 4.303 / sqrt 3.
-
-    >>> t_intervals(np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]]), level=0.95)
-    (array([[-0.48413771]]), array([[4.48413771]]))
     """
     means, deviations = pair_means_and_deviations(scores)
     return t_limits(means, deviations, n_users=scores.shape[2], level=level)
@@ -65,14 +55,6 @@ def bootstrap_intervals(
     References
     ----------
     Efron & Tibshirani (1993), An introduction to the bootstrap, section 13.3.
-
-    Examples
-    --------
-    Without spread there is nothing to doubt:
-
-    >>> scores = np.array([[[2.0, 3.0, 4.0], [1.0, 2.0, 3.0]]])
-    >>> bootstrap_intervals(scores, level=0.95, replicates=99, seed=0)
-    (array([[1.]]), array([[1.]]))
     """
     n_measures, n_systems, _ = scores.shape
     step = max(1, MOST_VALUES // (n_systems**2 * replicates))

@@ -21,11 +21,6 @@ def t_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     The null hypothesis is that the mean difference is 0 in the population of users. The test is
     approximate unless differences are normal.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-
     Returns
     -------
     p-values of shape (n_measures, n_pairs), never 0 and never NaN: p = 1 if the means are equal
@@ -35,13 +30,6 @@ def t_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     References
     ----------
     Student (1908), The probable error of a mean.
-
-    Examples
-    --------
-    Differences 1, 2 and 3: t = 2 / (1 / sqrt 3) on 2 degrees of freedom.
-
-    >>> t_test(np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]])).round(4)
-    array([[0.0742]])
     """
     return for_all_pairs(normalised(scores), _p_of_rows)
 

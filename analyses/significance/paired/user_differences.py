@@ -35,11 +35,6 @@ def for_all_pairs(
     Returns
     -------
     Statistics of shape (n_measures, n_pairs, ...).
-
-    Examples
-    --------
-    >>> for_all_pairs(np.array([[[3.0, 2.0], [1.0, 1.0]]]), lambda d: d.sum(axis=1))
-    array([[3.]])
     """
     n_measures, n_systems, n_users = scores.shape
     first, second = pair_indices(n_systems)
@@ -56,13 +51,7 @@ def for_all_pairs(
 def pair_means_and_deviations(
     scores: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give means and standard deviations of the differences of all pairs, (n_measures, n_pairs).
-
-    Examples
-    --------
-    >>> pair_means_and_deviations(np.array([[[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]]))
-    (array([[2.]]), array([[1.]]))
-    """
+    """Give means and standard deviations of the differences of all pairs, (n_measures, n_pairs)."""
     columns = for_all_pairs(
         normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
     )
@@ -71,13 +60,7 @@ def pair_means_and_deviations(
 
 
 def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1).
-
-    Examples
-    --------
-    >>> normalised(np.array([[[3.0, 1.0]]]))
-    array([[[0.75, 0.25]]])
-    """
+    """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1)."""
     return np.ldexp(scores, -exponents(scores))
 
 
@@ -87,25 +70,12 @@ def exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
 
 
 def step_of_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give the step of the grid of `to_grid`, of shape (n_measures, 1).
-
-    Examples
-    --------
-    >>> step_of_grid(np.array([[[1.0, 0.5]]])) == 2.0**-49
-    array([[ True]])
-    """
+    """Give the step of the grid of `to_grid`, of shape (n_measures, 1)."""
     return np.ldexp(1.0, grid_exponents(scores)[:, :, 0])
 
 
 def in_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round differences of normalised scores, so that equal sizes are equal whole numbers.
-
-    Examples
-    --------
-    >>> sizes = np.array([0.3 - 0.2, 0.1, 0.1 + 0.2 - 0.3])
-    >>> (in_steps(sizes) / 2**40).round(9)
-    array([0.1, 0.1, 0. ])
-    """
+    """Round differences of normalised scores, so that equal sizes are equal whole numbers."""
     return np.rint(np.ldexp(differences, STEPS))
 
 

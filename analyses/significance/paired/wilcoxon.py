@@ -29,11 +29,6 @@ def wilcoxon_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     `scipy.stats.wilcoxon` gives the same for ``method="exact"`` without ties, and for
     ``method="asymptotic"``.
 
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-
     Returns
     -------
     p-values of shape (n_measures, n_pairs); 1 if no user differs. Differences equal to about 12
@@ -43,13 +38,6 @@ def wilcoxon_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     ----------
     Wilcoxon (1945), Individual comparisons by ranking methods; Pratt & Gibbons (1981), Concepts
     of nonparametric theory, chapter 3.
-
-    Examples
-    --------
-    Ranks 1, 2 and 3, all on one side: two of eight sign assignments.
-
-    >>> wilcoxon_test(np.array([[[1.0, 2.0, 4.0], [0.0, 0.0, 0.0]]]))
-    array([[0.25]])
     """
     return for_all_pairs(normalised(scores), _p_of_rows)
 
@@ -65,19 +53,7 @@ def _p_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def signed_ranks(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give twice the signed mean ranks of absolute differences, which are whole numbers.
-
-    Returns
-    -------
-    Rows in rising order of the absolute differences, 0 for users who do not differ.
-
-    Examples
-    --------
-    Ranks 1.5 and 1.5 for the two smallest, 3 for the largest:
-
-    >>> signed_ranks(np.array([[0.5, 0.0, -0.1, 0.1]]))
-    array([[ 0., -3.,  3.,  6.]])
-    """
+    """Give twice the signed mean ranks of absolute differences, which are whole numbers."""
     steps = in_steps(differences).astype(np.int64)
     # The sign in the last bit is sorted along, which is much faster than an argsort.
     keys = np.sort(2 * np.abs(steps) + (steps > 0), axis=1)

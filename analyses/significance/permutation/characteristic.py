@@ -14,16 +14,8 @@ CHUNK = 1 << 15
 FEW_SIZES = 1 << 12
 
 
-def distinct_sizes(
-    differences: NDArray[np.number],
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Give the distinct absolute differences except 0 and how often each occurs, frequent first.
-
-    Examples
-    --------
-    >>> distinct_sizes(np.array([0, 1, -2, 2, 0]))
-    (array([2., 1.]), array([2, 1]))
-    """
+def distinct_sizes(differences: NDArray[np.number]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Give the distinct absolute differences except 0 and how often each occurs, frequent first."""
     sizes = np.abs(differences)
     if sizes.max(initial=0) < FEW_SIZES and np.array_equal(whole := sizes.astype(np.intp), sizes):
         counts = np.bincount(whole)
@@ -46,16 +38,6 @@ def characteristic_function(
 
     Sizes and counts are the distinct absolute differences v and their numbers of users n_v, of
     shape (n_sizes,); the angles are step, 2 step, ..., n_angles step.
-
-    Returns
-    -------
-    The rising numbers k of the angles k step where the product may exceed e^-50 in size, and
-    the products there.
-
-    Examples
-    --------
-    >>> characteristic_function(np.array([1.0]), np.array([3]), step=np.pi / 3, n_angles=3)
-    (array([1, 2, 3]), array([ 0.125, -0.125, -1.   ]))
     """
     turns = sizes * (step / np.pi)
     reach = int(min(COARSE_TURNS / turns.max(), n_angles // 2))

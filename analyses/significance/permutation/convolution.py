@@ -25,13 +25,6 @@ def p_by_convolution(differences: NDArray[np.float64]) -> float:
     The cost grows with the square of the number of users times the size of their differences.
     Differences are whole numbers, of shape (n_users,), at most 200 of them not 0, with a sum that
     is not 0.
-
-    Examples
-    --------
-    Of the eight sums of +-3, +-2, +-1, two are as large as 6:
-
-    >>> p_by_convolution(np.array([3.0, 2.0, 1.0]))
-    0.25
     """
     sizes, unit = whole_sizes(differences)
     # With plus signs adding up to k the signed sum is 2 k - sum(sizes); the upper tail mirrors.
@@ -44,13 +37,6 @@ def critical_by_convolution(differences: NDArray[np.float64], *, alpha: float) -
     """Find the smallest absolute sum whose p-value is at most alpha; NaN where none is.
 
     Differences are as for `p_by_convolution`; their sum may be 0.
-
-    Examples
-    --------
-    Sums of +-3, +-2, +-1 are 6 in size in two of eight cases, and 4 or more in four:
-
-    >>> critical_by_convolution(np.array([3.0, 2.0, -1.0]), alpha=0.3)
-    6.0
     """
     sizes, unit = whole_sizes(differences)
     total = int(sizes.sum())
@@ -67,13 +53,7 @@ def critical_by_convolution(differences: NDArray[np.float64], *, alpha: float) -
 
 
 def whole_sizes(differences: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Give the sizes of the differences that are not 0, rising, in units of their divisor.
-
-    Examples
-    --------
-    >>> whole_sizes(np.array([6.0, 0.0, -4.0]))
-    (array([2, 3]), 2)
-    """
+    """Give the sizes of the differences that are not 0, rising, in units of their divisor."""
     sizes = np.sort(np.abs(differences[differences != 0]).astype(np.int64))
     unit = int(np.gcd.reduce(sizes))
     return sizes // unit, unit
@@ -101,15 +81,7 @@ class SubsetSums:
         return cls(_cumulate(sizes[:n_small].tolist(), highest=highest), listed)
 
     def count_up_to(self, limit: int) -> float:
-        """Count the subsets whose sum is not above the limit, at most the highest one.
-
-        Examples
-        --------
-        Of the subsets of 1, 2 and 3, these: none, 1, 2, 3, 1 + 2.
-
-        >>> SubsetSums.of(np.array([1, 2, 3]), highest=3, n_limits=1).count_up_to(3)
-        5.0
-        """
+        """Count the subsets whose sum is not above the limit, at most the highest one."""
         places = np.clip(limit + 1 - self.listed, 0, len(self.counts) - 1)
         return float(self.counts[places].sum(dtype=np.float64))
 

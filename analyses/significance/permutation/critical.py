@@ -16,13 +16,7 @@ CLOSING = 0.2
 
 
 def hoeffding_reach(alpha: float) -> float:
-    """Give the z from which on every sum of random signs is significant: 2 exp(-z^2/2) = alpha.
-
-    Examples
-    --------
-    >>> round(hoeffding_reach(0.05), 2)
-    2.72
-    """
+    """Give the z from which on every sum of random signs is significant: 2 exp(-z^2/2) = alpha."""
     return float(np.sqrt(2 * np.log(2 / alpha)))
 
 
@@ -38,11 +32,6 @@ def first_significant(
 
     ``p_of`` gives the p-value if the statistic were k, whose standard deviation is given roughly;
     the highest k is known to be significant.
-
-    Examples
-    --------
-    >>> first_significant(lambda k: 1 / k, alpha=0.05, deviation=10.0, highest=1000)
-    20
     """
     wanted = -NORMAL.inv_cdf(alpha / 2)
     low, high = 0, highest

@@ -189,10 +189,7 @@ def _riskiest(sums: PairSums, pairs: NDArray[np.intp]) -> NDArray[np.intp]:
 
 
 def _solve(
-    sums: PairSums,
-    values: NDArray[np.float64],
-    pairs: NDArray[np.intp],
-    methods: NDArray[np.str_],
+    sums: PairSums, values: NDArray[np.float64], pairs: NDArray[np.intp], methods: NDArray[np.str_]
 ) -> NDArray[np.float64]:
     p = np.where(methods == Method.EQUAL_MEANS, 1.0, sums.upper_bounds)
     series = np.flatnonzero(methods == Method.SERIES)

@@ -18,15 +18,7 @@ MOST_NODES = 1 << 24
 
 
 def find_scale(scores: NDArray[np.float64]) -> int | None:
-    """Find the smallest usual scale that makes all scores integers.
-
-    Examples
-    --------
-    >>> find_scale(np.array([[0.5, 0.25]]))
-    4
-    >>> find_scale(np.array([[0.5, 1 / np.pi]])) is None
-    True
-    """
+    """Find the smallest usual scale that makes all scores integers."""
     few = scores.flat[:: max(1, scores.size // 64)]
     return next((c for c in SCALES if on_lattice(few, c) and on_lattice(scores, c)), None)
 
@@ -61,13 +53,6 @@ def p_by_lattice(differences: NDArray[np.float64]) -> float:
     up to 2e-16 (Hoeffding) and rounding. Nothing is assumed about the differences. They are whole
     numbers, of shape (n_users,), with 0 < |sum| <= 8.6 sigma; errors may carry the smallest p-value
     slightly below 0.
-
-    Examples
-    --------
-    Of the eight sums of +-3, +-2, +-1, two are as large as 6:
-
-    >>> round(p_by_lattice(np.array([3.0, 2.0, 1.0])), 12)
-    0.25
     """
     sizes, counts, unit = _in_units(differences)
     total = abs(float(differences.sum())) / unit
@@ -78,11 +63,6 @@ def critical_by_lattice(differences: NDArray[np.float64], *, alpha: float) -> fl
     """Find the smallest absolute sum whose p-value is at most alpha; NaN where none is.
 
     Differences are whole numbers, not all of them 0; alpha is above 2 exp(-8.6^2 / 2).
-
-    Examples
-    --------
-    >>> critical_by_lattice(np.array([3.0, 2.0, -1.0]), alpha=0.3)
-    6.0
     """
     sizes, counts, unit = _in_units(differences)
     if np.ldexp(1.0, 1 - int(counts.sum())) > alpha:

@@ -13,13 +13,7 @@ REACH = 8.6
 
 
 def pair_indices(n_systems: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Number the unordered pairs of systems (i, j) with i < j, first by i, then by j.
-
-    Examples
-    --------
-    >>> pair_indices(3)
-    (array([0, 0, 1]), array([1, 2, 2]))
-    """
+    """Number the unordered pairs of systems (i, j) with i < j, first by i, then by j."""
     first, second = np.triu_indices(n_systems, k=1)
     return first, second
 

@@ -80,14 +80,6 @@ def revives(differences: NDArray[np.float64]) -> bool:
     """Tell whether the characteristic function grows again where the series has stopped.
 
     It does when the differences nearly share one size: then they nearly form a lattice.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(1)
-    >>> bool(revives(rng.normal(size=1000)))
-    False
-    >>> bool(revives(rng.choice([-1, 1], 1000) * rng.normal(1, 0.01, size=1000)))
-    True
     """
     sizes, counts = distinct_sizes(differences)
     # Farther sums than 8.6 standard deviations are never asked for.
@@ -118,17 +110,6 @@ def decay_angle(sizes: NDArray[np.float64], counts: NDArray[np.intp]) -> float:
     :math:`|\cos x| \le e^{-x^2/2}` for :math:`|x| \le \pi/2`, hence
     :math:`|\varphi(\theta)| \le e^{-E(\theta)}` with E half of :math:`\theta^2` times the sum of
     squares of the sizes up to :math:`\pi / 2\theta`.
-
-    Returns
-    -------
-    The smallest angle where E reaches 37; if there is none, the angle where E is largest.
-
-    Examples
-    --------
-    For 1,000 differences of size 1, half of 1000 theta^2 is 37 here:
-
-    >>> round(decay_angle(np.array([1.0]), np.array([1000])), 4)
-    0.272
     """
     order = np.argsort(sizes)
     squares = np.cumsum(counts[order] * sizes[order] ** 2)

@@ -19,12 +19,6 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[n
     et al. 2011) whose key is the seed. User u has bit u of its raw words, in little-endian order:
     raw words, since the streams of numpy's other methods may change. The signs are +1 or -1,
     float64 of shape (stop - start, n_users).
-
-    Examples
-    --------
-    >>> together = random_signs(0, 3, n_users=5, seed=7)
-    >>> bool((together[2:] == random_signs(2, 3, n_users=5, seed=7)).all())
-    True
     """
     halves = random_halves(
         start, stop, n_halves=-(-n_users // BITS_PER_HALF), seed=seed, purpose=SIGNS
