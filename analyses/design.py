@@ -16,9 +16,12 @@ from analyses.shared.drawing import axes_or_new, curves_of, label_curves, scale_
 from analyses.shared.estimate import CONFIDENCE, joint_reach
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import between, count, percent, times
 from analyses.shared.table import Table, shown
-from analyses.significance.in_words import between, count, percent, times
-from analyses.significance.needed_users import (
+from analyses.significance.effects import Components, variance_components
+from analyses.significance.paired_tests import pair_means_and_deviations
+from analyses.significance.permutation import pair_indices
+from analyses.significance.power import (
     detectable_effect,
     effects_of,
     expected_share,
@@ -28,10 +31,7 @@ from analyses.significance.needed_users import (
     shrunk_effects,
     users_for_share,
 )
-from analyses.significance.paired.user_differences import pair_means_and_deviations
-from analyses.significance.permutation import pair_indices
-from analyses.significance.standardise import Standard, standardised
-from analyses.significance.variance_components import Components, variance_components
+from analyses.significance.question import Standard, standardised
 from runs import InputError
 from runs.shared.members import Whole
 from runs.shared.parallel import single_threaded
@@ -63,7 +63,7 @@ class Settings(AnalysisSettings):
 
     removed: ClassVar[Mapping[str, str]] = {
         "bound": "design tests no equivalence any more; "
-        "`analyses.significance.equivalence.equivalence_test` does in Python",
+        "`analyses.significance.effects.equivalence_test` does in Python",
         "bayes": "the Bayesian signed-rank test is in `baycomp`",
         "draws": "the Bayesian signed-rank test is in `baycomp`",
         "halves": "[analyses.swaps] has the swap rate of random halves",

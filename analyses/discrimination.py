@@ -20,7 +20,6 @@ from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
-from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -29,12 +28,14 @@ from analyses.significance.question import (
     OF_MEANS,
     Correction,
     Question,
+    Standard,
     Test,
     answer,
+    cautions,
     check_scales,
     correct,
+    standardised,
 )
-from analyses.significance.standardise import Standard, standardised
 from runs import InputError
 from runs.shared.members import Whole
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 from scipy.special import entr
 
-from analyses.intervals.bands import band
-from analyses.intervals.resampling import CONFIDENCE, draw_weights
+from analyses.intervals.resampling import CONFIDENCE, band, draw_weights
 from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
 from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, label_curves
 from analyses.shared.result import Result, figure, table

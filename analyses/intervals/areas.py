@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import band
+from analyses.intervals.resampling import band
 from analyses.intervals.systems import reach_over_systems, too_few
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import (
@@ -43,7 +43,7 @@ class Curves:
         Of shape (n_measures, n_levels).
     replicates
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
-        `analyses.intervals.bands.band` for what becomes of them.
+        `analyses.intervals.resampling.band` for what becomes of them.
     within
         The areas in random subsets of the systems, of shape (n_measures, n_subsets); of too few
         systems there are none. None if they were not looked at.

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.bands import Resampling
-from analyses.intervals.resampling import RESAMPLING_SAMPLES, of_systems, resampled_users
+from analyses.intervals.resampling import (
+    RESAMPLING_SAMPLES,
+    Resampling,
+    of_systems,
+    resampled_users,
+)
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
-from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import IN_TABLES, mean_coefficients, stacked
+from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from qrels import Qrels

@@ -1,4 +1,4 @@
-"""Chance over systems: what other systems of the same kind would have given.
+"""Chance over systems and over worlds: what others of the same kind would have given.
 
 Drawn with replacement, systems would be there twice, tied with their copies; subsets have none.
 """
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from analyses.ordering import DECIMALS
-from analyses.ordering.agreement import mean_of_defined
+from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
 from analyses.shared.estimate import CONFIDENCE
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
@@ -136,3 +136,29 @@ def over_systems(
     values = np.moveaxis(statistic(system_subsets(n_systems, seed=seed)), 0, -1)
     reach = reach_over_systems(values, n_systems)
     return np.clip(observed - reach, *limits), np.clip(observed + reach, *limits)
+
+
+Floats = NDArray[np.float64]
+
+
+def over_worlds(
+    values: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf), at_once: int = 1
+) -> tuple[Floats, Floats]:
+    r"""Give the 95 % interval of the mean over worlds: they are independent, so it is Student's.
+
+    .. math:: \bar x \pm t_{n-1} \, s / \sqrt{n}
+
+    Returns
+    -------
+    Both limits, of shape (...); NaN with fewer than two worlds. Worlds that are all the same give
+    an interval without width: chance is then not seen, which does not say that there is none.
+
+    References
+    ----------
+    Student (1908), The probable error of a mean.
+    """
+    n_worlds = np.count_nonzero(~np.isnan(values), axis=-1)
+    quantile = stdtrit(np.maximum(n_worlds - 1, 1), 1 - (1 - CONFIDENCE) / (2 * at_once))
+    reach = quantile * deviation_of_defined(values) / np.sqrt(np.maximum(n_worlds, 1))
+    mean = mean_of_defined(values)
+    return np.clip(mean - reach, *limits), np.clip(mean + reach, *limits)

@@ -39,7 +39,7 @@ from analyses.shared.drawing import (
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Cell, Table, shown
-from analyses.significance.permutation.pairs import pair_indices
+from analyses.significance.permutation import pair_indices
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.members import Names, Sizes, Whole, read_by

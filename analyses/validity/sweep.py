@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from analyses.intervals.repeated_worlds import over_worlds
+from analyses.intervals.systems import over_worlds
 from analyses.ordering import tau_b
-from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
+from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import Given, SettingError, analysis
 from analyses.shared.drawing import (
     axes_or_new,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import percentiles
 from analyses.intervals.systems import system_subsets, taus_within
-from analyses.ordering.agreement import mean_of_defined
+from analyses.ordering.correlations import mean_of_defined
 from analyses.shared.drawing import chosen_panel
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measures

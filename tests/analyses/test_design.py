@@ -11,7 +11,7 @@ from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import tables_of
 from analyses.shared.work import ScoresAlone
-from analyses.significance.needed_users import needed_users
+from analyses.significance.power import needed_users
 from runs import InputError
 
 QUICK = {"replicates": 20}

@@ -12,8 +12,7 @@ from analyses.discrimination import Discrimination, Settings
 from analyses.intervals.systems import system_subsets
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.significance.question import Correction, Question, Test
-from analyses.significance.standardise import standardise
+from analyses.significance.question import Correction, Question, Test, standardise
 from runs import InputError
 from tests.analyses.made import discriminate
 

@@ -17,9 +17,14 @@ from threadpoolctl import threadpool_limits
 from analyses.discrimination import Settings, discrimination
 from analyses.shared.measure import Measure, Measures, Scores, to_grid
 from analyses.shared.work import ScoresAlone
-from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
-from analyses.significance.permutation.monte_carlo import BLOCK, count_as_extreme
-from analyses.significance.permutation.signs import random_signs
+from analyses.significance.permutation import (
+    BLOCK,
+    count_as_extreme,
+    exact_test,
+    monte_carlo_test,
+    pair_indices,
+    random_signs,
+)
 from analyses.significance.power import REPLICATES, resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 

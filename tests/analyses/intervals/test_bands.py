@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import N_BLOCKS, Resampling, band
-from analyses.intervals.resampling import of_systems
+from analyses.intervals.resampling import N_BLOCKS, Resampling, band, of_systems
 from analyses.ordering import tau_b
 from analyses.shared.estimate import arcsine_around
 from analyses.shared.measure import Measure, Measures, RunDeviations

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analyses.intervals.repeated_worlds import over_worlds
+from analyses.intervals.systems import over_worlds
 from analyses.ordering import tau_b
 
 

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.ordering import COEFFICIENTS
-from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import further_coefficients, mean_coefficients
+from analyses.ordering.correlations import mean_of_defined
 
 REFERENCE = np.array([[4.0, 3.0, 2.0, 1.0]])
 

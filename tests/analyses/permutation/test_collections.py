@@ -5,7 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyses.significance.permutation import Method, exact_test, monte_carlo_test, pair_indices
+from analyses.significance.permutation import (
+    Method,
+    exact_test,
+    monte_carlo_test,
+    pair_indices,
+)
 from tests.analyses.permutation.references import Floats, p_by_scipy
 
 SHARED = Path(__file__).parents[3].parent / "shared" / "data" / "trec-per-topic"

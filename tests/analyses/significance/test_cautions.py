@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.significance.cautions import cautions
+from analyses.significance.question import cautions
 
 UNSURE = np.full((2, 10), 0.5)
 

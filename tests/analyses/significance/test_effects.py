@@ -3,8 +3,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from analyses.shared.measure import RunDeviations
-from analyses.significance.effects import Effects, effects
-from analyses.significance.paired.confidence_intervals import t_intervals
+from analyses.significance.effects import Effects, effects, t_intervals
 from runs import InputError
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from analyses.significance.equivalence import equivalence_test
+from analyses.significance.effects import equivalence_test
 
 
 def test_the_test_of_equivalence_is_the_worse_of_two_one_sided_t_tests(

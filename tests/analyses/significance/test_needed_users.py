@@ -3,7 +3,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, stdtrit
 
-from analyses.significance.needed_users import (
+from analyses.significance.paired_tests import pair_means_and_deviations, t_test
+from analyses.significance.permutation import pair_indices
+from analyses.significance.power import (
     detectable_effect,
     effects_of,
     expected_share,
@@ -15,9 +17,6 @@ from analyses.significance.needed_users import (
     t_power,
     users_for_share,
 )
-from analyses.significance.paired import t_test
-from analyses.significance.paired.user_differences import pair_means_and_deviations
-from analyses.significance.permutation import pair_indices
 
 Floats = NDArray[np.float64]
 

@@ -4,7 +4,7 @@ from scipy.stats import norm, uniform
 
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresAlone
-from analyses.significance.standardise import Standard, standardise, standardised
+from analyses.significance.question import Standard, standardise, standardised
 
 
 def test_standards_are_distribution_functions_of_a_users_scores(rng: np.random.Generator) -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.significance.variance_components import variance_components
+from analyses.significance.effects import variance_components
 
 # Brennan (2001, Generalizability Theory), synthetic data set no. 3: ten persons, twelve items.
 BRENNAN = np.array(

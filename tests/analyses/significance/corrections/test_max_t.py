@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from analyses.shared.measure import to_grid
-from analyses.significance.corrections import max_t_test
-from analyses.significance.corrections.max_t import Family, count_maxima
-from analyses.significance.permutation import monte_carlo_test, pair_indices
-from analyses.significance.permutation.signs import random_signs
+from analyses.significance.corrections import Family, count_maxima, max_t_test
+from analyses.significance.permutation import monte_carlo_test, pair_indices, random_signs
 from tests.analyses.corrections.references import Floats, some_scores
 
 TIE = 1e-9

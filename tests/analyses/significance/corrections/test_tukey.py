@@ -6,8 +6,7 @@ import pytest
 from scipy import stats
 
 from analyses.shared.measure import to_grid
-from analyses.significance.corrections import tukey_test
-from analyses.significance.corrections.tukey import count_ranges, random_swaps
+from analyses.significance.corrections import count_ranges, random_swaps, tukey_test
 from analyses.significance.permutation import monte_carlo_test, pair_indices
 from tests.analyses.corrections.references import Floats, some_scores
 

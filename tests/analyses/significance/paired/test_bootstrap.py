@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from analyses.intervals.resampling import resampled_users
-from analyses.significance.paired import sakai_test, t_test
+from analyses.significance.paired_tests import sakai_test, t_test
 from analyses.significance.permutation import pair_indices
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 
@@ -42,7 +42,7 @@ def test_neither_blocks_nor_jobs_change_a_bit(
     n_jobs: int, block: int, scores: Floats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = sakai_test(scores, replicates=B, seed=SEED)
-    monkeypatch.setattr("analyses.significance.paired.bootstrap.MOST_VALUES", 1)
+    monkeypatch.setattr("analyses.significance.paired_tests.MOST_VALUES", 1)
     found = sakai_test(scores, replicates=B, seed=SEED, n_jobs=n_jobs, block=block)
     np.testing.assert_array_equal(found, expected)
 

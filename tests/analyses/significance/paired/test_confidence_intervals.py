@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from analyses.intervals.resampling import resampled_users
-from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
+from analyses.significance.effects import bootstrap_intervals, t_intervals
 from analyses.significance.permutation import pair_indices
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 
@@ -37,7 +37,7 @@ def test_measures_done_apart_have_the_same_intervals(
     scores: Floats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     together = bootstrap_intervals(scores, level=0.9, replicates=100, seed=5)
-    monkeypatch.setattr("analyses.significance.paired.confidence_intervals.MOST_VALUES", 1)
+    monkeypatch.setattr("analyses.significance.effects.MOST_VALUES", 1)
     apart = bootstrap_intervals(scores, level=0.9, replicates=100, seed=5)
     np.testing.assert_array_equal(together, apart)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from analyses.significance.paired import sign_test
+from analyses.significance.paired_tests import sign_test
 from analyses.significance.permutation import pair_indices
 from tests.analyses.paired.references import Floats, pair_scores, tenths
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analyses.significance.paired import t_test
+from analyses.significance.paired_tests import t_test
 from analyses.significance.permutation import pair_indices
 from tests.analyses.paired.references import Floats, pair_scores, some_scores
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.significance.paired.user_differences import (
+from analyses.significance.paired_tests import (
     for_all_pairs,
     in_steps,
     means_and_deviations,

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from analyses.significance.paired import wilcoxon_test
-from analyses.significance.paired.wilcoxon import MOST_USERS, signed_ranks
+from analyses.significance.paired_tests import MOST_USERS, signed_ranks, wilcoxon_test
 from analyses.significance.permutation import pair_indices
 from tests.analyses.paired.references import Floats, pair_scores, some_scores, tenths
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from analyses.significance.permutation.characteristic import characteristic_function, distinct_sizes
+from analyses.significance.exact import characteristic_function, distinct_sizes
 from tests.analyses.permutation.references import Floats
 
 
@@ -33,6 +33,6 @@ def test_sizes_are_the_same_counted_and_sorted(
 ) -> None:
     differences = rng.integers(-9, 9, 200).astype(np.float64)
     counted = distinct_sizes(differences)
-    monkeypatch.setattr("analyses.significance.permutation.characteristic.FEW_SIZES", 0)
+    monkeypatch.setattr("analyses.significance.exact.FEW_SIZES", 0)
     for some, expected in zip(counted, distinct_sizes(differences), strict=True):
         np.testing.assert_array_equal(some, expected, strict=True)

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from analyses.significance.permutation.convolution import SubsetSums, p_by_convolution
-from analyses.significance.permutation.lattice import p_by_lattice
+from analyses.significance.exact import SubsetSums, p_by_convolution, p_by_lattice
 from tests.analyses.permutation.references import Floats, p_by_all_signs
 
 

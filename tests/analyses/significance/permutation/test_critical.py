@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyses.significance.exact import first_significant
 from analyses.significance.permutation import Method, exact_test
-from analyses.significance.permutation.critical import first_significant
 from tests.analyses.permutation.references import Floats, one_pair
 
 ALPHA = 0.05

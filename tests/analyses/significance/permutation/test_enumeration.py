@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from analyses.significance.permutation import enumeration
-from analyses.significance.permutation.enumeration import (
+from analyses.significance.exact import (
     critical_by_enumeration,
     p_by_enumeration,
 )
-from analyses.significance.permutation.enumeration_loop import count_upper, merged_sums
+from analyses.significance.loops import count_upper, merged_sums
+from analyses.significance.permutation import enumeration
 from tests.analyses.permutation.references import Floats, p_by_all_signs
 
 differences_that_tie = arrays(

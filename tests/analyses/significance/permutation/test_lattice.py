@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from analyses.significance.permutation.lattice import find_scale, p_by_lattice
-from analyses.significance.permutation.pairs import REACH
+from analyses.significance.exact import find_scale, p_by_lattice
+from analyses.significance.permutation import REACH
 from tests.analyses.permutation.references import (
     Floats,
     p_by_all_signs,

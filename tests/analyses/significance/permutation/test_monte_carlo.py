@@ -4,9 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.shared.measure import to_grid
-from analyses.significance.permutation.monte_carlo import count_as_extreme, monte_carlo_test
-from analyses.significance.permutation.pairs import pair_indices
-from analyses.significance.permutation.signs import random_signs
+from analyses.significance.permutation import (
+    count_as_extreme,
+    monte_carlo_test,
+    pair_indices,
+    random_signs,
+)
 from tests.analyses.permutation.references import Floats, one_pair
 
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.significance.permutation.enumeration import p_by_enumeration
-from analyses.significance.permutation.product import decay_angle, p_by_product, revives
+from analyses.significance.exact import decay_angle, p_by_enumeration, p_by_product, revives
 from tests.analyses.permutation.references import Floats, p_by_long_series
 
 

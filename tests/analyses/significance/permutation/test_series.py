@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import bernoulli, factorial
 
-from analyses.significance.permutation.pairs import REACH, PairSums
-from analyses.significance.permutation.series import LOG_COSINE, p_by_series
+from analyses.significance.exact import LOG_COSINE, p_by_series
+from analyses.significance.permutation import REACH, PairSums
 from tests.analyses.permutation.references import Floats, one_pair, p_by_long_series
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from analyses.significance.permutation.signs import random_signs
+from analyses.significance.permutation import random_signs
 
 
 @pytest.mark.parametrize("n_users", [1, 64, 256, 257, 1000])
