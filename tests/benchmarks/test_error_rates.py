@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from analyses.significance.permutation import monte_carlo
-from tests.analyses.paired.references import Floats
+from tests.analyses.significance.references import Floats
 from tests.benchmarks import error_rates
 from tests.benchmarks.error_rates import TALLIES, Rate
 from tests.benchmarks.populations import Population, simulated_population
