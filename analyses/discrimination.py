@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
-from analyses.shared.analysis import Given, SettingError, analysis
+from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_around
 from analyses.shared.measure import Measure, Measures, Scores
@@ -30,10 +30,10 @@ from analyses.significance.question import (
     Question,
     Standard,
     Test,
-    answer,
     cautions,
     check_scales,
     correct,
+    pair_tests,
     standardised,
 )
 from runs import InputError
@@ -121,7 +121,7 @@ class Settings(Question):
             )
         return self
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse a baseline that is no system."""
         if self.baseline is not None and self.baseline not in given.systems:
             raise SettingError(
@@ -140,7 +140,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     check_scales(scores, scales)
     chosen = pair_numbers(scores.systems, settings.baseline)
     with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
-        found = answer(work, settings, chosen, advance=bar.advance)
+        found = pair_tests(work, settings, chosen, advance=bar.advance)
     adjusted = correct(found.p, work, settings)
     first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
     samples = resample_power(
@@ -384,13 +384,13 @@ class Discrimination(Result):
 
     def findings(self) -> Sequence[str]:
         """Add which pairs make up DP, and DP without pairs that are alike, if there are any."""
-        said = [*super().findings(), *self._made_of()]
+        sentences = [*super().findings(), *self._made_of()]
         if not self.alike.any():
-            return said
+            return sentences
         compared = self.measures.reported
         powers = self.dp_without_alike[self.measures.numbers(compared)]
         by = [f"{m} {shown(dp)}" for m, dp in zip(compared.labels, powers, strict=True)]
-        return [*said, f"DP without {self._alike_in_words()}: {listed(by)}."]
+        return [*sentences, f"DP without {self._alike_in_words()}: {listed(by)}."]
 
     def _made_of(self) -> list[str]:
         """Name the pairs that make up half of the lowest DP."""

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 from scipy.special import entr
 
 from analyses.intervals.resampling import CONFIDENCE, band, draw_weights
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, label_curves
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
@@ -57,7 +57,7 @@ class Settings(AnalysisSettings):
     def _rising(cls, values: tuple[int, ...] | None) -> tuple[int, ...] | None:
         return values and tuple(sorted(values))
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse ranks that lists need not have."""
         deepest = max(given.measures.cutoffs, default=inf)
         if self.cutoffs is not None and self.cutoffs[-1] > deepest:

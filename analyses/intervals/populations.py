@@ -15,7 +15,7 @@ from runs.shared.parallel import single_threaded
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-LEAST_IN_CLUMP, LEAST_BESIDE = 3, 2
+LEAST_IN_CLUSTER, LEAST_BESIDE = 3, 2
 
 TINY = 1e-14
 
@@ -23,16 +23,16 @@ TINY = 1e-14
 def groupings(
     means: Floats, noise: Floats, *, n_groupings: int
 ) -> Iterator[tuple[tuple[Numbers, ...], Numbers]]:
-    r"""Part systems into a clump and the others, or leave them together, as is likely.
+    r"""Part systems into a cluster and the others, or leave them together, as is likely.
 
-    A clump is of systems next to each other in the order of both means added. Apart, m systems
+    A cluster is of systems next to each other in the order of both means added. Apart, m systems
     whose variance about their mean is v, and k others of variance w, gain
 
     .. math:: \frac12 \left((m + k) \log u - m \log v - k \log w\right)
               + m \log \frac{m}{m + k} + k \log \frac{k}{m + k}
 
     in log likelihood on all together, of variance u; no variance is below that of the noise. The
-    best decides how likely it is that there is a clump, and each is then as likely as half of its
+    best decides how likely it is that there is a cluster, and each is then as likely as half of its
     gain says: noise that systems share makes gains larger than they are.
 
     Yields
@@ -59,9 +59,9 @@ def groupings(
 
 
 def _gains(places: Floats, least: float) -> tuple[Numbers, Numbers, Floats]:
-    """Give every clump of places in rising order, about 0, by its ends, and what it gains."""
+    """Give every cluster of places in rising order, about 0, by its ends, and what it gains."""
     n_systems = len(places)
-    starts, stops = np.triu_indices(n_systems + 1, k=LEAST_IN_CLUMP)
+    starts, stops = np.triu_indices(n_systems + 1, k=LEAST_IN_CLUSTER)
     some = n_systems - (stops - starts) >= LEAST_BESIDE
     starts, stops = starts[some], stops[some]
     size, rest = stops - starts, n_systems - (stops - starts)
@@ -89,7 +89,7 @@ RELATIONS = np.tanh(np.linspace(-5.6, 5.6, 29))
 """Correlations of two measures' true means that are tried, evenly in Fisher's z."""
 
 N_GROUPINGS = 4
-"""Ways to part the systems into a clump and the others, among the draws of two measures."""
+"""Ways to part the systems into a cluster and the others, among the draws of two measures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,7 @@ class Populations:
     r"""Draws of the systems' means over all users of the population, for two measures at a time.
 
     The true means of a system by two measures are taken to be normal over systems, or over those of
-    a clump and over the others where they lie so (:func:`groupings`), of
+    a cluster and over the others where they lie so (:func:`groupings`), of
     spreads and correlation that are themselves drawn from their likelihood under the means and the
     covariance N of their noise, as resampling has it: empirical Bayes. Before, the angle whose
     cosine is the correlation is even. A draw is conditional (Matheron's rule)

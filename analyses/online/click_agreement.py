@@ -30,7 +30,7 @@ from analyses.online.experiments import Experiment, LinkedSystems, link_systems,
 from analyses.online.rates import OverTime
 from analyses.online.rho_intervals import rho_intervals
 from analyses.ordering import DECIMALS, tau_b
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, categories
 from analyses.shared.result import Result, figure, part_figure, table
 from analyses.shared.table import Table
@@ -79,7 +79,7 @@ class Settings(AnalysisSettings):
         """Give the tables, where the folder of a study may stand for its means."""
         return [self.rates, *([] if self.offline is None else [table_at(self.offline)])]
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse tables that do not fit the systems and measures; warn of those left out."""
         try:
             linked = self.link(given.systems)

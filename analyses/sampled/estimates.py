@@ -27,7 +27,7 @@ from analyses.sampled.metrics import METRICS, MetricNames, read_metrics
 from analyses.sampled.paper_tables import with_paper_tables
 from analyses.sampled.samples import SampleDesign
 from analyses.sampled.trials import Drawing, Draws, ItemWeights, SampledSystems, Way, run_trials
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -74,7 +74,7 @@ ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner", 
 class RankSettings(AnalysisSettings):
     """Settings of an analysis of ranks among all candidates."""
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
         if not given.has_training:
             raise SettingError(
@@ -171,7 +171,7 @@ class Settings(RankSettings):
             return ("candidate_ranks",)
         return ("all_candidate_ranks",) if self.draws is None else ()
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse also hard negatives of an unknown system."""
         super().check(given)
         if self.hard_by is not None and self.hard_by not in given.systems:
@@ -218,8 +218,8 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     --------
     All four negatives of five candidates, without replacement, leave nothing to chance:
 
-    >>> from analyses.shared.work import RanksAlone
-    >>> work = RanksAlone({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
+    >>> from analyses.shared.work import RanksWork
+    >>> work = RanksWork({"one": FullRanks.of([1, 4], n_candidates=5)}, seed=1)
     >>> asked = {"metrics": ("AP",), "estimators": ("uncorrected",), "replace": False}
     >>> estimates(work, Settings(**asked, negatives=4, repeats=2)).estimated.ravel()
     array([0.625, 0.625])

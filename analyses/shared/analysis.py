@@ -54,7 +54,7 @@ def _no_worlds(world: OtherWorld) -> None:
 
 
 @dataclass(frozen=True)
-class Given:
+class StudyFacts:
     """What is known of a study before any work.
 
     The best ranks are those of a perfect system among all candidates. Where other worlds can be
@@ -76,7 +76,7 @@ class AnalysisSettings(Section):
     study file, and its checksum goes into the manifest.
     """
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse, before any work, what does not fit the study; by default nothing."""
 
     @property

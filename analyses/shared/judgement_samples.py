@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.work import CountedIn
 from qrels import Qrels
 from runs.shared.streams import random_words
@@ -191,7 +191,7 @@ class CountedSettings(AnalysisSettings):
         None, description='Where popularity is counted; "train" if there are ratings, else "test".'
     )
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse to count in training ratings where there are none."""
         if not given.has_training and self.counted_in in ("train", "all"):
             raise SettingError(

@@ -168,7 +168,7 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Alone:
+class WorkInMemory:
     """What an analysis may use where one thing is known, and nothing was trained; see `Work`.
 
     The rest is refused in a sentence.
@@ -237,7 +237,7 @@ class Alone:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoresAlone(Alone):
+class ScoresWork(WorkInMemory):
     """Scores without judgements, such as tables and notebooks have them."""
 
     name = "scores"
@@ -246,7 +246,7 @@ class ScoresAlone(Alone):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoresAndTruth(Alone):
+class ScoresAndTruth(WorkInMemory):
     """Scores without judgements, and what the systems are truly worth."""
 
     name = "scores and their truth"
@@ -256,7 +256,7 @@ class ScoresAndTruth(Alone):
 
 
 @dataclass(frozen=True, eq=False)
-class RanksAlone(Alone):
+class RanksWork(WorkInMemory):
     """Full ranks of relevant items by system, such as a table of ranks has them."""
 
     name = "ranks"

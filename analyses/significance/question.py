@@ -14,7 +14,7 @@ from scipy.special import ndtr
 
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.measure import Measure, Scores
-from analyses.shared.work import ScoresAlone
+from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
@@ -98,12 +98,12 @@ class Question(AnalysisSettings):
         return self.permutations or DRAWS.get(self.test, 0)
 
     def n_steps(self, n_measures: int) -> int:
-        """Number of steps that :func:`answer` reports."""
+        """Number of steps that `pair_tests` reports."""
         return self.draws if self.test == "monte-carlo" else n_measures
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class PairTests:
     """p-values of pairs of systems; arrays are of shape (n_measures, n_pairs).
 
     Parameters
@@ -121,15 +121,15 @@ class Answer:
     required: NDArray[np.float64]
 
 
-def answer(
+def pair_tests(
     work: Work, question: Question, pairs: NDArray[np.intp], *, advance: Callable[[int], object]
-) -> Answer:
+) -> PairTests:
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
         return _exactly(work, question, pairs, advance=advance)
     if question.test == "monte-carlo":
         p = _draw(_by_user_id(work.scores), work, question, advance=advance)[:, pairs]
-        return Answer(p, np.full(p.shape, "monte-carlo"), np.full(p.shape, np.nan))
+        return PairTests(p, np.full(p.shape, "monte-carlo"), np.full(p.shape, np.nan))
     if question.test == "bootstrap":
         scores = _by_user_id(work.scores)
         p = sakai_test(scores, replicates=question.draws, seed=work.seed, n_jobs=work.n_jobs)
@@ -137,7 +137,7 @@ def answer(
         p = PLAIN[question.test](work.scores.values)
     p = p[:, pairs]
     advance(len(p))
-    return Answer(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
+    return PairTests(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
 
 
 def correct(p: NDArray[np.float64], work: Work, question: Question) -> NDArray[np.float64] | None:
@@ -162,7 +162,7 @@ def check_scales(scores: Scores, scales: Mapping[Measure, int]) -> None:
 
 def _exactly(
     work: Work, question: Question, pairs: NDArray[np.intp], *, advance: Callable[[int], object]
-) -> Answer:
+) -> PairTests:
     scores = work.scores
     tasks = (
         delayed(exact_test)(
@@ -181,7 +181,7 @@ def _exactly(
         drawn = _draw(_by_user_id(scores)[measures], work, question, advance=None)
         p[measures] = np.where(missing[measures], drawn[:, pairs], p[measures])
     methods = np.array([result.methods for result in results])
-    return Answer(p, methods, np.array([result.required for result in results]))
+    return PairTests(p, methods, np.array([result.required for result in results]))
 
 
 def _draw(
@@ -207,7 +207,7 @@ def standardised(work: Work, standard: Standard | None) -> Work:
         return work
     scores = work.scores
     made = standardise(scores.values, standard)
-    return ScoresAlone(
+    return ScoresWork(
         Scores(made, scores.measures, scores.systems, scores.users),
         seed=work.seed,
         n_jobs=work.n_jobs,

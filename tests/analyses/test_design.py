@@ -10,7 +10,7 @@ from analyses.design import Design, Settings, design
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import tables_of
-from analyses.shared.work import ScoresAlone
+from analyses.shared.work import ScoresWork
 from analyses.significance.power import needed_users
 from runs import InputError
 
@@ -25,7 +25,7 @@ def scores_of(values: np.ndarray) -> Scores:
 
 
 def designed(values: np.ndarray, **settings: Any) -> Design:
-    return design(ScoresAlone(scores_of(values), seed=3), Settings(**QUICK | settings))
+    return design(ScoresWork(scores_of(values), seed=3), Settings(**QUICK | settings))
 
 
 @pytest.fixture(scope="module")

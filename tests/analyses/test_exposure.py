@@ -16,7 +16,7 @@ from analyses.exposure import (
     popularity_groups,
     shannon_entropy,
 )
-from analyses.shared.analysis import Given, SettingError
+from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
 from qrels import qrels_from_columns
@@ -154,7 +154,7 @@ def test_a_cutoff_that_was_not_measured_is_refused() -> None:
 
 def test_a_cutoff_beyond_the_metrics_is_refused_before_any_work() -> None:
     measures = Measures([Measure("P", 5)])
-    given = Given(("a", "b"), measures, has_training=True, best_ranks=lambda: None)  # type: ignore[arg-type, return-value]
+    given = StudyFacts(("a", "b"), measures, has_training=True, best_ranks=lambda: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(SettingError, match="not be deeper than those of the metrics, 5, got 6"):
         Settings(cutoffs=(6, 1)).check(given)
 

@@ -5,7 +5,7 @@ import pytest
 
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import figures_of
-from analyses.shared.work import ScoresAlone
+from analyses.shared.work import ScoresWork
 from analyses.swaps import Settings, Swaps, swaps
 from runs import InputError
 
@@ -17,7 +17,7 @@ def study(
     systems = tuple(f"s{number}" for number in range(values.shape[1]))
     users = np.arange(values.shape[2]).astype(np.str_)
     scores = Scores(values, measures, systems, users)
-    return swaps(ScoresAlone(scores, seed=3), Settings(repeats=repeats))
+    return swaps(ScoresWork(scores, seed=3), Settings(repeats=repeats))
 
 
 def test_systems_on_which_all_users_agree_are_never_swapped() -> None:

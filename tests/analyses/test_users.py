@@ -7,7 +7,7 @@ import pytest
 from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import ScoresAlone
+from analyses.shared.work import ScoresWork
 from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
 from tests.analyses.made import discriminate
@@ -28,7 +28,7 @@ def scores(n_users: int = N_USERS, n_systems: int = 4) -> Scores:
 def study_users(scores: Scores, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Users:
     # Fewer permutations than a study allows are as good for a test.
     asked = Settings().model_copy(update=settings)
-    return users(ScoresAlone(scores, seed=seed, n_jobs=n_jobs), asked)
+    return users(ScoresWork(scores, seed=seed, n_jobs=n_jobs), asked)
 
 
 def study(**changes: Any) -> Users:

@@ -1,8 +1,12 @@
+"""Populations of users behind means, and clusters of systems."""
+
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.populations import Populations, interval
+from analyses.intervals.populations import Populations, groupings, interval
 from analyses.intervals.resampling import resample_means
 from analyses.ordering import tau_b
 
@@ -90,3 +94,45 @@ def test_intervals_hold_the_agreement_in_the_population(n_systems: int, n_users:
         )
         n_held += bool(found[0] <= tau_b(*truths) <= found[1])
     assert n_held >= 70
+
+
+Floats = NDArray[np.float64]
+FIRST = set(range(10))
+
+
+@pytest.fixture
+def clustered(rng: np.random.Generator) -> Floats:
+    """Means by two measures: of systems 0 to 9 next to each other, of 10 to 19 far apart."""
+    places = np.concatenate([rng.normal(0.3, 0.01, 10), np.linspace(-2, 2, 10)])
+    return np.stack([places, places + rng.normal(0, 0.01, 20)])
+
+
+def parts_of(means: Floats, *, noise: float, n_groupings: int = 8) -> list[list[set[int]]]:
+    """Groups of each grouping; noise is as large for every system."""
+    replicates = np.full((*means.shape, 1), noise)
+    return [
+        [set(group.tolist()) for group in groups]
+        for groups, numbers in groupings(means, replicates, n_groupings=n_groupings)
+        for _ in numbers
+    ]
+
+
+def test_systems_that_lie_close_to_each_other_are_a_cluster(clustered: Floats) -> None:
+    for cluster, others in parts_of(clustered, noise=0.01):
+        assert len(cluster & FIRST) >= 8
+        assert len(others - FIRST) >= 8
+
+
+def test_what_noise_hides_is_no_cluster(clustered: Floats) -> None:
+    assert parts_of(clustered, noise=2.0) == [[set(range(20))]] * 8
+
+
+def test_a_measure_that_falls_has_clusters_too(clustered: Floats) -> None:
+    for cluster, _ in parts_of(clustered * [[1.0], [-1.0]], noise=0.01):
+        assert len(cluster & FIRST) >= 8
+
+
+def test_five_systems_are_the_fewest_with_a_cluster() -> None:
+    means = np.array([[0.0, 0.001, 0.002, 5.0, -7.0]] * 2)
+    assert parts_of(means[:, :4], noise=1e-4, n_groupings=1) == [[{0, 1, 2, 3}]]
+    assert parts_of(means, noise=1e-4, n_groupings=1) == [[{0, 1, 2}, {3, 4}]]

@@ -1,5 +1,7 @@
 """Coefficients against their definitions, published examples and scipy."""
 
+from __future__ import annotations
+
 from itertools import permutations
 
 import numpy as np
@@ -10,7 +12,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
-from analyses.ordering import rbo, rbo_floor, spearman, tau_ap, tau_ap_a, tau_b
+from analyses.ordering import COEFFICIENTS, rbo, rbo_floor, spearman, tau_ap, tau_ap_a, tau_b
+from analyses.ordering.coefficients import further_coefficients, mean_coefficients
+from analyses.ordering.correlations import mean_of_defined
 from analyses.ordering.loops import sample_taus
 
 Floats = NDArray[np.float64]
@@ -175,3 +179,29 @@ def test_spearman_is_scipys(scores: NDArray[np.float64]) -> None:
 
 def test_spearman_is_undefined_where_all_systems_tie() -> None:
     assert np.isnan(spearman(np.ones(3), np.arange(3.0)))
+
+
+REFERENCE = np.array([[4.0, 3.0, 2.0, 1.0]])
+
+
+def test_with_tau_b_the_coefficients_are_all_that_there_are() -> None:
+    assert {"tau-b", *further_coefficients(REFERENCE, REFERENCE)} == set(COEFFICIENTS)
+
+
+def test_the_second_ordering_is_the_reference() -> None:
+    estimate = np.array([[4.0, 1.0, 3.0, 2.0]])
+    found = further_coefficients(estimate, REFERENCE)["tau-ap"]
+    assert found == COEFFICIENTS["tau-ap"].compare(estimate, REFERENCE)
+    assert found != COEFFICIENTS["tau-ap"].compare(REFERENCE, estimate)
+
+
+def test_samples_in_which_a_coefficient_is_undefined_are_left_out() -> None:
+    samples = np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0], [1.0, 2.0, 3.0, 4.0]])
+    assert mean_coefficients(samples, REFERENCE)["tau-ap"] == 0.0
+
+
+@given(st.lists(st.floats(-1, 1) | st.just(np.nan), min_size=1, max_size=5))
+def test_a_weight_is_as_good_as_a_repetition(values: list[float]) -> None:
+    once = mean_of_defined(np.array(values), weights=np.arange(len(values)))
+    repeated = mean_of_defined(np.repeat(np.array(values), np.arange(len(values))))
+    np.testing.assert_allclose(once, repeated, atol=1e-15)

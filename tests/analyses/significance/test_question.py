@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm, uniform
 
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import ScoresAlone
+from analyses.shared.work import ScoresWork
 from analyses.significance.question import Standard, cautions, standardise, standardised
 
 UNSURE = np.full((2, 10), 0.5)
@@ -89,7 +89,7 @@ def test_a_users_scale_does_not_matter(standard: Standard, rng: np.random.Genera
 
 def test_work_without_a_standard_stays_as_it_is() -> None:
     labels = Measures([Measure("P", 5)]), ("a", "b"), np.array(["u"])
-    work = ScoresAlone(Scores(np.array([[[1.0], [0.0]]]), *labels), seed=3)
+    work = ScoresWork(Scores(np.array([[[1.0], [0.0]]]), *labels), seed=3)
     assert standardised(work, None) is work
     made = standardised(work, "empirical")
     assert (made.scores.values.ravel().tolist(), made.seed) == ([1.0, 0.5], 3)

@@ -9,14 +9,13 @@ from scipy.stats import ttest_rel
 from analyses.intervals.resampling import resampled_users
 from analyses.intervals.systems import system_subsets
 from analyses.ordering import tau_b
-from analyses.shared.analysis import Given, SettingError
+from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.estimate import SUBSETS
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresAndTruth, Truth
 from analyses.validity import Settings, Validity, validity
-from analyses.validity.comparison import Comparison, JointUsers
-from analyses.validity.pair_verdicts import resampled_rates
+from analyses.validity.comparison import Comparison, JointUsers, resampled_rates
 from runs import InputError
 
 NDCG, P, ARP = Measure("nDCG", 10), Measure("P", 10), Measure("ARP", 10)
@@ -201,10 +200,10 @@ def test_a_truth_that_does_not_fit_is_refused(right: Scores, true: Scores, findi
 
 
 def test_a_study_without_truth_is_refused_before_any_work() -> None:
-    given = Given(("a", "b"), Measures([P]), has_training=True)
+    given = StudyFacts(("a", "b"), Measures([P]), has_training=True)
     with pytest.raises(SettingError, match=r"in \[truth\], or study a simulated world"):
         Settings().check(given)
-    Settings().check(Given(("a", "b"), Measures([P]), has_training=True, has_truth=True))
+    Settings().check(StudyFacts(("a", "b"), Measures([P]), has_training=True, has_truth=True))
 
 
 def test_what_has_no_value_on_the_truth_is_left_out(right: Scores) -> None:
@@ -239,10 +238,7 @@ def test_rates_of_tests_that_are_not_like_student_s_have_no_interval_over_users(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "n_draws"),
-    [
-        (0.3, 20),
-        *(pytest.param(noise, 100, marks=pytest.mark.validity) for noise in (0.3, 1.0)),
-    ],
+    [(0.3, 20), *(pytest.param(noise, 100, marks=pytest.mark.validity) for noise in (0.3, 1.0))],
 )
 def test_intervals_over_users_hold_tau_and_regret_of_all_users(
     noise: float, n_draws: int, rng: np.random.Generator

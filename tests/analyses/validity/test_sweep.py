@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.shared.analysis import Given, SettingError
+from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import Alone, OtherWorld, StudyWorld, Truth
+from analyses.shared.work import OtherWorld, StudyWorld, Truth, WorkInMemory
 from analyses.significance.question import Question
 from analyses.validity.sweep import (
     Settings,
@@ -34,7 +34,7 @@ VALIDITY = {0.0: (0.9, 0.6), 1.0: (0.6, 0.6), 2.0: (0.3, 0.6)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Worlds(Alone):
+class Worlds(WorkInMemory):
     """Worlds in which validity is as stated, with noise of the world's own."""
 
     name = "worlds"
@@ -160,7 +160,7 @@ def test_a_measure_is_a_point_of_its_robustness_and_its_validity_at_one_strength
 
 
 def test_a_study_without_a_world_is_refused() -> None:
-    given = Given(systems=("a", "b"), measures=MEASURES, has_training=True, has_truth=True)
+    given = StudyFacts(systems=("a", "b"), measures=MEASURES, has_training=True, has_truth=True)
     with pytest.raises(SettingError, match="only where it begins with a simulated one"):
         Settings().check(given)
 
