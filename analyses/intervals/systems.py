@@ -138,9 +138,6 @@ def over_systems(
     return np.clip(observed - reach, *limits), np.clip(observed + reach, *limits)
 
 
-Floats = NDArray[np.float64]
-
-
 def over_worlds(
     values: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf), at_once: int = 1
 ) -> tuple[Floats, Floats]:

@@ -33,8 +33,6 @@ def deviation_of_defined(values: Floats) -> Floats:
     return np.sqrt(spread)
 
 
-Floats = NDArray[np.float64]
-
 PERSISTENCE = 0.9
 """Of a reader who goes from one system to the next: ten systems are read in the mean."""
 

@@ -468,7 +468,9 @@ def _sum_series(steps: Floats, totals: Floats, characteristic: Floats) -> Floats
     return 1 - turns / np.pi - terms.sum(axis=1)
 
 
-def _fourier_terms(angles: Floats, numbers: NDArray[np.intp], characteristic: Floats) -> Floats:
+def _fourier_terms(
+    angles: NDArray[np.floating], numbers: NDArray[np.intp], characteristic: Floats
+) -> Floats:
     """Terms (2/pi) sin(k h t) phi(k h) / k from the angles k h t and the numbers k."""
     return (2 / np.pi) * np.sin(angles) * characteristic / numbers
 

@@ -234,7 +234,6 @@ def block_sums(
     return np.stack(sums, axis=1)
 
 
-Floats = NDArray[np.float64]
 Marks = NDArray[np.bool_]
 
 VERDICTS = ("right", "wrong", "unsure", "unfound", "no difference")

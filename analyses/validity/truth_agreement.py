@@ -203,8 +203,6 @@ def _with_width(limits: Limits) -> Limits:
     return np.where(is_wide, low, np.nan), np.where(is_wide, high, np.nan)
 
 
-Floats = NDArray[np.float64]
-
 ITSELF = "itself"
 """The name of the truth that is the same measure, on the true judgements."""
 

@@ -53,11 +53,6 @@ def test_the_units_of_a_measure_do_not_matter(rng: np.random.Generator) -> None:
     )
 
 
-def test_without_differences_all_systems_tie() -> None:
-    drawn = populations_of(np.ones((2, 4, 9))).draw(0, 1)
-    assert np.isnan(tau_b(*drawn)).all()
-
-
 def test_noise_is_not_taken_for_disagreement(rng: np.random.Generator) -> None:
     """Two measures that agree in truth seem not to, with few users; populations know better."""
     truths = np.linspace(0, 2, 20)[None].repeat(2, axis=0)
@@ -130,9 +125,3 @@ def test_what_noise_hides_is_no_cluster(clustered: Floats) -> None:
 def test_a_measure_that_falls_has_clusters_too(clustered: Floats) -> None:
     for cluster, _ in parts_of(clustered * [[1.0], [-1.0]], noise=0.01):
         assert len(cluster & FIRST) >= 8
-
-
-def test_five_systems_are_the_fewest_with_a_cluster() -> None:
-    means = np.array([[0.0, 0.001, 0.002, 5.0, -7.0]] * 2)
-    assert parts_of(means[:, :4], noise=1e-4, n_groupings=1) == [[{0, 1, 2, 3}]]
-    assert parts_of(means, noise=1e-4, n_groupings=1) == [[{0, 1, 2}, {3, 4}]]

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals import resampling
 from analyses.intervals.resampling import (
-    N_BLOCKS,
     Resampling,
     band,
     count_in_parts,
@@ -24,7 +22,6 @@ from analyses.intervals.resampling import (
     resample_means,
     resampled_users,
     run_noise,
-    run_weights,
 )
 from analyses.ordering import tau_b
 from analyses.shared.estimate import arcsine_around
@@ -66,21 +63,6 @@ def test_every_user_is_drawn_as_often_as_a_binomial_says() -> None:
     assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-3
 
 
-def test_a_replicate_does_not_depend_on_how_many_are_drawn_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    together = all_weights(11, 9)
-    monkeypatch.setattr(resampling, "WEIGHTS_AT_ONCE", 11 * 2)
-    np.testing.assert_array_equal(together, all_weights(11, 9))
-    np.testing.assert_array_equal(together[:4], all_weights(11, 4))
-
-
-def test_resampled_means_are_the_weighted_ones() -> None:
-    values = np.random.default_rng(0).random((3, 2, 50))
-    expected = values @ all_weights(50, 8).T / 50
-    np.testing.assert_allclose(resample_means(values, replicates=8, seed=1), expected, atol=1e-13)
-
-
 @pytest.mark.slow
 def test_threads_of_blas_change_no_bit() -> None:
     values = np.random.default_rng(0).random((40, 3001))
@@ -98,10 +80,6 @@ def test_the_spread_of_resampled_means_is_the_standard_error() -> None:
     assert spread == pytest.approx(values.std() / 20, rel=0.05)
 
 
-def test_all_scores_zero_resample_to_zero() -> None:
-    assert (resample_means(np.zeros((2, 5)), replicates=3, seed=1) == 0).all()
-
-
 def test_blocks_are_of_almost_equal_size() -> None:
     sizes = np.bincount(random_blocks(1003, n_blocks=200, seed=1))
     assert (len(sizes), sizes.min(), sizes.max()) == (200, 5, 6)
@@ -111,10 +89,6 @@ def test_other_seeds_draw_other_users_and_other_blocks() -> None:
     assert (all_weights(37, 20, seed=1) != all_weights(37, 20, seed=2)).any()
     one, two = (random_blocks(37, n_blocks=5, seed=seed) for seed in (1, 2))
     assert (one != two).any()
-
-
-def test_few_users_are_their_own_blocks() -> None:
-    assert sorted(random_blocks(5, n_blocks=200, seed=1).tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_percentiles_leave_undefined_replicates_out() -> None:
@@ -132,10 +106,6 @@ def test_an_interval_holds_the_percentiles_and_what_was_observed(
     assert high >= upper - 1e-12
     assert low <= observed <= high
     assert -1 <= low <= high <= 1
-
-
-def test_an_interval_without_replicates_that_are_defined_is_undefined() -> None:
-    assert np.isnan(interval(np.array(0.5), np.array([np.nan]))).all()
 
 
 Floats = NDArray[np.float64]
@@ -229,22 +199,6 @@ def test_intervals_hold_what_other_users_and_runs_give_on_average(
     assert held[1] < 130
 
 
-def test_few_users_are_blocks_of_one() -> None:
-    assert np.bincount(Resampling.of(30, replicates=1, seed=1).blocks).tolist() == [1] * 30
-
-
-def test_many_users_share_blocks() -> None:
-    sizes = np.bincount(Resampling.of(2 * N_BLOCKS + 1, replicates=1, seed=1).blocks)
-    assert sorted(sizes) == [2] * (N_BLOCKS - 1) + [3]
-
-
-@pytest.mark.slow
-def test_without_replicates_all_users_are_one_block() -> None:
-    resampling = Resampling.of(30, replicates=0, seed=1)
-    assert (resampling.blocks == 0).all()
-    assert resampling.taus(sums(1, 3), sums(1, 1)[..., 0]).shape == (2, 3, 0)
-
-
 def test_a_band_is_as_wide_as_replicates_spread_about_what_was_observed() -> None:
     replicates = np.array(
         [np.linspace(0.1, 0.5, 41), np.append(np.linspace(-0.5, 0.5, 40), np.nan)]
@@ -252,12 +206,6 @@ def test_a_band_is_as_wide_as_replicates_spread_about_what_was_observed() -> Non
     low, high = band(np.array([0.4, -0.1]), replicates)
     np.testing.assert_allclose(low, [0.21, -0.575])
     np.testing.assert_allclose(high, [0.59, 0.375])
-
-
-def test_a_band_ends_where_values_do() -> None:
-    low, high = band(np.array([0.9, -0.9]), np.array([[0.0, 0.2, 4.0]] * 2), limits=(-1, 1))
-    assert high[0] <= 1.0
-    assert low[1] >= -1.0
 
 
 def test_without_replicates_a_band_is_nowhere() -> None:
@@ -312,27 +260,13 @@ def test_the_variance_is_that_of_a_mean_of_as_many_runs(rng: np.random.Generator
     assert 0.27 < variances.mean() < 0.40
 
 
-def test_runs_count_as_often_as_there_are_some() -> None:
-    weights = run_weights(np.array([0, 0, 0, 1]), replicates=50, seed=1)
-    np.testing.assert_allclose(weights.sum(axis=2), np.tile([3.0, 1.0], (50, 1)))
-
-
 def test_measures_share_their_runs() -> None:
     noise = drawn(np.array([[-0.1, 0.1], [-0.2, 0.2]]), [0, 0])
     np.testing.assert_allclose(noise[1], 2 * noise[0])
 
 
-def test_systems_have_runs_of_their_own() -> None:
-    noise = drawn(np.array([[-0.1, 0.1, -0.1, 0.1]]), [0, 0, 1, 1])[0]
-    assert abs(np.corrcoef(noise)[0, 1]) < 0.1
-
-
 def test_a_single_run_says_nothing_of_others() -> None:
     assert (drawn(np.array([[0.0, -0.1, 0.1]]), [0, 1, 1])[0, 0] == 0).all()
-
-
-def test_without_replicates_there_is_no_noise() -> None:
-    assert run_noise(None, replicates=3, seed=1) == 0
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
@@ -347,15 +281,3 @@ def test_every_draw_is_counted_once(n_jobs: int, part: int) -> None:
         advance=None,
     )
     np.testing.assert_array_equal(counts, [285])
-
-
-def test_all_draws_are_reported() -> None:
-    finished: list[int] = []
-    count_in_parts(
-        lambda start, stop: np.zeros(1, dtype=np.int64),
-        10,
-        part=4,
-        n_jobs=1,
-        advance=finished.append,
-    )
-    assert finished == [4, 4, 2]

@@ -18,12 +18,6 @@ from analyses.intervals.systems import (
 from analyses.ordering import tau_b
 
 
-def test_no_subset_has_a_copy_of_a_system() -> None:
-    subsets = system_subsets(12, seed=3)
-    assert subsets.shape == (200, 9)
-    assert all(len(set(some)) == 9 for some in subsets.tolist())
-
-
 def test_every_system_is_in_three_quarters_of_the_subsets() -> None:
     counts = np.bincount(system_subsets(12, seed=3).ravel())
     # Of 200 subsets 150, with a standard deviation of 6.
@@ -66,16 +60,6 @@ def test_the_interval_of_a_mean_is_student_s(rng: np.random.Generator) -> None:
 def test_fewer_than_eight_systems_have_no_interval() -> None:
     low, high = over_systems(lambda some: some.mean(axis=-1, keepdims=True), 7, seed=1)
     assert np.isnan([low, high]).all()
-
-
-def test_subsets_in_which_a_statistic_is_undefined_are_left_out() -> None:
-    values = np.arange(8.0)
-
-    def of_the_first(some: np.ndarray) -> np.ndarray:
-        held = (some == 0).any(axis=-1)
-        return np.where(held, values[some].mean(axis=-1), np.nan)
-
-    assert np.isfinite(over_systems(of_the_first, 8, seed=1)).all()
 
 
 @pytest.mark.slow
@@ -122,15 +106,6 @@ def test_worlds_in_which_a_value_is_undefined_are_left_out(rng: np.random.Genera
 
 def test_of_one_world_no_interval_is_known() -> None:
     assert np.isnan(over_worlds(np.array([[0.5], [np.nan]]))).all()
-
-
-def test_worlds_that_are_all_the_same_give_an_interval_without_width() -> None:
-    assert over_worlds(np.full(10, 0.1)) == pytest.approx((0.1, 0.1), abs=0)
-
-
-def test_intervals_end_at_the_limits() -> None:
-    low, high = over_worlds(np.array([0.2, 1.0]), limits=(-1.0, 1.0))
-    assert (float(low), float(high)) == (-1.0, 1.0)
 
 
 @pytest.mark.parametrize("n_systems", [8, 20])

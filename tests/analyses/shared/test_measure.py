@@ -45,17 +45,6 @@ def test_measures_of_several_depths_have_whole_names_and_no_place() -> None:
     assert (measures.labels, measures.place, measures.where) == (("P@10", "bpref"), "", "")
 
 
-def test_whole_lists_are_a_place() -> None:
-    measures = Measures([BPREF, Measure("AP")])
-    assert (measures.place, measures.where) == ("whole lists", " of whole lists")
-
-
-def test_the_report_keeps_its_order() -> None:
-    measures = Measures([P5, P10, BPREF], reported=[BPREF, P5])
-    assert measures.reported.labels == ("bpref", "P@5")
-    assert measures.numbers(measures.reported) == [2, 0]
-
-
 def test_only_metrics_with_several_cutoffs_in_the_grid_have_curves() -> None:
     grid = [P10, P5, AP]
     measures = Measures([*grid, Measure("P", 100), BPREF], grid=grid)
@@ -75,11 +64,6 @@ def test_numbers_are_laid_out_by_metric_and_cutoff_from_the_shallowest() -> None
     assert list(dict.fromkeys(column for _, column in cells)) == ["@5", "@7", "@10", "whole lists"]
     known = {cell: number for cell, number in cells.items() if not isnan(number)}
     assert known == {("P", "@5"): 1, ("P", "@10"): 2, ("bpref", "whole lists"): 3, ("AP", "@7"): 4}
-
-
-def test_numbers_without_a_grid_are_a_list() -> None:
-    cells = Measures([P10, BPREF]).crossed([1, 2], heading="power")
-    assert cells == {("P@10", "power"): 1, ("bpref", "power"): 2}
 
 
 def test_measures_travel_between_processes() -> None:
@@ -102,13 +86,6 @@ def test_every_scale_has_the_estimate_in_its_interval(estimate: float, values: l
         low, high = around(np.array(estimate), np.array(values))
         assert low <= estimate + 1e-12
         assert high >= estimate - 1e-12
-
-
-def test_limits_of_a_range_are_kept() -> None:
-    replicates = np.array([0.1, 0.5, 0.9, 0.99])
-    assert arcsine_around(np.array(0.95), replicates)[1] <= 1
-    assert ratio_around(np.array(2.0), replicates, highest=3.0)[1] == 3.0
-    assert ratio_around(np.array(2.0), replicates)[0] > 0
 
 
 @pytest.mark.parametrize("around", [spread_around, ratio_around, arcsine_around])
