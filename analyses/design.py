@@ -274,14 +274,12 @@ class Design(Result):
     def summary(self) -> pd.DataFrame:
         """One row per measure.
 
-        Returns
-        -------
-        Columns metric, cutoff, ``needed`` (users for the share of pairs) with its interval
-        ``needed_low``, ``needed_high``; ``observed_median`` and ``relative_median`` over pairs of
-        the users for a power, and ``found_now``, the share of pairs in which the pilot's users find
-        the relative difference; ``detectable_median``; ``noise``; variances ``var_systems``,
-        ``var_users``, ``var_interaction``; ``e_rho2`` with its interval ``e_rho2_low``,
-        ``e_rho2_high``, and ``phi``, with the users for the reliability asked for,
+        The result: columns metric, cutoff, ``needed`` (users for the share of pairs) with its
+        interval ``needed_low``, ``needed_high``; ``observed_median`` and ``relative_median`` over
+        pairs of the users for a power, and ``found_now``, the share of pairs in which the pilot's
+        users find the relative difference; ``detectable_median``; ``noise``; variances
+        ``var_systems``, ``var_users``, ``var_interaction``; ``e_rho2`` with its interval
+        ``e_rho2_low``, ``e_rho2_high``, and ``phi``, with the users for the reliability asked for,
         ``e_rho2_users`` and ``phi_users``.
         """
         import pandas as pd
@@ -315,10 +313,8 @@ class Design(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and pair of systems.
 
-        Returns
-        -------
-        Columns metric, cutoff, system_a, system_b, difference, deviation, users_observed,
-        users_relative, detectable.
+        The result: columns metric, cutoff, system_a, system_b, difference, deviation,
+        users_observed, users_relative, detectable.
         """
         import pandas as pd
 

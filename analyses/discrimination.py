@@ -294,11 +294,9 @@ class Discrimination(Result):
     def to_frame(self) -> pd.DataFrame:
         """Give one row per measure and pair.
 
-        Returns
-        -------
-        Columns metric, cutoff, system_a, system_b, difference, its 95 % interval (Student's t;
-        Welch's with several runs of a system) lower and upper, the effect sizes relative and
-        standardised, the shares of users for whom a is better, worse, equal (see
+        The result: columns metric, cutoff, system_a, system_b, difference, its 95 % interval
+        (Student's t; Welch's with several runs of a system) lower and upper, the effect sizes
+        relative and standardised, the shares of users for whom a is better, worse, equal (see
         :class:`analyses.significance.effects.Effects`), p, p_adjusted (with a correction),
         required_difference, method.
         """
@@ -324,19 +322,16 @@ class Discrimination(Result):
     def summary(self) -> pd.DataFrame:
         """One row per measure, with discriminative power in every convention.
 
-        Returns
-        -------
-        Columns ``dp`` (sum of p over unordered pairs), ``dp_ordered`` (over ordered pairs, as
-        Valcarce et al. 2018 print it), ``significant_05`` (share of pairs with p < .05; Sakai
-        2006), ``median_p`` (Lu, Moffat & Culpepper 2016) and ``median_p_is_bound`` (whether only
-        an upper bound of it is known), ``dp_mean`` (``dp`` divided by the number of pairs) and
+        The result: columns ``dp`` (sum of p over unordered pairs), ``dp_ordered`` (over ordered
+        pairs, as Valcarce et al. 2018 print it), ``significant_05`` (share of pairs with p < .05;
+        Sakai 2006), ``median_p`` (Lu, Moffat & Culpepper 2016) and ``median_p_is_bound`` (whether
+        only an upper bound of it is known), ``dp_mean`` (``dp`` divided by the number of pairs) and
         ``significant_01``; ``required_max`` and ``required_median`` over pairs of the smallest
-        difference in means that is significant at ``alpha``;
-        ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`), limits over
-        systems (``dp_systems_low``, ``dp_systems_high``) and over both (``dp_both_low``,
-        ``dp_both_high``), whose variances are added; with a correction, ``significant_adjusted``,
-        the share of pairs with adjusted p at most ``alpha``; and, where there are pairs that are
-        `alike`, ``dp_without_alike``.
+        difference in means that is significant at ``alpha``; ``dp_sd``, ``dp_low`` and ``dp_high``
+        over resampled users (see `interval`), limits over systems (``dp_systems_low``,
+        ``dp_systems_high``) and over both (``dp_both_low``, ``dp_both_high``), whose variances are
+        added; with a correction, ``significant_adjusted``, the share of pairs with adjusted p at
+        most ``alpha``; and, where there are pairs that are `alike`, ``dp_without_alike``.
         """
         import pandas as pd
 

@@ -95,9 +95,7 @@ def keep_graded(
 ) -> NDArray[np.bool_]:
     """Draw judgements without replacement, of popular items the more seldom.
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_samples).
+    The result: masks of shape (n_judgements, n_samples).
     """
     n_judgements = len(qrels.items)
     n_kept = max(1, round(level * n_judgements))

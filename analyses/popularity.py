@@ -357,9 +357,7 @@ def keep_items(
     least 1 - level of them. Of equally popular items the one with the higher tie-breaker (by
     default: number) counts as more popular, so that levels are nested.
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_levels).
+    The result: masks of shape (n_judgements, n_levels).
     """
     n_items = int(np.count_nonzero(counts >= 0))
     order = np.arange(len(counts)) if ties is None else np.argsort(ties, kind="stable")

@@ -159,12 +159,10 @@ class Users(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and number of users.
 
-        Returns
-        -------
-        Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
-        the subsets), of report measures dp, dp_low, dp_high, significant_05 and median_p
-        (the means), and by its name one for each further coefficient (the mean of the subsets in
-        which it is defined).
+        The result: columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 %
+        and 95 % of the subsets), of report measures dp, dp_low, dp_high, significant_05 and
+        median_p (the means), and by its name one for each further coefficient (the mean of the
+        subsets in which it is defined).
         """
         import pandas as pd
 

@@ -120,12 +120,10 @@ class Curves:
     def areas(self) -> pd.DataFrame:
         """Give the area under each curve, as `area` has it.
 
-        Returns
-        -------
-        Columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the largest area of
-        the report measures, or at a cut-off; of equal areas the best rank), lowest_level,
-        highest_level, and the limits over systems (systems_low, systems_high) and over users and
-        systems (both_low, both_high), whose variances are added.
+        The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
+        largest area of the report measures, or at a cut-off; of equal areas the best rank),
+        lowest_level, highest_level, and the limits over systems (systems_low, systems_high) and
+        over users and systems (both_low, both_high), whose variances are added.
         """
         import pandas as pd
 
@@ -193,10 +191,9 @@ class Curves:
 def area(levels: Sequence[float], taus: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give the area under curves, divided by the width of the levels: the mean tau over them.
 
-    Returns
-    -------
-    Areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never changes.
-    NaN where a curve is undefined at some level, as its range then differs from the others'.
+    The result: areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never
+    changes. NaN where a curve is undefined at some level, as its range then differs from the
+    others'.
     """
     order = np.argsort(levels)
     where, heights = np.asarray(levels, dtype=np.float64)[order], taus[..., order]

@@ -201,13 +201,11 @@ class RandomLoss(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and level.
 
-        Returns
-        -------
-        Columns metric, cutoff, level, tau (the mean), sd (of the samples' taus), standard_error
-        (of the mean, from the samples alone), low, high (95 %, from users and samples), samples,
-        undefined (samples in which all systems tie), users_without_relevant, judgements (left),
-        and by its name one for each further coefficient (the mean of the samples in which
-        it is defined).
+        The result: columns metric, cutoff, level, tau (the mean), sd (of the samples' taus),
+        standard_error (of the mean, from the samples alone), low, high (95 %, from users and
+        samples), samples, undefined (samples in which all systems tie), users_without_relevant,
+        judgements (left), and by its name one for each further coefficient (the mean of the samples
+        in which it is defined).
         """
         import pandas as pd
 

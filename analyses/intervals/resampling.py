@@ -35,9 +35,7 @@ def random_halves(
     2011) whose key is the seed: its raw words as little-endian halves. Raw words, since the
     streams of numpy's other methods may change.
 
-    Returns
-    -------
-    Numbers of shape (stop - start, n_halves).
+    The result: numbers of shape (stop - start, n_halves).
     """
     n_steps = -(-n_halves // (2 * WORDS_PER_STEP))
     generator = np.random.Philox(key=seed, counter=np.array([0, 0, 0, purpose], dtype=np.uint64))
@@ -119,9 +117,8 @@ def resampled_users(
     What is not users but resampled like them has a purpose of its own (see
     `analyses.intervals.resampling`).
 
-    Returns
-    -------
-    Whole numbers as float64, of shape (stop - start, n_users); every row adds up to n_users.
+    The result: whole numbers as float64, of shape (stop - start, n_users); every row adds up to
+    n_users.
     """
     halves = random_halves(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
     cells = below(halves, n_users) + n_users * np.arange(stop - start)[:, np.newaxis]
@@ -134,10 +131,8 @@ def resample_means(
 ) -> NDArray[np.float64]:
     """Give the means over resampled users of values of shape (..., n_users).
 
-    Returns
-    -------
-    Means, of shape (..., replicates). Values are rounded to a grid (see `to_grid`) on which sums
-    are exact: an error of less than n_users 2^-52 of the largest value.
+    The result: means, of shape (..., replicates). Values are rounded to a grid (see `to_grid`) on
+    which sums are exact: an error of less than n_users 2^-52 of the largest value.
     """
     rows = values.reshape(-1, values.shape[-1])
     # Weighted sums, whose weights add up to n_users, fit the grid as plain sums do.
@@ -151,9 +146,7 @@ def resample_means(
 def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> NDArray[np.intp]:
     """Put users into random blocks of (almost) equal size, to be resampled as wholes.
 
-    Returns
-    -------
-    The block of each user, of shape (n_users,): numbers below min(n_blocks, n_users).
+    The result: the block of each user, of shape (n_users,): numbers below min(n_blocks, n_users).
     """
     order = np.argsort(random_words(n_users, seed, "blocks", n_users), kind="stable")
     blocks = np.empty(n_users, dtype=np.intp)
@@ -205,10 +198,8 @@ def run_noise(
 ) -> NDArray[np.float64] | float:
     """Draw what the mean scores of systems vary by with their runs, as `run_weights` does.
 
-    Returns
-    -------
-    An array of shape (n_measures, n_systems, replicates), to be added to means over resampled
-    users; 0 without several runs of a system.
+    The result: an array of shape (n_measures, n_systems, replicates), to be added to means over
+    resampled users; 0 without several runs of a system.
     """
     if runs is None:
         return 0.0
@@ -224,9 +215,7 @@ def run_weights(systems: NDArray[np.intp], *, replicates: int, seed: int) -> NDA
     is widened by :math:`\sqrt{R / (R - 1)}`: the variance is that of a mean of R runs, of which a
     bootstrap of few has too little.
 
-    Returns
-    -------
-    An array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
+    The result: an array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
     """
     n_runs = len(systems)
     halves = random_halves(0, replicates, n_halves=n_runs, seed=seed, purpose=RUNS)
@@ -302,9 +291,8 @@ class Resampling:
     ) -> NDArray[np.float64]:
         """Compare samples with the reference anew, among the users of every replicate.
 
-        Returns
-        -------
-        Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all tie.
+        The result: Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all
+        tie.
         """
         from analyses.ordering.loops import sample_taus
 
@@ -322,9 +310,7 @@ class Resampling:
     def means(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Average sums over blocks, with the users that there are and with those of each replicate.
 
-        Returns
-        -------
-        Means over users, of shape (1 + n_replicates, n_measures, ...).
+        The result: means over users, of shape (1 + n_replicates, n_measures, ...).
         """
         plain = sums.sum(axis=1)[None]
         resampled = np.empty((len(self.weights), *plain.shape[1:]))
@@ -361,9 +347,7 @@ def band(
     300 or 1,500 users), the percentiles of replicates of taus as they are held the truth in as few
     as 39, those of shifted ones in 95 to 100.
 
-    Returns
-    -------
-    Both limits; NaN without replicates.
+    The result: both limits; NaN without replicates.
     """
     if replicates.size == 0:
         return np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)

@@ -66,9 +66,8 @@ def taus_within(estimates: Floats, references: Floats, subsets: NDArray[np.intp]
 
     Pairs are compared once, and counted by whole numbers that 32 bits hold: sums are exact.
 
-    Returns
-    -------
-    tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a subset tie.
+    The result: tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a
+    subset tie.
     """
     n_measures, n_samples, n_systems = estimates.shape
     pairs = pairs_within(subsets, n_systems).astype(np.float32)
@@ -95,12 +94,8 @@ def reach_over_systems(values: Floats, n_systems: int) -> Floats:
 
     .. math:: t_{S-1} \sqrt{\frac{m}{S - m} v}
 
-    Returns
-    -------
-    Of shape (...); NaN without subsets.
+    The result: of shape (...); NaN without subsets.
 
-    References
-    ----------
     Shao & Wu (1989), A general theory for jackknife variance estimation.
     """
     quantile = stdtrit(n_systems - 1, (1 + CONFIDENCE) / 2)
@@ -125,9 +120,7 @@ def over_systems(
 ) -> tuple[Floats, Floats]:
     """Give the 95 % interval of a statistic over systems; see `reach_over_systems`.
 
-    Returns
-    -------
-    Both limits; NaN with fewer than 8 systems.
+    The result: both limits; NaN with fewer than 8 systems.
     """
     observed = statistic(np.arange(n_systems))
     if n_systems < LEAST_SYSTEMS:
@@ -145,13 +138,10 @@ def over_worlds(
 
     .. math:: \bar x \pm t_{n-1} \, s / \sqrt{n}
 
-    Returns
-    -------
-    Both limits, of shape (...); NaN with fewer than two worlds. Worlds that are all the same give
-    an interval without width: chance is then not seen, which does not say that there is none.
+    The result: both limits, of shape (...); NaN with fewer than two worlds. Worlds that are all the
+    same give an interval without width: chance is then not seen, which does not say that there is
+    none.
 
-    References
-    ----------
     Student (1908), The probable error of a mean.
     """
     n_worlds = np.count_nonzero(~np.isnan(values), axis=-1)

@@ -45,12 +45,9 @@ def tau_b(estimates: Floats, reference: Floats) -> Floats:
 
     :math:`n_x` and :math:`n_y` count the pairs that are not tied.
 
-    Returns
-    -------
-    Values in [-1, 1]; NaN where all systems of an ordering tie, or a score is undefined.
+    The result: values in [-1, 1]; NaN where all systems of an ordering tie, or a score is
+    undefined.
 
-    References
-    ----------
     Kendall (1945), The treatment of ties in ranking problems.
     """
     from analyses.ordering import loops
@@ -70,13 +67,9 @@ def tau_ap(estimates: Floats, reference: Floats) -> Floats:
     Walking down the estimate, C(i) counts the systems above rank i that the reference too puts
     above. Not symmetric: ranks are those of the estimate.
 
-    Returns
-    -------
-    Values in [-1, 1]. NaN where either ordering has ties (see `tau_ap_a`), for fewer than two
-    systems, or an undefined score.
+    The result: values in [-1, 1]. NaN where either ordering has ties (see `tau_ap_a`), for fewer
+    than two systems, or an undefined score.
 
-    References
-    ----------
     Yilmaz, Aslam & Robertson (2008), A new rank correlation coefficient for information retrieval.
     """
     from analyses.ordering import loops
@@ -93,13 +86,9 @@ def tau_ap_a(estimates: Floats, reference: Floats) -> Floats:
 
     to the sum of `tau_ap` (a term with r = 1 is 0).
 
-    Returns
-    -------
-    Values in [-1, 1]; 0 for an estimate that ties all systems. NaN where the reference has ties,
-    for fewer than two systems, or an undefined score.
+    The result: values in [-1, 1]; 0 for an estimate that ties all systems. NaN where the reference
+    has ties, for fewer than two systems, or an undefined score.
 
-    References
-    ----------
     Urbano & Marrero (2017), The treatment of ties in AP correlation.
     """
     from analyses.ordering import loops
@@ -116,13 +105,9 @@ def rbo(estimates: Floats, reference: Floats, *, persistence: float = PERSISTENC
     orderings. A system of a tied group of size g, below k others, is in the top d with the share
     :math:`c(d) = (d - k) / g`, cut to [0, 1]. A tied ordering agrees fully with itself (variant b).
 
-    Returns
-    -------
-    Values from `rbo_floor` to 1: both orderings hold all systems, so that none is 0. NaN for fewer
-    than two systems or an undefined score.
+    The result: values from `rbo_floor` to 1: both orderings hold all systems, so that none is 0.
+    NaN for fewer than two systems or an undefined score.
 
-    References
-    ----------
     Webber, Moffat & Zobel (2010), A similarity measure for indefinite rankings; Corsi & Urbano
     (2024), The treatment of ties in rank-biased overlap.
     """
@@ -140,12 +125,9 @@ def rbo_floor(n_systems: int, *, persistence: float = PERSISTENCE) -> float:
 def spearman(estimates: Floats, reference: Floats) -> Floats:
     r"""Spearman's rho: the linear correlation of ranks, where tied systems share their mean rank.
 
-    Returns
-    -------
-    Values in [-1, 1]; NaN where all systems of an ordering tie, or a score is undefined.
+    The result: values in [-1, 1]; NaN where all systems of an ordering tie, or a score is
+    undefined.
 
-    References
-    ----------
     Spearman (1904), The proof and measurement of association between two things.
     """
     from analyses.ordering import loops

@@ -84,10 +84,8 @@ class SumSamples(Protocol):
     def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
         """Score samples of the judgements.
 
-        Returns
-        -------
-        Sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are several runs of
-        a system, of what each adds to its scores, in the order of `Scores.runs`.
+        The result: sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are
+        several runs of a system, of what each adds to its scores, in the order of `Scores.runs`.
         """
 
 

@@ -27,12 +27,8 @@ def bonferroni(p: NDArray[np.float64]) -> NDArray[np.float64]:
     Bounds the chance of any false rejection in the family, however the tests depend on each
     other. :func:`holm` rejects all that this does, and more.
 
-    Returns
-    -------
-    Adjusted p-values of the same shape.
+    The result: adjusted p-values of the same shape.
 
-    References
-    ----------
     Dunn (1961), Multiple comparisons among means.
     """
     return np.minimum(p.shape[-1] * p, 1.0)
@@ -46,12 +42,8 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     Bounds the chance of any false rejection in the family, however the tests depend on each
     other.
 
-    Returns
-    -------
-    Adjusted p-values of the same shape.
+    The result: adjusted p-values of the same shape.
 
-    References
-    ----------
     Holm (1979), A simple sequentially rejective multiple test procedure.
     """
     order = np.argsort(p, axis=-1, kind="stable")
@@ -70,12 +62,8 @@ def benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
     Bounds the expected share of false rejections among the rejections (the false discovery
     rate), if tests are independent or depend positively. Pairs that share a system need not.
 
-    Returns
-    -------
-    Adjusted p-values of the same shape.
+    The result: adjusted p-values of the same shape.
 
-    References
-    ----------
     Benjamini & Hochberg (1995), Controlling the false discovery rate.
     """
     from scipy.stats import false_discovery_control
@@ -112,12 +100,8 @@ def max_t_test(
     each user's vector of differences to be symmetric as a whole; else it holds for many users.
     Scores are on the grid of :func:`to_grid`; what it cannot tell apart is a tie, and counts.
 
-    Returns
-    -------
-    Adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1).
+    The result: adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1).
 
-    References
-    ----------
     Westfall & Young (1993), Resampling-based multiple testing, sections 2.3 and 2.6; Phipson &
     Smyth (2010) for the +1.
     """
@@ -219,14 +203,11 @@ def tukey_test(
     depend on the number of jobs or the order of summation. Sums that the grid cannot tell apart
     tie, and count.
 
-    Returns
-    -------
-    Adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1). That the
-    chance of any false rejection is bounded is proved if all systems are alike; a pair that is
-    alike among others that are not is tested against a wider range, which errs on the safe side.
+    The result: adjusted p-values of shape (n_measures, n_pairs), at least 1 / (permutations + 1).
+    That the chance of any false rejection is bounded is proved if all systems are alike; a pair
+    that is alike among others that are not is tested against a wider range, which errs on the safe
+    side.
 
-    References
-    ----------
     Carterette (2012), Multiple testing in statistical analysis of systems-based information
     retrieval experiments; Tukey (1953); Phipson & Smyth (2010) for the +1.
     """

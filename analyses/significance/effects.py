@@ -32,9 +32,7 @@ def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
 
     Scores are of shape (n_measures, n_systems, n_users).
 
-    Returns
-    -------
-    Lower and upper limits of shape (n_measures, n_pairs); NaN for a single user.
+    The result: lower and upper limits of shape (n_measures, n_pairs); NaN for a single user.
     """
     means, deviations = pair_means_and_deviations(scores)
     return t_limits(means, deviations, n_users=scores.shape[2], level=level)
@@ -59,12 +57,8 @@ def bootstrap_intervals(
 
     Scores are of shape (n_measures, n_systems, n_users).
 
-    Returns
-    -------
-    Lower and upper limits of shape (n_measures, n_pairs).
+    The result: lower and upper limits of shape (n_measures, n_pairs).
 
-    References
-    ----------
     Efron & Tibshirani (1993), An introduction to the bootstrap, section 13.3.
     """
     n_measures, n_systems, _ = scores.shape

@@ -48,9 +48,7 @@ def for_all_pairs(
     (n_measures, n_systems, n_users), with at least two systems; the statistic makes (n_rows, ...)
     of differences (n_rows, n_users), a block of these at a time.
 
-    Returns
-    -------
-    Statistics of shape (n_measures, n_pairs, ...).
+    The result: statistics of shape (n_measures, n_pairs, ...).
     """
     n_measures, n_systems, n_users = scores.shape
     first, second = pair_indices(n_systems)
@@ -193,15 +191,11 @@ def wilcoxon_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     `scipy.stats.wilcoxon` gives the same for ``method="exact"`` without ties, and for
     ``method="asymptotic"``.
 
-    Returns
-    -------
-    p-values of shape (n_measures, n_pairs); 1 if no user differs. Differences equal to about 12
-    decimals are ties.
+    The result: p-values of shape (n_measures, n_pairs); 1 if no user differs. Differences equal to
+    about 12 decimals are ties.
 
-    References
-    ----------
-    Wilcoxon (1945), Individual comparisons by ranking methods; Pratt & Gibbons (1981), Concepts
-    of nonparametric theory, chapter 3.
+    Wilcoxon (1945), Individual comparisons by ranking methods; Pratt & Gibbons (1981), Concepts of
+    nonparametric theory, chapter 3.
     """
     return for_all_pairs(normalised(scores), _wilcoxon_of_rows)
 
@@ -250,12 +244,8 @@ def sakai_test(
     products of the systems' scores: both need a row per pair, but the latter cancel where systems
     are alike.
 
-    Returns
-    -------
-    Achieved significance levels in (0, 1], of shape (n_measures, n_pairs).
+    The result: achieved significance levels in (0, 1], of shape (n_measures, n_pairs).
 
-    References
-    ----------
     Sakai (2006), Evaluating evaluation metrics based on the bootstrap; Efron & Tibshirani (1993),
     An introduction to the bootstrap, section 16.4; +1: Davison & Hinkley (1997), section 4.2.
     """
@@ -288,10 +278,8 @@ def _sample(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Give what the statistics of every sample need, in steps of the grid.
 
-    Returns
-    -------
-    Mean differences (n_measures, n_pairs); the mean of w in every sample, (n_measures, n_pairs,
-    replicates); the mean of w^2, at first of all users, then of every sample, (n_measures,
+    The result: mean differences (n_measures, n_pairs); the mean of w in every sample, (n_measures,
+    n_pairs, replicates); the mean of w^2, at first of all users, then of every sample, (n_measures,
     n_pairs, 1 + replicates).
     """
     n_measures, n_systems, n_users = scores.shape

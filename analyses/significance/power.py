@@ -116,12 +116,8 @@ def shrunk_effects(
     about :math:`B \hat\delta` with the variance :math:`B / N`, where
     :math:`B = \tau^2 / (\tau^2 + 1/N)`, cut at 0.
 
-    Returns
-    -------
-    Means of the shape of the effects, and variances of shape (...).
+    The result: means of the shape of the effects, and variances of shape (...).
 
-    References
-    ----------
     Efron & Morris (1975), Data analysis using Stein's estimator and its generalizations.
     """
     kept = _kept((effects**2).mean(axis=-1), n_pilot)
@@ -148,9 +144,7 @@ def possible_effects(
     takes in that S systems tell little of how much effects vary: in its place, their mean square is
     divided by a random :math:`\chi^2_{S-1} / (S - 1)`.
 
-    Returns
-    -------
-    Effects of shape (n_measures, n_draws, n_pairs).
+    The result: effects of shape (n_measures, n_draws, n_pairs).
     """
     n_draws = resampled.shape[2]
     uniforms = random_uniforms(np.arange(n_draws), seed, "design", "effects")
@@ -175,9 +169,7 @@ def expected_share(
     in the mean over the effects :math:`\delta`, each known with the variance v: the assurance of
     O'Hagan, Stevens & Campbell (2005).
 
-    Returns
-    -------
-    Means over pairs, of shape (...).
+    The result: means over pairs, of shape (...).
     """
     users = np.asarray(n_users, dtype=np.float64)[..., None]
     spread = np.sqrt(1 + users * np.asarray(variance)[..., None])
@@ -213,9 +205,7 @@ def resampled_effects(
 ) -> NDArray[np.float64]:
     """Give the standardised differences of all pairs for resampled users.
 
-    Returns
-    -------
-    Effects of shape (n_measures, n_pairs, n_replicates).
+    The result: effects of shape (n_measures, n_pairs, n_replicates).
     """
     return for_all_pairs(normalised(values), lambda rows: _weighted_effects(rows, weights))
 

@@ -352,13 +352,12 @@ class TruthAgreement:
     def to_frame(self) -> pd.DataFrame:
         """One row per truth and measure.
 
-        Returns
-        -------
-        Columns truth, metric, cutoff; tau with its 95 % limits over users (low, high), over systems
-        and over both; tau_ap; attainable (tau within noise); true_differences (pairs beyond noise)
-        and inversions among them; regret with its limits over users, regret_share of the true
-        range; the shares of pairs by verdict; power, type_iii and inverted (the share of the true
-        differences) with the same limits as tau; chosen (the systems put first) and same_choice.
+        The result: columns truth, metric, cutoff; tau with its 95 % limits over users (low, high),
+        over systems and over both; tau_ap; attainable (tau within noise); true_differences (pairs
+        beyond noise) and inversions among them; regret with its limits over users, regret_share of
+        the true range; the shares of pairs by verdict; power, type_iii and inverted (the share of
+        the true differences) with the same limits as tau; chosen (the systems put first) and
+        same_choice.
         """
         import pandas as pd
 
