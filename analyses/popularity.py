@@ -18,8 +18,8 @@ from analyses.intervals.areas import Curves, area
 from analyses.intervals.resampling import Resampling, of_systems
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import IN_TABLES, further_coefficients
-from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import analysis
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.measure import Measures, RunDeviations

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
+from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import IN_TABLES, mean_coefficients, stacked
-from analyses.ordering.correlations import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import (
     Curve,

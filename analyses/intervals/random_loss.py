@@ -19,8 +19,8 @@ from analyses.intervals.resampling import (
 )
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import IN_TABLES, mean_coefficients, stacked
-from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from qrels import Qrels

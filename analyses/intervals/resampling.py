@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from analyses.ordering import DECIMALS
-from analyses.ordering.correlations import mean_of_defined
+from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
 from analyses.shared.measure import RunDeviations, exponents_of, grid_exponents, to_grid
 from runs.shared.parallel import single_threaded

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from analyses.ordering import DECIMALS
-from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.estimate import CONFIDENCE
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words

@@ -1,15 +1,8 @@
 """How alike two orderings of systems are: coefficients over whole arrays of orderings."""
 
+from analyses.ordering.agreement import DECIMALS
 from analyses.ordering.coefficients import COEFFICIENTS, Coefficient, find_coefficient
-from analyses.ordering.correlations import (
-    DECIMALS,
-    rbo,
-    rbo_floor,
-    spearman,
-    tau_ap,
-    tau_ap_a,
-    tau_b,
-)
+from analyses.ordering.correlations import rbo, rbo_floor, spearman, tau_ap, tau_ap_a, tau_b
 
 __all__ = [
     "COEFFICIENTS",

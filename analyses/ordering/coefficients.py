@@ -8,14 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.ordering.correlations import (
-    PERSISTENCE,
-    mean_of_defined,
-    rbo,
-    rbo_floor,
-    tau_ap,
-    tau_b,
-)
+from analyses.ordering.agreement import mean_of_defined
+from analyses.ordering.correlations import PERSISTENCE, rbo, rbo_floor, tau_ap, tau_b
 from runs import InputError
 
 Floats = NDArray[np.float64]

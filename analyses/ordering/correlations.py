@@ -3,35 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-DECIMALS = 12
-"""System scores are rounded to this many decimals, so that equal systems tie."""
-
-
-def mean_of_defined(values: Floats, weights: ArrayLike = 1.0) -> Floats:
-    """Average along the last axis what is not NaN, weighted; NaN where nothing is left."""
-    defined = ~np.isnan(values)
-    total = (np.where(defined, values, 0.0) * weights).sum(axis=-1)
-    weight = (defined * weights).sum(axis=-1)
-    return np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
-
-
-def deviation_of_defined(values: Floats) -> Floats:
-    """Give the standard deviation of the defined values along the last axis; NaN below two."""
-    defined = ~np.isnan(values)
-    count = defined.sum(axis=-1)
-    means = mean_of_defined(values)
-    squares = (np.where(defined, values - means[..., None], 0.0) ** 2).sum(axis=-1)
-    # Equal values have a mean that may be rounded.
-    highest = np.where(defined, values, -np.inf).max(axis=-1)
-    lowest = np.where(defined, values, np.inf).min(axis=-1)
-    squares = np.where(highest == lowest, 0.0, squares)
-    spread = np.divide(squares, count - 1, out=np.full(squares.shape, np.nan), where=count > 1)
-    return np.sqrt(spread)
-
 
 PERSISTENCE = 0.9
 """Of a reader who goes from one system to the next: ten systems are read in the mean."""

@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.ordering.correlations import DECIMALS
+from analyses.ordering.agreement import DECIMALS
 
 Row = NDArray[np.float64]
 

@@ -18,13 +18,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from math import copysign
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from analyses.significance.permutation import PairSums
 
 Floats = NDArray[np.float64]
 Tail = Callable[[float], float]
@@ -223,8 +219,8 @@ def critical_by_product(differences: Floats, *, alpha: float) -> float:
     )
 
 
-def p_by_series(sums: PairSums) -> Floats:
-    r"""Sum the Fourier series of many pairs at once, from eight power sums each: (n_pairs,).
+def p_by_series(totals: Floats, powers: Floats) -> Floats:
+    r"""Sum the Fourier series of many pairs at once, from power sums (n_pairs, 8) of d^2, d^4, ...
 
     On a circle of length :math:`L = t + 8.6\,\sigma`, with :math:`h = 2\pi/L`,
 
@@ -236,26 +232,27 @@ def p_by_series(sums: PairSums) -> Floats:
     <= 2 sigma. Sums are over at least 200 differing users per pair, t > 0; errors may carry the
     smallest p-values slightly below 0.
     """
-    steps = 2 * np.pi / (sums.totals + REACH * sums.deviations)
-    return _sum_series(steps, sums.totals, _series_characteristic(sums, steps))
+    steps = 2 * np.pi / (totals + REACH * np.sqrt(powers[:, 0]))
+    return _sum_series(steps, totals, _series_characteristic(powers, steps))
 
 
-def critical_by_series(sums: PairSums, *, alpha: float) -> Floats:
+def critical_by_series(powers: Floats, *, alpha: float) -> Floats:
     """Find the smallest absolute sums whose p-values are at most alpha, of shape (n_pairs,).
 
     The normal approximation is where the search begins; the smooth p-value is then halved in
     until float64 can tell no more.
     """
-    high = hoeffding_reach(alpha) * sums.deviations
-    steps = 2 * np.pi / (high + REACH * sums.deviations)
-    characteristic = _series_characteristic(sums, steps)
+    deviations = np.sqrt(powers[:, 0])
+    high = hoeffding_reach(alpha) * deviations
+    steps = 2 * np.pi / (high + REACH * deviations)
+    characteristic = _series_characteristic(powers, steps)
     low = np.zeros_like(high)
-    totals = -NORMAL.inv_cdf(alpha / 2) * sums.deviations
+    totals = -NORMAL.inv_cdf(alpha / 2) * deviations
     for _ in range(MOST_LOOKS):
         p = _sum_series(steps, totals, characteristic)
         significant = p <= alpha
         low, high = np.where(significant, low, totals), np.where(significant, totals, high)
-        density = 2 * NORMAL.pdf(NORMAL.inv_cdf(alpha / 2)) / sums.deviations
+        density = 2 * NORMAL.pdf(NORMAL.inv_cdf(alpha / 2)) / deviations
         guesses = totals + (p - alpha) / density
         totals = np.where((guesses > low) & (guesses < high), guesses, (low + high) / 2)
     return high
@@ -452,12 +449,12 @@ def _decay_angle(sizes: Floats, counts: NDArray[np.intp]) -> float:
     return float(widest[np.argmax(widest**2 * squares)])
 
 
-def _series_characteristic(sums: PairSums, steps: Floats) -> Floats:
+def _series_characteristic(powers: Floats, steps: Floats) -> Floats:
     """Give the characteristic functions at 1, 2, ..., 32 steps, of shape (n_pairs, 32)."""
     squares = np.multiply.outer(steps, np.arange(1, N_TERMS + 1)) ** 2
     logarithms = np.zeros_like(squares)
     for order in reversed(range(len(LOG_COSINE))):
-        logarithms += LOG_COSINE[order] * sums.powers[:, order, np.newaxis]
+        logarithms += LOG_COSINE[order] * powers[:, order, np.newaxis]
         logarithms *= squares
     return np.exp(-logarithms)
 

@@ -264,7 +264,7 @@ def _p_values(
     p = np.where(methods == Method.EQUAL_MEANS, 1.0, sums.bounds[1])
     series = np.flatnonzero(methods == Method.SERIES)
     if len(series) > 0:
-        p[series] = p_by_series(sums.select(series))
+        p[series] = p_by_series(sums.totals[series], sums.powers[series])
     for method, (test, _) in PAIRWISE.items():
         chosen = np.flatnonzero(methods == method)
         p[chosen] = [test(differences) for differences in _differences(values, pairs[chosen])]
@@ -283,7 +283,7 @@ def _critical_totals(
     totals = np.full(len(pairs), np.nan)
     series = np.flatnonzero(methods == Method.SERIES)
     if len(series) > 0:
-        totals[series] = critical_by_series(sums.select(series), alpha=alpha)
+        totals[series] = critical_by_series(sums.powers[series], alpha=alpha)
     for method, (_, search) in PAIRWISE.items():
         chosen = np.flatnonzero((methods == method) & (sums.n_differing > 0))
         some = _differences(values, pairs[chosen])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.resampling import Resampling, of_systems
 from analyses.ordering import tau_b
-from analyses.ordering.correlations import mean_of_defined
+from analyses.ordering.agreement import mean_of_defined
 from analyses.popularity import keep_items
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measures, Scores

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.resampling import percentiles
-from analyses.ordering.correlations import mean_of_defined
+from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import (
     COLOURS,

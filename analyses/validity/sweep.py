@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field
 
 from analyses.intervals.systems import over_worlds
 from analyses.ordering import tau_b
-from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import (
     axes_or_new,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import interval, percentiles
 from analyses.intervals.systems import over_systems, pairs_within, system_subsets, taus_within
 from analyses.ordering import tau_ap_a, tau_b
-from analyses.ordering.correlations import mean_of_defined
+from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.drawing import chosen_panel
 from analyses.shared.estimate import Estimates, Limits, arcsine_around
 from analyses.shared.measure import Measures, Scores

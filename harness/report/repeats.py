@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
-from analyses.ordering.correlations import deviation_of_defined, mean_of_defined
+from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel, label_curves
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table

@@ -91,7 +91,6 @@ def test_intervals_hold_the_agreement_in_the_population(n_systems: int, n_users:
     assert n_held >= 70
 
 
-Floats = NDArray[np.float64]
 FIRST = set(range(10))
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
 from analyses.ordering import rbo, rbo_floor, spearman, tau_ap, tau_ap_a, tau_b
+from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients
-from analyses.ordering.correlations import mean_of_defined
 from analyses.ordering.loops import sample_taus
 
 Floats = NDArray[np.float64]

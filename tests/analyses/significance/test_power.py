@@ -133,9 +133,6 @@ def from_pilot(pilot: Floats, *, seed: int, rng: np.random.Generator) -> tuple[f
     return float(found[0]), float(low), float(high)
 
 
-Floats = NDArray[np.float64]
-
-
 def scores_of(rng: np.random.Generator, *, n_systems: int, n_users: int) -> Floats:
     users = rng.normal(0.3, 0.15, n_users) + 0.01 * np.arange(n_systems)[:, np.newaxis]
     return users + rng.normal(0, 0.2, (n_systems, n_users))
