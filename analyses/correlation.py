@@ -69,14 +69,6 @@ class Settings(AnalysisSettings):
 def correlation(work: Work, settings: Settings) -> Correlation:
     """Compare the orderings of the systems by all measures.
 
-    Notes
-    -----
-    Intervals are of the agreement with all users of the population, which is higher than that seen
-    with few: see :class:`analyses.intervals.populations.Populations`, and
-    :doc:`/methods/intervals` for how often they hold it.
-
-    References
-    ----------
     Valcarce et al. (2018), sections 4.1 and 4.2.
     """
     scores, replicates = work.scores, settings.replicates
@@ -427,28 +419,7 @@ class Correlation(Result):
 def correlate_means(
     means: Floats, *, measures: Measures, systems: Sequence[str], coefficient: str
 ) -> Correlation:
-    """Compare orderings of which only the means are known; there are no intervals.
-
-    Parameters
-    ----------
-    means
-        Of shape (n_measures, n_systems).
-    measures, systems
-        Labels of its axes.
-    coefficient
-        Name of the chosen one; all are computed.
-
-    Examples
-    --------
-    Of three pairs of systems, AP turns one round: (2 - 1) / 3.
-
-    >>> measures = Measures([Measure("P", 5), Measure("AP", 5)])
-    >>> found = correlate_means(np.array([[0.3, 0.2, 0.1], [0.3, 0.1, 0.2]]), measures=measures,
-    ...                         systems=["a", "b", "c"], coefficient="tau-b")
-    >>> found.taus.round(2)
-    array([[1.  , 0.33],
-           [0.33, 1.  ]])
-    """
+    """Compare orderings of which only the means are known; there are no intervals."""
     find_coefficient(coefficient)
     none = np.full((len(measures), len(measures)), np.nan)
     return Correlation(
@@ -566,14 +537,7 @@ def _asymmetry(coefficient: Coefficient) -> str:
 
 
 def order_by_likeness(taus: Floats, numbers: Sequence[int]) -> list[int]:
-    """Put numbers in an order in which neighbours agree: of the tree that joins the most alike.
-
-    Examples
-    --------
-    >>> taus = np.array([[1.0, 0.2, 0.9], [0.2, 1.0, 0.3], [0.9, 0.3, 1.0]])
-    >>> order_by_likeness(taus, [0, 1, 2])
-    [0, 2, 1]
-    """
+    """Put numbers in an order in which neighbours agree: of the tree that joins the most alike."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

@@ -16,9 +16,12 @@ from analyses.shared.drawing import axes_or_new, curves_of, label_curves, scale_
 from analyses.shared.estimate import CONFIDENCE, joint_reach
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import between, count, percent, times
 from analyses.shared.table import Table, shown
-from analyses.significance.in_words import between, count, percent, times
-from analyses.significance.needed_users import (
+from analyses.significance.effects import Components, variance_components
+from analyses.significance.paired_tests import pair_means_and_deviations
+from analyses.significance.permutation import pair_indices
+from analyses.significance.power import (
     detectable_effect,
     effects_of,
     expected_share,
@@ -28,10 +31,7 @@ from analyses.significance.needed_users import (
     shrunk_effects,
     users_for_share,
 )
-from analyses.significance.paired.user_differences import pair_means_and_deviations
-from analyses.significance.permutation import pair_indices
-from analyses.significance.standardise import Standard, standardised
-from analyses.significance.variance_components import Components, variance_components
+from analyses.significance.question import Standard, standardised
 from runs import InputError
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Whole
@@ -63,7 +63,7 @@ class Settings(AnalysisSettings):
 
     removed: ClassVar[Mapping[str, str]] = {
         "bound": "design tests no equivalence any more; "
-        "`analyses.significance.equivalence.equivalence_test` does in Python",
+        "`analyses.significance.effects.equivalence_test` does in Python",
         "bayes": "the Bayesian signed-rank test is in `baycomp`",
         "draws": "the Bayesian signed-rank test is in `baycomp`",
         "halves": "[analyses.swaps] has the swap rate of random halves",
@@ -91,25 +91,7 @@ class Settings(AnalysisSettings):
 
 @analysis("design", source="Sakai (2016), section 3; Urbano et al. (2013)", on_request=True)
 def design(work: Work, settings: Settings) -> Design:
-    """Work out, from a pilot's scores, how many users make differences significant.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems or three users.
-
-    Examples
-    --------
-    One system is better by .2, with a standard deviation of .08: four users will do.
-
-    >>> from analyses.shared.measure import Scores
-    >>> from analyses.shared.work import ScoresAlone
-    >>> values = np.array([[[0.7, 0.6, 0.5, 0.4], [0.4, 0.4, 0.3, 0.3]]])
-    >>> measures = Measures([Measure("P", 5)])
-    >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3", "4"]))
-    >>> design(ScoresAlone(scores), Settings()).observed
-    array([[4.]])
-    """
+    """Work out, from a pilot's scores, how many users make differences significant."""
     scores = standardised(work, settings.standardised).scores
     n_users = len(scores.users)
     if len(scores.systems) < 2 or n_users < 3:
@@ -292,14 +274,12 @@ class Design(Result):
     def summary(self) -> pd.DataFrame:
         """One row per measure.
 
-        Returns
-        -------
-        Columns metric, cutoff, ``needed`` (users for the share of pairs) with its interval
-        ``needed_low``, ``needed_high``; ``observed_median`` and ``relative_median`` over pairs of
-        the users for a power, and ``found_now``, the share of pairs in which the pilot's users find
-        the relative difference; ``detectable_median``; ``noise``; variances ``var_systems``,
-        ``var_users``, ``var_interaction``; ``e_rho2`` with its interval ``e_rho2_low``,
-        ``e_rho2_high``, and ``phi``, with the users for the reliability asked for,
+        The result: columns metric, cutoff, ``needed`` (users for the share of pairs) with its
+        interval ``needed_low``, ``needed_high``; ``observed_median`` and ``relative_median`` over
+        pairs of the users for a power, and ``found_now``, the share of pairs in which the pilot's
+        users find the relative difference; ``detectable_median``; ``noise``; variances
+        ``var_systems``, ``var_users``, ``var_interaction``; ``e_rho2`` with its interval
+        ``e_rho2_low``, ``e_rho2_high``, and ``phi``, with the users for the reliability asked for,
         ``e_rho2_users`` and ``phi_users``.
         """
         import pandas as pd
@@ -333,10 +313,8 @@ class Design(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and pair of systems.
 
-        Returns
-        -------
-        Columns metric, cutoff, system_a, system_b, difference, deviation, users_observed,
-        users_relative, detectable.
+        The result: columns metric, cutoff, system_a, system_b, difference, deviation,
+        users_observed, users_relative, detectable.
         """
         import pandas as pd
 

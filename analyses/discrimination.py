@@ -13,32 +13,29 @@ from pydantic import Field, model_validator
 
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
-from analyses.shared.analysis import Given, SettingError, analysis
+from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_around
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
-from analyses.significance.cautions import cautions
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
-from analyses.significance.power import (
-    REPLICATES,
-    PowerSamples,
-    resample_power,
-)
+from analyses.significance.power import REPLICATES, PowerSamples, resample_power
 from analyses.significance.question import (
     JOINT,
     OF_MEANS,
     Correction,
     Question,
+    Standard,
     Test,
-    answer,
+    cautions,
     check_scales,
     correct,
+    pair_tests,
+    standardised,
 )
-from analyses.significance.standardise import Standard, standardised
 from runs import InputError
 from runs.shared.settings import Whole
 
@@ -124,7 +121,7 @@ class Settings(Question):
             )
         return self
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse a baseline that is no system."""
         if self.baseline is not None and self.baseline not in given.systems:
             raise SettingError(
@@ -136,28 +133,14 @@ class Settings(Question):
 
 @analysis("discrimination", source="Valcarce et al. (2018), Figures 4 and 8, Table 3")
 def discrimination(work: Work, settings: Settings) -> Discrimination:
-    """Test pairs of systems for every measure, and add up what that says of the measures.
-
-    Examples
-    --------
-    Of the eight ways to sign the differences 3, 2 and 1, two add up to 6 or -6:
-
-    >>> from analyses.shared.work import ScoresAlone
-    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]]])
-    >>> measures = Measures([Measure("hits", 5)])
-    >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3"]))
-    >>> found = discrimination(ScoresAlone(scores))
-    >>> found.to_frame()[["system_a", "system_b", "difference", "p"]]
-      system_a system_b  difference     p
-    0        a        b         2.0  0.25
-    """
+    """Test pairs of systems for every measure, and add up what that says of the measures."""
     work = standardised(work, settings.standardised)
     scores, scales = work.scores, work.scales
     _check(scores)
     check_scales(scores, scales)
     chosen = pair_numbers(scores.systems, settings.baseline)
     with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
-        found = answer(work, settings, chosen, advance=bar.advance)
+        found = pair_tests(work, settings, chosen, advance=bar.advance)
     adjusted = correct(found.p, work, settings)
     first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
     samples = resample_power(
@@ -311,11 +294,9 @@ class Discrimination(Result):
     def to_frame(self) -> pd.DataFrame:
         """Give one row per measure and pair.
 
-        Returns
-        -------
-        Columns metric, cutoff, system_a, system_b, difference, its 95 % interval (Student's t;
-        Welch's with several runs of a system) lower and upper, the effect sizes relative and
-        standardised, the shares of users for whom a is better, worse, equal (see
+        The result: columns metric, cutoff, system_a, system_b, difference, its 95 % interval
+        (Student's t; Welch's with several runs of a system) lower and upper, the effect sizes
+        relative and standardised, the shares of users for whom a is better, worse, equal (see
         :class:`analyses.significance.effects.Effects`), p, p_adjusted (with a correction),
         required_difference, method.
         """
@@ -341,19 +322,16 @@ class Discrimination(Result):
     def summary(self) -> pd.DataFrame:
         """One row per measure, with discriminative power in every convention.
 
-        Returns
-        -------
-        Columns ``dp`` (sum of p over unordered pairs), ``dp_ordered`` (over ordered pairs, as
-        Valcarce et al. 2018 print it), ``significant_05`` (share of pairs with p < .05; Sakai
-        2006), ``median_p`` (Lu, Moffat & Culpepper 2016) and ``median_p_is_bound`` (whether only
-        an upper bound of it is known), ``dp_mean`` (``dp`` divided by the number of pairs) and
+        The result: columns ``dp`` (sum of p over unordered pairs), ``dp_ordered`` (over ordered
+        pairs, as Valcarce et al. 2018 print it), ``significant_05`` (share of pairs with p < .05;
+        Sakai 2006), ``median_p`` (Lu, Moffat & Culpepper 2016) and ``median_p_is_bound`` (whether
+        only an upper bound of it is known), ``dp_mean`` (``dp`` divided by the number of pairs) and
         ``significant_01``; ``required_max`` and ``required_median`` over pairs of the smallest
-        difference in means that is significant at ``alpha``;
-        ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`), limits over
-        systems (``dp_systems_low``, ``dp_systems_high``) and over both (``dp_both_low``,
-        ``dp_both_high``), whose variances are added; with a correction, ``significant_adjusted``,
-        the share of pairs with adjusted p at most ``alpha``; and, where there are pairs that are
-        `alike`, ``dp_without_alike``.
+        difference in means that is significant at ``alpha``; ``dp_sd``, ``dp_low`` and ``dp_high``
+        over resampled users (see `interval`), limits over systems (``dp_systems_low``,
+        ``dp_systems_high``) and over both (``dp_both_low``, ``dp_both_high``), whose variances are
+        added; with a correction, ``significant_adjusted``, the share of pairs with adjusted p at
+        most ``alpha``; and, where there are pairs that are `alike`, ``dp_without_alike``.
         """
         import pandas as pd
 
@@ -401,13 +379,13 @@ class Discrimination(Result):
 
     def findings(self) -> Sequence[str]:
         """Add which pairs make up DP, and DP without pairs that are alike, if there are any."""
-        said = [*super().findings(), *self._made_of()]
+        sentences = [*super().findings(), *self._made_of()]
         if not self.alike.any():
-            return said
+            return sentences
         compared = self.measures.reported
         powers = self.dp_without_alike[self.measures.numbers(compared)]
         by = [f"{m} {shown(dp)}" for m, dp in zip(compared.labels, powers, strict=True)]
-        return [*said, f"DP without {self._alike_in_words()}: {listed(by)}."]
+        return [*sentences, f"DP without {self._alike_in_words()}: {listed(by)}."]
 
     def _made_of(self) -> list[str]:
         """Name the pairs that make up half of the lowest DP."""
@@ -640,15 +618,7 @@ class Discrimination(Result):
 
 
 def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.intp]:
-    """Number the pairs with the baseline, or all, in the order of `pair_indices`.
-
-    Examples
-    --------
-    Of the pairs ab, ac and bc:
-
-    >>> pair_numbers(("a", "b", "c"), "b")
-    array([0, 2])
-    """
+    """Number the pairs with the baseline, or all, in the order of `pair_indices`."""
     first, second = pair_indices(len(systems))
     if baseline is None:
         return np.arange(len(first))

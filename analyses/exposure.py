@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 from scipy.special import entr
 
-from analyses.intervals.bands import band
-from analyses.intervals.resampling import CONFIDENCE, draw_weights
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.intervals.resampling import CONFIDENCE, band, draw_weights
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, label_curves
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
@@ -58,7 +57,7 @@ class Settings(AnalysisSettings):
     def _rising(cls, values: tuple[int, ...] | None) -> tuple[int, ...] | None:
         return values and tuple(sorted(values))
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse ranks that lists need not have."""
         deepest = max(given.measures.cutoffs, default=inf)
         if self.cutoffs is not None and self.cutoffs[-1] > deepest:
@@ -156,15 +155,7 @@ class Exposure(Result):
         return ASPECTS
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``exposure``, with ``..._differences`` and ``..._groups``.
-
-        Returns
-        -------
-        ``exposure`` has columns aspect, cutoff, system, value, low, high (95 %, over users);
-        ``exposure_differences`` aspect, cutoff, system_a, system_b, difference (a less b), low,
-        high and beyond_noise; ``exposure_groups`` group (1 is the least popular), items,
-        relevant, cutoff, system and recall.
-        """
+        """Give ``exposure``, with ``..._differences`` and ``..._groups``."""
         import pandas as pd
 
         low, high = self._limits_of_values()
@@ -325,15 +316,6 @@ def gini(counts: Floats) -> Floats:
 
     of counts that rise with j: 0 where all are equal, (n - 1) / n where one alone is not 0, NaN
     where all are 0.
-
-    Notes
-    -----
-    Castells, Hurley & Vargas divide by n - 1 instead of n.
-
-    Examples
-    --------
-    >>> gini(np.array([[2.0, 2.0, 2.0, 2.0], [0.0, 0.0, 7.0, 0.0], [1.0, 3.0, 0.0, 0.0]]))
-    array([0.   , 0.75 , 0.625])
     """
     n = counts.shape[-1]
     ranked = np.sort(counts, axis=-1) @ (2.0 * np.arange(1, n + 1) - n - 1)
@@ -341,13 +323,7 @@ def gini(counts: Floats) -> Floats:
 
 
 def shannon_entropy(counts: Floats) -> Floats:
-    r"""Give the entropy of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis.
-
-    Examples
-    --------
-    >>> shannon_entropy(np.array([[1.0, 1.0, 1.0, 1.0], [0.0, 5.0, 0.0, 0.0]]))
-    array([2., 0.])
-    """
+    r"""Give the entropy of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis."""
     shares = _divided(counts, counts.sum(axis=-1, keepdims=True))
     return np.asarray(entr(shares).sum(axis=-1) / np.log(2))
 
@@ -357,14 +333,7 @@ def pop_reo(recalls: Floats) -> Floats:
 
     Groups without relevant items, NaN, are left out; without any that is found it is NaN.
 
-    References
-    ----------
     Zhu, Wang & Caverlee (SIGIR 2020), ranking-based equal opportunity, with groups by popularity.
-
-    Examples
-    --------
-    >>> pop_reo(np.array([[0.5, 0.5, np.nan], [0.0, 1.0, np.nan]]))
-    array([0., 1.])
     """
     defined = ~np.isnan(recalls)
     n, filled = defined.sum(axis=-1), np.where(defined, recalls, 0.0)
@@ -378,11 +347,6 @@ def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> NDArray[np.
 
     An item belongs where the middle of its ratings falls when items are laid in a row, rising; of
     equally popular ones the higher number comes last.
-
-    Examples
-    --------
-    >>> popularity_groups(np.array([6, 1, 2, 3, -1]), 2)
-    array([1, 0, 0, 0, 0])
     """
     known = np.maximum(counts, 0)
     order = np.argsort(known, kind="stable")

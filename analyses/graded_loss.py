@@ -57,8 +57,6 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     :math:`\max(c_i, 1)^{-\gamma}`, where c are the ratings of its item. Sample k of a level
     depends on (seed, level, k) alone.
 
-    References
-    ----------
     Yang et al. (2018), whose propensities are a power of popularity; Efraimidis & Spirakis (2006),
     weighted sampling without replacement: the first to arrive of exponential waiting times.
     """
@@ -97,19 +95,7 @@ def keep_graded(
 ) -> NDArray[np.bool_]:
     """Draw judgements without replacement, of popular items the more seldom.
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_samples).
-
-    Examples
-    --------
-    Of two items, one with 99 ratings, the other is left in 99 of 100 samples:
-
-    >>> qrels = Qrels(np.array([0, 2]), np.arange(2, dtype=np.int32),
-    ...               np.ones(2, dtype=np.int32), relevance_level=1)
-    >>> kept = keep_graded(qrels, np.array([99, 1]), gamma=1, level=0.5, n_samples=1000, seed=1)
-    >>> bool((kept[1].mean() - 0.99) ** 2 < 1e-4)
-    True
+    The result: masks of shape (n_judgements, n_samples).
     """
     n_judgements = len(qrels.items)
     n_kept = max(1, round(level * n_judgements))

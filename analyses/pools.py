@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.intervals.bands import Resampling
-from analyses.intervals.resampling import percentiles
+from analyses.intervals.resampling import Resampling, percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
@@ -41,10 +40,7 @@ class Settings(AnalysisSettings):
 
 
 @analysis(
-    "pools",
-    source="Zobel (1998); Buckley et al. (2007)",
-    needs=("single lists",),
-    on_request=True,
+    "pools", source="Zobel (1998); Buckley et al. (2007)", needs=("single lists",), on_request=True
 )
 def pools(work: Work, settings: Settings) -> Pools:
     """Judge only what a pool of the systems' first items holds, all systems' or all but one's.
@@ -54,8 +50,6 @@ def pools(work: Work, settings: Settings) -> Pools:
     judgements. Then each system is left out of the pool in turn, and the places that it falls
     among the systems are counted: what a new system would suffer that reuses judgements.
 
-    References
-    ----------
     Zobel (1998), How reliable are the results of large-scale information retrieval experiments?;
     Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling.
     """
@@ -130,15 +124,7 @@ class Pools(Result):
     seed: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system.
-
-        Returns
-        -------
-        ``pools`` has columns metric, cutoff, depth, judgements (kept), tau (with all judgements),
-        low, high (95 %, over users), fall (mean places that a system falls if it is not pooled),
-        fall_low, fall_high, largest_fall; ``pools_left_out`` metric, cutoff, depth, system, fall,
-        low, high, lost (share of its score), own_judgements.
-        """
+        """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system."""
         import pandas as pd
 
         n_measures, n_depths, n_systems, _ = self.falls.shape

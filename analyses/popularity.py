@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.bands import Resampling
-from analyses.intervals.resampling import of_systems
+from analyses.intervals.resampling import Resampling, of_systems
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
@@ -216,15 +215,7 @@ class Popularity(Result):
         return self.curves.estimates(loss="loss of the judgements of popular items")
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks.
-
-        Returns
-        -------
-        ``popularity`` has one row per measure and level: columns metric, cutoff, level, tau, sd
-        (over random orders of equally popular items), low, high (95 %, over users), judgements
-        (left), cut, removed, counted_in, and one for each further coefficient, by its name;
-        ``popularity_checks`` the same without low and high.
-        """
+        """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks."""
         import pandas as pd
 
         frame = self._frame(self.chosen)
@@ -366,25 +357,7 @@ def keep_items(
     least 1 - level of them. Of equally popular items the one with the higher tie-breaker (by
     default: number) counts as more popular, so that levels are nested.
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_levels).
-
-    Examples
-    --------
-    Items 0, 1, 2 with 5, 9 and 5 ratings; two of three items are kept, then one:
-
-    >>> qrels = Qrels(np.array([0, 3]), np.arange(3, dtype=np.int32),
-    ...               np.ones(3, dtype=np.int32), relevance_level=1)
-    >>> keep_items(qrels, np.array([5, 9, 5]), levels=[2 / 3, 1 / 3]).T
-    array([[ True, False,  True],
-           [ True, False, False]])
-
-    Item 1 alone has more than 40 % of the 19 ratings:
-
-    >>> keep_items(qrels, np.array([5, 9, 5]), levels=[1.0, 0.6], cut="ratings").T
-    array([[ True,  True,  True],
-           [ True, False,  True]])
+    The result: masks of shape (n_judgements, n_levels).
     """
     n_items = int(np.count_nonzero(counts >= 0))
     order = np.arange(len(counts)) if ties is None else np.argsort(ties, kind="stable")

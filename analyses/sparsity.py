@@ -58,8 +58,6 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
 
     Sample k of a level depends on (seed, level, k) alone.
 
-    References
-    ----------
     Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
     """
 

@@ -39,22 +39,6 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     """Order the systems on two disjoint random halves of the users, and count the swapped pairs.
 
     Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped.
-
-    Raises
-    ------
-    InputError
-        If there are fewer than two systems, or fewer than two users.
-
-    Examples
-    --------
-    Two users who disagree swap the two systems whichever half is which:
-
-    >>> from analyses.shared.measure import Scores
-    >>> from analyses.shared.work import ScoresAlone
-    >>> scores = Scores(np.array([[[1.0, 0.0], [0.0, 1.0]]]), Measures([Measure("P", 5)]),
-    ...                 ("a", "b"), np.array(["1", "2"]))
-    >>> swaps(ScoresAlone(scores), Settings(repeats=3)).rates
-    array([1.])
     """
     scores = work.scores
     n_users = len(scores.users)
@@ -157,12 +141,6 @@ def half_means(
     Yields
     ------
     Means of shape (2, n_measures, n_systems), of values (n_measures, n_systems, n_users).
-
-    Examples
-    --------
-    >>> (means,) = half_means(np.array([[[1.0, 0.0], [0.0, 1.0]]]), repeats=1, seed=0)
-    >>> sorted(means[:, 0].tolist())
-    [[0.0, 1.0], [1.0, 0.0]]
     """
     n_users = values.shape[2]
     for repeat in range(repeats):
@@ -175,11 +153,6 @@ def swapped(means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give the share of the pairs that halves (2, n_measures, n_systems) order differently.
 
     A pair that ties on a half is not swapped.
-
-    Examples
-    --------
-    >>> swapped(np.array([[[1.0, 2.0, 3.0]], [[1.0, 3.0, 2.0]]])).round(2)
-    array([0.33])
     """
     first, second = pair_indices(means.shape[2])
     signs = np.sign(np.round(means[:, :, first] - means[:, :, second], DECIMALS))

@@ -70,19 +70,6 @@ def users(work: Work, settings: Settings) -> Users:
     The smaller subsets are parts of the larger: subset k of a size has the first users in the k-th
     random order, which depends on (seed, k) alone. The permutation test by random sign flips is
     used for every size: the exact test is slow where few users leave it few methods.
-
-    Examples
-    --------
-    Of three users two prefer the first system; with all users every subset agrees:
-
-    >>> from analyses.shared.measure import Measure
-    >>> from analyses.shared.work import ScoresAlone
-    >>> values = np.array([[[3.0, 2.0, 1.0], [0.0, 0.0, 2.0]]])
-    >>> measures = Measures([Measure("hits", 5)])
-    >>> scores = Scores(values, measures, ("a", "b"), np.array(["1", "2", "3"]))
-    >>> found = users(ScoresAlone(scores), Settings(sizes=(1,), repeats=4, permutations=99))
-    >>> found.sizes, found.taus[0, 1]
-    ((1, 3), array([1., 1., 1., 1.]))
     """
     scores, repeats = work.scores, settings.repeats
     n_users = len(scores.users)
@@ -172,12 +159,10 @@ class Users(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and number of users.
 
-        Returns
-        -------
-        Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
-        the subsets), of report measures dp, dp_low, dp_high, significant_05 and median_p
-        (the means), and by its name one for each further coefficient (the mean of the subsets in
-        which it is defined).
+        The result: columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 %
+        and 95 % of the subsets), of report measures dp, dp_low, dp_high, significant_05 and
+        median_p (the means), and by its name one for each further coefficient (the mean of the
+        subsets in which it is defined).
         """
         import pandas as pd
 
@@ -284,12 +269,7 @@ class Users(Result):
         return ax
 
     def _draw(
-        self,
-        ax: Axes,
-        values: NDArray[np.float64],
-        curves: Sequence[Curve],
-        *,
-        with_spread: bool,
+        self, ax: Axes, values: NDArray[np.float64], curves: Sequence[Curve], *, with_spread: bool
     ) -> Axes:
         """Draw means over subsets against the number of users, with their spread or without."""
         means = mean_of_defined(values)
@@ -326,13 +306,7 @@ class Users(Result):
 
 
 def usual_sizes(n_users: int) -> list[int]:
-    """Give 50, 100, 200, 500, 1000 and so on below the number of users; from 5, of 100 or fewer.
-
-    Examples
-    --------
-    >>> usual_sizes(600), usual_sizes(50)
-    ([50, 100, 200, 500], [5, 10, 20])
-    """
+    """Give 50, 100, 200, 500, 1000 and so on below the number of users; from 5, of 100 or fewer."""
     smallest = 50 if n_users > 100 else 5
     powers = [10**power for power in range(len(str(n_users)))]
     series = [leading * power for power in powers for leading in (1, 2, 5)]

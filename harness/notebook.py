@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import ValidationError
 
-from analyses.shared.analysis import Analysis, Given, find_analysis
+from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
 from analyses.shared.measure import Scores
 from analyses.shared.result import Result
-from analyses.shared.work import ScoresAlone, ScoresAndTruth, Truth
+from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.rankings import (
     Counts,
@@ -255,7 +255,7 @@ def robustness(
         runs, qrels, measures, relevance_level=level, popularity=known, seed=seed, n_jobs=n_jobs
     )
     systems, measured = work.scores.systems, work.scores.measures
-    asked.check(Given(systems, measured, has_training=known is not None))
+    asked.check(StudyFacts(systems, measured, has_training=known is not None))
     found: Sparsity | Popularity = analysis(work, asked)
     return found
 
@@ -389,7 +389,7 @@ def analyse(name: str, scores: Framed, *, seed: int = 0, n_jobs: int = 1, **sett
     """
     analysis: Analysis[Any, Result] = find_analysis(name)
     asked = _settings_of(analysis, settings)
-    return analysis(ScoresAlone(scores_of(scores), seed=seed, n_jobs=n_jobs), asked)
+    return analysis(ScoresWork(scores_of(scores), seed=seed, n_jobs=n_jobs), asked)
 
 
 def _work(

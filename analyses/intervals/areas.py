@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.bands import band
+from analyses.intervals.resampling import band
 from analyses.intervals.systems import reach_over_systems, too_few
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import (
@@ -43,7 +43,7 @@ class Curves:
         Of shape (n_measures, n_levels).
     replicates
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
-        `analyses.intervals.bands.band` for what becomes of them.
+        `analyses.intervals.resampling.band` for what becomes of them.
     within
         The areas in random subsets of the systems, of shape (n_measures, n_subsets); of too few
         systems there are none. None if they were not looked at.
@@ -120,12 +120,10 @@ class Curves:
     def areas(self) -> pd.DataFrame:
         """Give the area under each curve, as `area` has it.
 
-        Returns
-        -------
-        Columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the largest area of
-        the report measures, or at a cut-off; of equal areas the best rank), lowest_level,
-        highest_level, and the limits over systems (systems_low, systems_high) and over users and
-        systems (both_low, both_high), whose variances are added.
+        The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
+        largest area of the report measures, or at a cut-off; of equal areas the best rank),
+        lowest_level, highest_level, and the limits over systems (systems_low, systems_high) and
+        over users and systems (both_low, both_high), whose variances are added.
         """
         import pandas as pd
 
@@ -166,11 +164,6 @@ class Curves:
         """Give the areas as numbers of the measures.
 
         Differences are paired: both curves saw the same resampled users and samples.
-
-        Parameters
-        ----------
-        loss
-            What the orderings stand, as in "random loss of judgements".
         """
         values, replicates = self._areas
         low, high = arcsine_around(values, replicates)
@@ -198,22 +191,9 @@ class Curves:
 def area(levels: Sequence[float], taus: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give the area under curves, divided by the width of the levels: the mean tau over them.
 
-    Parameters
-    ----------
-    levels
-        Where the curves are known, in any order.
-    taus
-        Of shape (..., n_levels).
-
-    Returns
-    -------
-    Areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never changes.
-    NaN where a curve is undefined at some level, as its range then differs from the others'.
-
-    Examples
-    --------
-    >>> area([1.0, 0.5, 0.0], np.array([1.0, 0.8, 0.0]))
-    array(0.65)
+    The result: areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never
+    changes. NaN where a curve is undefined at some level, as its range then differs from the
+    others'.
     """
     order = np.argsort(levels)
     where, heights = np.asarray(levels, dtype=np.float64)[order], taus[..., order]

@@ -32,10 +32,8 @@ def log_likelihoods(
 ) -> Floats:
     """Say how likely every two spreads of true values, and a correlation, make values (2, n_axes).
 
-    Returns
-    -------
-    Log likelihoods up to a constant, of shape (n_spreads_a, n_spreads_b, n_relations), where the
-    angle whose cosine is the correlation is even before.
+    The result: log likelihoods up to a constant, of shape (n_spreads_a, n_spreads_b, n_relations),
+    where the angle whose cosine is the correlation is even before.
     """
     n_aa, n_bb, n_ab = noise
     found = np.empty((len(spreads_a), len(spreads_b), len(relations)))
@@ -68,18 +66,7 @@ def conditional_draws(
 ) -> Floats:
     """Draw true values that, with noise, are the values (2, n_axes): Matheron's rule.
 
-    Parameters
-    ----------
-    spreads
-        Of every draw: both standard deviations of true values, and their correlation.
-    normals, noises
-        Of shape (2, n_axes, n_draws).
-    values, noise, least
-        See above.
-
-    Returns
-    -------
-    Of shape (2, n_axes, n_draws).
+    The result: of shape (2, n_axes, n_draws).
     """
     spreads_a, spreads_b, relations = spreads
     n_aa, n_bb, n_ab = noise

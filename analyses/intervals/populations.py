@@ -15,7 +15,7 @@ from runs.shared.parallel import single_threaded
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-LEAST_IN_CLUMP, LEAST_BESIDE = 3, 2
+LEAST_IN_CLUSTER, LEAST_BESIDE = 3, 2
 
 TINY = 1e-14
 
@@ -23,37 +23,21 @@ TINY = 1e-14
 def groupings(
     means: Floats, noise: Floats, *, n_groupings: int
 ) -> Iterator[tuple[tuple[Numbers, ...], Numbers]]:
-    r"""Part systems into a clump and the others, or leave them together, as is likely.
+    r"""Part systems into a cluster and the others, or leave them together, as is likely.
 
-    A clump is of systems next to each other in the order of both means added. Apart, m systems
+    A cluster is of systems next to each other in the order of both means added. Apart, m systems
     whose variance about their mean is v, and k others of variance w, gain
 
     .. math:: \frac12 \left((m + k) \log u - m \log v - k \log w\right)
               + m \log \frac{m}{m + k} + k \log \frac{k}{m + k}
 
     in log likelihood on all together, of variance u; no variance is below that of the noise. The
-    best decides how likely it is that there is a clump, and each is then as likely as half of its
+    best decides how likely it is that there is a cluster, and each is then as likely as half of its
     gain says: noise that systems share makes gains larger than they are.
-
-    Parameters
-    ----------
-    means
-        Of two measures, in comparable units, of shape (2, n_systems).
-    noise
-        Replicates of their noise, of shape (2, n_systems, n_replicates).
-    n_groupings
-        Groupings to be drawn.
 
     Yields
     ------
     The systems of each group, and how many groupings of all drawn part them so: their numbers.
-
-    Examples
-    --------
-    >>> means = np.array([[0.0, 0.1, 0.2, 5.0, 9.0, -8.0]] * 2)
-    >>> ((groups, numbers),) = groupings(means, np.full((2, 6, 1), 0.01), n_groupings=3)
-    >>> groups, numbers
-    ((array([0, 1, 2]), array([3, 4, 5])), array([0, 1, 2]))
     """
     n_systems = means.shape[1]
     sign = 1.0 if (means[0] * means[1]).sum() >= 0 else -1.0
@@ -75,9 +59,9 @@ def groupings(
 
 
 def _gains(places: Floats, least: float) -> tuple[Numbers, Numbers, Floats]:
-    """Give every clump of places in rising order, about 0, by its ends, and what it gains."""
+    """Give every cluster of places in rising order, about 0, by its ends, and what it gains."""
     n_systems = len(places)
-    starts, stops = np.triu_indices(n_systems + 1, k=LEAST_IN_CLUMP)
+    starts, stops = np.triu_indices(n_systems + 1, k=LEAST_IN_CLUSTER)
     some = n_systems - (stops - starts) >= LEAST_BESIDE
     starts, stops = starts[some], stops[some]
     size, rest = stops - starts, n_systems - (stops - starts)
@@ -105,7 +89,7 @@ RELATIONS = np.tanh(np.linspace(-5.6, 5.6, 29))
 """Correlations of two measures' true means that are tried, evenly in Fisher's z."""
 
 N_GROUPINGS = 4
-"""Ways to part the systems into a clump and the others, among the draws of two measures."""
+"""Ways to part the systems into a cluster and the others, among the draws of two measures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +97,7 @@ class Populations:
     r"""Draws of the systems' means over all users of the population, for two measures at a time.
 
     The true means of a system by two measures are taken to be normal over systems, or over those of
-    a clump and over the others where they lie so (:func:`groupings`), of
+    a cluster and over the others where they lie so (:func:`groupings`), of
     spreads and correlation that are themselves drawn from their likelihood under the means and the
     covariance N of their noise, as resampling has it: empirical Bayes. Before, the angle whose
     cosine is the correlation is even. A draw is conditional (Matheron's rule)
@@ -140,16 +124,6 @@ class Populations:
     Morris (1983), Parametric empirical Bayes inference; Ledoit & Wolf (2004), A well-conditioned
     estimator for large-dimensional covariance matrices; Journel & Huijbregts (1978), Mining
     geostatistics (conditional simulation).
-
-    Examples
-    --------
-    Without noise the population is known:
-
-    >>> means = np.array([[0.1, 0.2, 0.4], [0.3, 0.1, 0.5]])
-    >>> known = Populations(means, means[:, :, None].repeat(50, axis=2), n_users=9, seed=1)
-    >>> first, second = known.draw(0, 1)
-    >>> bool((np.diff(first) > 0).all()), bool((second[:, 0] > second[:, 1]).all())
-    (True, True)
     """
 
     means: Floats
@@ -332,12 +306,6 @@ def interval(observed: Floats, drawn: Floats) -> tuple[Floats, Floats]:
     """Give the 95 % interval of what populations have, of shape (..., n_replicates).
 
     It is extended to what was observed, of shape (...), where that lies without.
-
-    Examples
-    --------
-    >>> low, high = interval(np.array(0.7), np.array([0.8, 0.9, 0.9]))
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.7, 0.9)
     """
     low, high = percentiles(drawn)
     return np.minimum(low, observed), np.maximum(high, observed)

@@ -11,8 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.bands import Resampling
-from analyses.intervals.resampling import RESAMPLING_SAMPLES, of_systems, resampled_users
+from analyses.intervals.resampling import (
+    RESAMPLING_SAMPLES,
+    Resampling,
+    of_systems,
+    resampled_users,
+)
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
@@ -49,21 +53,6 @@ def lose_at_random(
     """Score systems on random samples of the judgements, and compare their orderings.
 
     Levels, some together, are scored in threads.
-
-    Parameters
-    ----------
-    kind
-        The result that is made.
-    work
-        What is scored.
-    draw
-        Gives the samples of a level, as masks of shape (n_judgements, n_samples).
-    levels, n_samples
-        Shares of the judgements kept, and samples of each.
-    replicates
-        Bootstrap replicates of a curve.
-    facts
-        What else the result says of itself.
     """
     qrels, seed = work.qrels, work.seed
     sum_samples = work.rescorer(len(levels) * n_samples)
@@ -212,13 +201,11 @@ class RandomLoss(Result):
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and level.
 
-        Returns
-        -------
-        Columns metric, cutoff, level, tau (the mean), sd (of the samples' taus), standard_error
-        (of the mean, from the samples alone), low, high (95 %, from users and samples), samples,
-        undefined (samples in which all systems tie), users_without_relevant, judgements (left),
-        and by its name one for each further coefficient (the mean of the samples in which
-        it is defined).
+        The result: columns metric, cutoff, level, tau (the mean), sd (of the samples' taus),
+        standard_error (of the mean, from the samples alone), low, high (95 %, from users and
+        samples), samples, undefined (samples in which all systems tie), users_without_relevant,
+        judgements (left), and by its name one for each further coefficient (the mean of the samples
+        in which it is defined).
         """
         import pandas as pd
 

@@ -1,15 +1,18 @@
-"""The bootstrap over users, and over runs of the systems."""
+"""The bootstrap over users, and over runs of the systems; intervals and bands around curves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from analyses.ordering import DECIMALS
+from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
-from analyses.shared.measure import RunDeviations, grid_exponents, to_grid
+from analyses.shared.measure import RunDeviations, exponents_of, grid_exponents, to_grid
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
 
@@ -32,16 +35,7 @@ def random_halves(
     2011) whose key is the seed: its raw words as little-endian halves. Raw words, since the
     streams of numpy's other methods may change.
 
-    Returns
-    -------
-    Numbers of shape (stop - start, n_halves).
-
-    Examples
-    --------
-    >>> together = random_halves(0, 3, n_halves=5, seed=7, purpose=RESAMPLING)
-    >>> alone = random_halves(2, 3, n_halves=5, seed=7, purpose=RESAMPLING)
-    >>> bool((together[2:] == alone).all())
-    True
+    The result: numbers of shape (stop - start, n_halves).
     """
     n_steps = -(-n_halves // (2 * WORDS_PER_STEP))
     generator = np.random.Philox(key=seed, counter=np.array([0, 0, 0, purpose], dtype=np.uint64))
@@ -55,11 +49,6 @@ def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArra
     """Turn 32-bit numbers into whole numbers 0 <= x < bound, as the upper half of a product.
 
     Chances differ from 1 / bound by less than 2^-32, a millionth of it for 4,000 users.
-
-    Examples
-    --------
-    >>> below(np.array([0, 2**31, 2**32 - 1], dtype=np.uint32), 6)
-    array([0, 3, 5])
     """
     wide = halves.astype(np.uint64)
     return (wide * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)
@@ -77,12 +66,6 @@ def count_in_parts(
 
     The sum must not depend on how draws are parted. Parts are counted in threads, each with one of
     BLAS; ``advance`` is called with the number of draws finished since the last call.
-
-    Examples
-    --------
-    >>> lengths = lambda start, stop: np.array([stop - start])
-    >>> count_in_parts(lengths, 10, part=4, n_jobs=1, advance=None)
-    array([10])
     """
     parts = list(ranges(n_draws, part))
     tasks = (delayed(count)(start, stop) for start, stop in parts)
@@ -97,13 +80,7 @@ def count_in_parts(
 
 
 def ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
-    """Part the draws 0 to n_draws.
-
-    Examples
-    --------
-    >>> list(ranges(10, 4))
-    [(0, 4), (4, 8), (8, 10)]
-    """
+    """Part the draws 0 to n_draws."""
     for start in range(0, n_draws, part):
         yield start, min(start + part, n_draws)
 
@@ -127,12 +104,6 @@ def draw_weights(
     References
     ----------
     Efron & Tibshirani (1993), An introduction to the bootstrap.
-
-    Examples
-    --------
-    >>> ((some, weights),) = draw_weights(5, replicates=3, seed=1)
-    >>> some, weights.sum(axis=1)
-    (slice(0, 3, None), array([5., 5., 5.]))
     """
     for start, stop in ranges(replicates, block or max(1, WEIGHTS_AT_ONCE // n_users)):
         yield slice(start, stop), resampled_users(start, stop, n_users=n_users, seed=seed)
@@ -146,14 +117,8 @@ def resampled_users(
     What is not users but resampled like them has a purpose of its own (see
     `analyses.intervals.resampling`).
 
-    Returns
-    -------
-    Whole numbers as float64, of shape (stop - start, n_users); every row adds up to n_users.
-
-    Examples
-    --------
-    >>> resampled_users(0, 2, n_users=5, seed=1).sum(axis=1)
-    array([5., 5.])
+    The result: whole numbers as float64, of shape (stop - start, n_users); every row adds up to
+    n_users.
     """
     halves = random_halves(start, stop, n_halves=n_users, seed=seed, purpose=purpose)
     cells = below(halves, n_users) + n_users * np.arange(stop - start)[:, np.newaxis]
@@ -166,17 +131,8 @@ def resample_means(
 ) -> NDArray[np.float64]:
     """Give the means over resampled users of values of shape (..., n_users).
 
-    Returns
-    -------
-    Means, of shape (..., replicates). Values are rounded to a grid (see `to_grid`) on which sums
-    are exact: an error of less than n_users 2^-52 of the largest value.
-
-    Examples
-    --------
-    What all users share needs no sampling:
-
-    >>> resample_means(np.array([[2.0, 2.0, 2.0]]), replicates=2, seed=1)
-    array([[2., 2.]])
+    The result: means, of shape (..., replicates). Values are rounded to a grid (see `to_grid`) on
+    which sums are exact: an error of less than n_users 2^-52 of the largest value.
     """
     rows = values.reshape(-1, values.shape[-1])
     # Weighted sums, whose weights add up to n_users, fit the grid as plain sums do.
@@ -190,14 +146,7 @@ def resample_means(
 def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> NDArray[np.intp]:
     """Put users into random blocks of (almost) equal size, to be resampled as wholes.
 
-    Returns
-    -------
-    The block of each user, of shape (n_users,): numbers below min(n_blocks, n_users).
-
-    Examples
-    --------
-    >>> np.bincount(random_blocks(7, n_blocks=3, seed=1))
-    array([3, 2, 2])
+    The result: the block of each user, of shape (n_users,): numbers below min(n_blocks, n_users).
     """
     order = np.argsort(random_words(n_users, seed, "blocks", n_users), kind="stable")
     blocks = np.empty(n_users, dtype=np.intp)
@@ -224,15 +173,7 @@ def interval(
     left out; without a defined one the interval is NaN. It ends at the limits, the lowest and the
     highest value there is.
 
-    References
-    ----------
     Hall (1988), On symmetric bootstrap confidence intervals; Efron & Tibshirani (1993).
-
-    Examples
-    --------
-    >>> low, high = interval(np.array(0.9), np.array([0.7, 0.8, 0.9]), limits=(-1, 1))
-    >>> round(float(low), 3), round(float(high), 3)
-    (0.705, 1.0)
     """
     low, high = percentiles(replicates)
     reach = np.maximum(observed - low, high - observed)
@@ -242,13 +183,7 @@ def interval(
 def percentiles(
     replicates: NDArray[np.float64], *, confidence: float = CONFIDENCE
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the limits of the middle part along the last axis, 95 % by default.
-
-    Examples
-    --------
-    >>> [round(float(limit), 9) for limit in percentiles(np.arange(101.0), confidence=0.9)]
-    [5.0, 95.0]
-    """
+    """Give the limits of the middle part along the last axis, 95 % by default."""
     tail = (1 - confidence) / 2
     undefined = np.asarray(np.isnan(replicates).all(axis=-1))
     filled = np.where(undefined[..., None], 0.0, replicates)
@@ -263,20 +198,8 @@ def run_noise(
 ) -> NDArray[np.float64] | float:
     """Draw what the mean scores of systems vary by with their runs, as `run_weights` does.
 
-    Returns
-    -------
-    An array of shape (n_measures, n_systems, replicates), to be added to means over resampled
-    users; 0 without several runs of a system.
-
-    Examples
-    --------
-    Of two runs .1 apart the mean has a standard deviation of .05:
-
-    >>> both = np.array([True, True])
-    >>> runs = RunDeviations(np.array([[-0.05, 0.05, 0.0]]), np.array([0, 0, 1]), both)
-    >>> drawn = run_noise(runs, replicates=4000, seed=1)
-    >>> drawn.std(axis=2).round(2)
-    array([[0.05, 0.  ]])
+    The result: an array of shape (n_measures, n_systems, replicates), to be added to means over
+    resampled users; 0 without several runs of a system.
     """
     if runs is None:
         return 0.0
@@ -292,20 +215,7 @@ def run_weights(systems: NDArray[np.intp], *, replicates: int, seed: int) -> NDA
     is widened by :math:`\sqrt{R / (R - 1)}`: the variance is that of a mean of R runs, of which a
     bootstrap of few has too little.
 
-    Parameters
-    ----------
-    systems
-        Number of the system of each run, of shape (n_runs,).
-
-    Returns
-    -------
-    An array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
-
-    Examples
-    --------
-    >>> run_weights(np.array([0, 1]), replicates=1, seed=1)
-    array([[[1., 0.],
-            [0., 1.]]])
+    The result: an array of shape (replicates, n_systems, n_runs): 0 for runs of other systems.
     """
     n_runs = len(systems)
     halves = random_halves(0, replicates, n_halves=n_runs, seed=seed, purpose=RUNS)
@@ -326,13 +236,120 @@ def which_runs(systems: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def of_systems(sums: NDArray[np.float64], runs: RunDeviations | None) -> NDArray[np.float64]:
-    """Add up what runs add to the scores of their systems: (..., n_runs, n_samples).
-
-    Examples
-    --------
-    >>> runs = RunDeviations(np.zeros((1, 3)), np.array([0, 0, 1]), np.array([True, True]))
-    >>> of_systems(np.array([[0.25], [0.5], [1.0]]), runs)
-    array([[0.75],
-           [1.  ]])
-    """
+    """Add up what runs add to the scores of their systems: (..., n_runs, n_samples)."""
     return sums if runs is None else which_runs(runs.systems) @ sums
+
+
+N_BLOCKS = 100
+"""Blocks of users; of fewer users, each is a block.
+
+More would say the width of a band more surely, a tenth of it with 100, at the cost of memory:
+65 MB for 77 measures, 21 systems and 50 samples.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """Users in blocks, and how often each replicate draws each block.
+
+    Parameters
+    ----------
+    blocks
+        The block of each user, of shape (n_users,).
+    weights
+        Of shape (n_replicates, n_blocks).
+    runs
+        How often each replicate counts the runs of each system, of shape (n_replicates, n_systems,
+        n_runs); None where each system has one.
+    """
+
+    blocks: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    runs: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls, n_users: int, *, replicates: int, seed: int, runs: RunDeviations | None = None
+    ) -> Resampling:
+        """Draw the replicates; without any, all users are one block.
+
+        Runs are drawn of the systems all of whose runs rank for every user.
+        """
+        n_blocks = min(N_BLOCKS, n_users) if replicates else 1
+        blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
+        draws = draw_weights(n_blocks, replicates=replicates, seed=seed)
+        none = np.empty((0, n_blocks))
+        of_users = np.concatenate([none, *(weights for _, weights in draws)])
+        if runs is None:
+            return cls(blocks, of_users)
+        systems = which_runs(runs.systems)
+        of_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
+        return cls(blocks, of_users, np.where(runs.complete[:, None], of_runs, systems))
+
+    def taus(
+        self, sums: NDArray[np.float64], reference: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Compare samples with the reference anew, among the users of every replicate.
+
+        The result: Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all
+        tie.
+        """
+        from analyses.ordering.loops import sample_taus
+
+        taus = np.empty((len(sums), sums.shape[-1], len(self.weights)))
+        with single_threaded("blas"):
+            for measure, both in enumerate(zip(sums, reference[..., None], strict=True)):
+                unit = _unit(*both)
+                totals = [self._totals(some, unit) for some in both]
+                if self.runs is not None:
+                    totals = [self.runs @ some for some in totals]
+                scale = unit / len(self.blocks) * 10.0**DECIMALS
+                taus[measure] = sample_taus(totals[0], totals[1][..., 0], scale).T
+        return taus
+
+    def means(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average sums over blocks, with the users that there are and with those of each replicate.
+
+        The result: means over users, of shape (1 + n_replicates, n_measures, ...).
+        """
+        plain = sums.sum(axis=1)[None]
+        resampled = np.empty((len(self.weights), *plain.shape[1:]))
+        with single_threaded("blas"):
+            for measure, of_blocks in enumerate(sums):
+                unit = _unit(of_blocks)
+                resampled[:, measure] = self._totals(of_blocks, unit) * unit
+        return np.concatenate([plain, resampled]) / len(self.blocks)
+
+    def _totals(self, sums: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+        """Weigh sums (n_blocks, ...) in whole units, which is exact: (n_replicates, ...)."""
+        units = np.multiply(sums, 1 / unit).reshape(len(sums), -1)
+        totals: NDArray[np.float64] = self.weights @ np.rint(units, out=units)
+        return totals.reshape(-1, *sums.shape[1:])
+
+
+def _unit(*sums: NDArray[np.float64]) -> float:
+    """Give the grid on which weighted sums over blocks, of shape (n_blocks, ...), are exact."""
+    ends = [end for some in sums for end in (some.max(initial=0.0), -some.min(initial=0.0))]
+    return float(2.0 ** exponents_of(np.max(ends), len(sums[0])))
+
+
+def band(
+    observed: NDArray[np.float64],
+    replicates: NDArray[np.float64],
+    *,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give 95 % of the replicates, shifted to where the observed values are, within limits.
+
+    A user who is drawn twice brings the same lost judgements, or the same items, twice: among
+    resampled users samples differ from the reference as if there were half as many, and taus are
+    lower, as are coverage and entropy of what is recommended. Of 100 simulated studies (8 systems,
+    300 or 1,500 users), the percentiles of replicates of taus as they are held the truth in as few
+    as 39, those of shifted ones in 95 to 100.
+
+    The result: both limits; NaN without replicates.
+    """
+    if replicates.size == 0:
+        return np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
+    shifts = observed - mean_of_defined(replicates)
+    return percentiles(np.clip(replicates + shifts[..., None], *limits))

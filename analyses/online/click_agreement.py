@@ -20,7 +20,7 @@ from analyses.online.rates import OverTime
 from analyses.online.rho_intervals import rho_intervals
 from analyses.online.thesis_tables import N_BEST, label_measures, thesis_table, thesis_tables
 from analyses.ordering import DECIMALS, tau_b
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError, analysis
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, categories
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, frame_table
@@ -66,7 +66,7 @@ class Settings(AnalysisSettings):
         """Give the tables, where the folder of a study may stand for its means."""
         return [self.rates, *([] if self.offline is None else [table_at(self.offline)])]
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse tables that do not fit the systems and measures; warn of those left out."""
         try:
             linked = self.link(given.systems, [str(measure) for measure in given.measures])

@@ -12,13 +12,7 @@ DECIMALS = 12
 
 
 def mean_of_defined(values: Floats, weights: ArrayLike = 1.0) -> Floats:
-    """Average along the last axis what is not NaN, weighted; NaN where nothing is left.
-
-    Examples
-    --------
-    >>> mean_of_defined(np.array([[1.0, 0.5, np.nan], [np.nan] * 3]))
-    array([0.75,  nan])
-    """
+    """Average along the last axis what is not NaN, weighted; NaN where nothing is left."""
     defined = ~np.isnan(values)
     total = (np.where(defined, values, 0.0) * weights).sum(axis=-1)
     weight = (defined * weights).sum(axis=-1)

@@ -249,9 +249,7 @@ def sample_taus(
     Estimates are scores of shape (n_replicates, n_systems, n_samples), references of (n_replicates,
     n_systems). Scores that are the same whole number when multiplied by the scale are tied.
 
-    Returns
-    -------
-    tau-b, of shape (n_replicates, n_samples); NaN where all systems tie.
+    The result: tau-b, of shape (n_replicates, n_samples); NaN where all systems tie.
     """
     n_replicates, n_systems, n_samples = estimates.shape
     taus = np.empty((n_replicates, n_samples))

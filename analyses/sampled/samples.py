@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
 from analyses.sampled.metrics import RankMetric
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
@@ -415,7 +415,7 @@ def replacement(replace: bool) -> str:
 class RankSettings(AnalysisSettings):
     """Settings of an analysis of ranks among all candidates."""
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
         if not given.has_training:
             raise SettingError(

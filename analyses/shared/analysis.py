@@ -55,7 +55,7 @@ def _no_worlds(world: OtherWorld) -> None:
 
 
 @dataclass(frozen=True)
-class Given:
+class StudyFacts:
     """What is known of a study before any work.
 
     The best ranks are those of a perfect system among all candidates. Where other worlds can be
@@ -77,14 +77,8 @@ class AnalysisSettings(Section):
     study file, and its checksum goes into the manifest.
     """
 
-    def check(self, given: Given) -> None:
-        """Refuse, before any work, what does not fit the study; by default nothing.
-
-        Raises
-        ------
-        SettingError
-            If a setting does not fit.
-        """
+    def check(self, given: StudyFacts) -> None:
+        """Refuse, before any work, what does not fit the study; by default nothing."""
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -159,13 +153,7 @@ def analysis(
 
 @cache
 def built_in_analyses() -> Mapping[str, Analysis[Any, Any]]:
-    """Give every analysis of the folder ``analyses``, by key.
-
-    Examples
-    --------
-    >>> built_in_analyses()["users"].source
-    'Valcarce et al. (2018), section 6'
-    """
+    """Give every analysis of the folder ``analyses``, by key."""
     found: dict[str, Analysis[Any, Any]] = {}
     for module in iter_modules(import_module(FOLDER).__path__):
         declaring = import_module(f"{FOLDER}.{module.name}")
@@ -193,19 +181,7 @@ def gone_from(group: str) -> Mapping[str, str]:
 
 
 def find_analysis(name: str) -> Analysis[Any, Any]:
-    """Import an analysis of the folder by its name, and no other.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-
-    Examples
-    --------
-    >>> find_analysis("user")
-    Traceback (most recent call last):
-    runs.InputError: no analysis is called 'user'; did you mean 'users'?
-    """
+    """Import an analysis of the folder by its name, and no other."""
     modules = iter_modules(import_module(FOLDER).__path__)
     names = [module.name for module in modules]
     found = _declared(import_module(f"{FOLDER}.{name}")) if name in names else {}
@@ -216,14 +192,7 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
 
 
 def user_analysis(path: Path) -> Analysis[Any, Any]:
-    """Give the analysis that a user's Python file declares now.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, fails when run, declares no analysis, or takes a name that is
-        taken.
-    """
+    """Give the analysis that a user's Python file declares now."""
     return _user_analysis(path, path.read_bytes() if path.is_file() else b"")
 
 
@@ -241,13 +210,7 @@ def _user_analysis(path: Path, _: bytes) -> Analysis[Any, Any]:
 
 
 def register_with(plugins: Sequence[Path]) -> Mapping[str, Analysis[Any, Any]]:
-    """Give the built-in analyses and those of users' files, by key.
-
-    Raises
-    ------
-    InputError
-        If a file is no analysis; see `user_analysis`.
-    """
+    """Give the built-in analyses and those of users' files, by key."""
     own = (user_analysis(path) for path in plugins)
     return {**built_in_analyses(), **{analysis.key: analysis for analysis in own}}
 

@@ -89,10 +89,6 @@ def curves_of(
     """Choose the curves of a figure: the cut-offs of one metric, or the metrics at one cut-off.
 
     Without either these are the report measures.
-
-    Returns
-    -------
-    Position among the measures, label and style of each curve.
     """
     if metric is not None and cutoff is not None:
         raise InputError("give a `metric` or a `cutoff` to draw, not both.")

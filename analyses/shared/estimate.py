@@ -76,13 +76,6 @@ def joint_reach(replicates: Floats) -> float:
     The 95th percentile of the largest of the rows' absolute deviations from their means, each in
     its standard deviations (max |t|), and never less than for one row alone.
 
-    Parameters
-    ----------
-    replicates
-        Of shape (n_rows, n_replicates).
-
-    References
-    ----------
     Westfall & Young (1993), Resampling-based multiple testing.
     """
     width = deviations(replicates)
@@ -299,12 +292,11 @@ class Estimates:
     def differences(self) -> pd.DataFrame:
         """Compare report measures, every two metrics at a cut-off, and cut-offs of a metric.
 
-        Returns
-        -------
-        Columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a less b), low, high (95 %) and
-        beyond_noise, whether the interval excludes 0: of twenty pairs that do not differ, expect
-        one that seems to. The last three are joint_low, joint_high and jointly_beyond_noise: of
-        intervals that hold for all rows at once with a chance of 95 % (maximum of absolute t).
+        The result: columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a less b), low, high
+        (95 %) and beyond_noise, whether the interval excludes 0: of twenty pairs that do not
+        differ, expect one that seems to. The last three are joint_low, joint_high and
+        jointly_beyond_noise: of intervals that hold for all rows at once with a chance of 95 %
+        (maximum of absolute t).
         """
         import pandas as pd
 

@@ -121,21 +121,7 @@ def side_by_side(
     alike: bool = True,
     legend: str | None = None,
 ) -> Figure:
-    """Draw panels in rows; those that are alike share their scales, and a legend stands once.
-
-    Parameters
-    ----------
-    draws
-        What draws each panel on given axes.
-    most_columns
-        Panels in a row.
-    size
-        Width and height of a panel, in inches.
-    alike
-        Whether panels share their scales, and only the outer ones are labelled.
-    legend
-        Title of the legend that stands once.
-    """
+    """Draw panels in rows; those that are alike share their scales, and a legend stands once."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.shared.analysis import AnalysisSettings, Given, SettingError
+from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.work import CountedIn
 from qrels import Qrels
 from runs.shared.streams import random_words
@@ -78,9 +78,7 @@ def sample_judgements(
 ) -> NDArray[np.bool_]:
     """Keep round(level * n_judgements) judgements, at least one, without replacement.
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_samples).
+    The result: masks of shape (n_judgements, n_samples).
     """
     n_kept = max(1, round(level * n_judgements))
     kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
@@ -93,9 +91,7 @@ def sample_judgements(
 def sample_of_users(qrels: Qrels, *, level: float, n_samples: int, seed: int) -> NDArray[np.bool_]:
     """Keep round(level * n) of the n judgements of every user, at least one.
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_samples).
+    The result: masks of shape (n_judgements, n_samples).
     """
     least = np.ones(qrels.n_users, dtype=np.int64)
     return _sample_groups(
@@ -118,14 +114,10 @@ def sample_strata(
     are fewer. Items in the pool without a judgement are a stratum without a minimum. Level, samples
     and seed are as in `sample_judgements`.
 
-    Returns
-    -------
-    Masks of shape (n_judgements, n_samples).
+    The result: masks of shape (n_judgements, n_samples).
 
-    References
-    ----------
-    Buckley & Voorhees (2004), Retrieval evaluation with incomplete information: at least 1
-    relevant and 10 judged non-relevant documents of every topic are left.
+    Buckley & Voorhees (2004), Retrieval evaluation with incomplete information: at least 1 relevant
+    and 10 judged non-relevant documents of every topic are left.
     """
     strata = 3 * qrels.users.astype(np.int64) + np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
     least = np.tile([least_relevant, 0, least_nonrelevant], qrels.n_users)
@@ -191,7 +183,7 @@ class CountedSettings(AnalysisSettings):
         None, description='Where popularity is counted; "train" if there are ratings, else "test".'
     )
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse to count in training ratings where there are none."""
         if not given.has_training and self.counted_in in ("train", "all"):
             raise SettingError(

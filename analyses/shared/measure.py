@@ -241,9 +241,7 @@ class Scores:
     def frame(self) -> pd.DataFrame:
         """Give one row per measure, system and user.
 
-        Returns
-        -------
-        Columns measure, system, user and score; `harness.discriminate` takes them, too.
+        The result: columns measure, system, user and score; `harness.discriminate` takes them, too.
         """
         import pandas as pd
 

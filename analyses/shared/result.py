@@ -181,22 +181,7 @@ class Result:
         return self.draw(faces[0].name, *args, **chosen)
 
     def draw(self, name: str, ax: Axes | None = None, **chosen: Any) -> Axes:
-        """Draw a panel of a figure.
-
-        Parameters
-        ----------
-        name
-            Name or number of the figure, such as "users_dp" or "fig10".
-        ax
-            Axes to draw on; those of a new figure by default.
-        chosen
-            What the figure lets a reader choose, such as ``metric``. Where it has a panel for each
-            of something, and none is chosen, the first is drawn.
-
-        Returns
-        -------
-        The axes.
-        """
+        """Draw a panel of a figure."""
         faces = {known: face for face in figures_of(type(self)) for known in face.names}
         if name not in faces:
             known = [face.short for face in figures_of(type(self))]
@@ -267,23 +252,9 @@ figure = _declaring(FigureFace)
 
 
 def part_figure(
-    name: str,
-    title: str,
-    *,
-    of: str,
-    draw: str = "plot",
-    number: int | None = None,
-    **chosen: Any,
+    name: str, title: str, *, of: str, draw: str = "plot", number: int | None = None, **chosen: Any
 ) -> Callable[..., Axes]:
-    """Declare ``plot_NAME``, a figure that a part of the result draws itself.
-
-    Parameters
-    ----------
-    name, title, of, number
-        See `FigureFace`.
-    draw, chosen
-        The method of the part that draws on given axes, and its keywords.
-    """
+    """Declare ``plot_NAME``, a figure that a part of the result draws itself."""
 
     def plot(self: Result, ax: Axes | None = None) -> Axes:
         return self.draw_part(of, ax, draw=draw, **chosen)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
 
+import numpy as np
+
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.measure import Measure, rising_cutoffs
-from analyses.shared.table import shown
+from analyses.shared.table import MISSING, shown
 
 MOST_NAMED = 5
 """So many pairs are named in a sentence."""
@@ -143,3 +145,27 @@ def paired(pairs: Sequence[tuple[str, str]]) -> str:
 def capitalised(text: str) -> str:
     """Begin a sentence."""
     return text[0].upper() + text[1:]
+
+
+def count(users: float) -> str:
+    """Say a number of users."""
+    if np.isnan(users):
+        return MISSING
+    return "never" if np.isinf(users) else f"{users:,.0f}"
+
+
+def between(low: float, high: float) -> str:
+    """Say the limits of an interval of such numbers."""
+    return MISSING if np.isnan(low + high) else f"{count(low)} to {count(high)}"
+
+
+def times(ratio: float) -> str:
+    """Say a ratio, to two digits."""
+    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
+
+
+def percent(part: float) -> str:
+    """Say a share, to two digits."""
+    if not np.isfinite(part):
+        return MISSING
+    return f"{100 * part:.3g} %" if part >= 1 else f"{100 * part:.2g} %"

@@ -250,8 +250,10 @@ ROWS, COLUMNS = 6, 8
 
 def excerpt(caption: str, frame: pd.DataFrame | None, sentences: Sequence[str]) -> str:
     """Write HTML: the caption, the first rows of a frame, rounded, and sentences below it."""
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    return f"<div><p>{escape(caption)}</p>{'' if frame is None else _first_rows(frame)}{said}</div>"
+    notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+    return (
+        f"<div><p>{escape(caption)}</p>{'' if frame is None else _first_rows(frame)}{notes}</div>"
+    )
 
 
 def _first_rows(frame: pd.DataFrame) -> str:

@@ -84,17 +84,8 @@ class SumSamples(Protocol):
     def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
         """Score samples of the judgements.
 
-        Parameters
-        ----------
-        kept
-            Masks of shape (n_judgements, n_samples).
-        blocks
-            The block of each user, of shape (n_users,): every number from 0 on.
-
-        Returns
-        -------
-        Sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are several runs of
-        a system, of what each adds to its scores, in the order of `Scores.runs`.
+        The result: sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are
+        several runs of a system, of what each adds to its scores, in the order of `Scores.runs`.
         """
 
 
@@ -175,7 +166,7 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Alone:
+class WorkInMemory:
     """What an analysis may use where one thing is known, and nothing was trained; see `Work`.
 
     The rest is refused in a sentence.
@@ -244,7 +235,7 @@ class Alone:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoresAlone(Alone):
+class ScoresWork(WorkInMemory):
     """Scores without judgements, such as tables and notebooks have them."""
 
     name = "scores"
@@ -253,7 +244,7 @@ class ScoresAlone(Alone):
 
 
 @dataclass(frozen=True, eq=False)
-class ScoresAndTruth(Alone):
+class ScoresAndTruth(WorkInMemory):
     """Scores without judgements, and what the systems are truly worth."""
 
     name = "scores and their truth"
@@ -263,7 +254,7 @@ class ScoresAndTruth(Alone):
 
 
 @dataclass(frozen=True, eq=False)
-class RanksAlone(Alone):
+class RanksWork(WorkInMemory):
     """Full ranks of relevant items by system, such as a table of ranks has them."""
 
     name = "ranks"

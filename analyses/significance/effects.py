@@ -1,4 +1,4 @@
-"""How large the differences between systems are, beside how sure they are."""
+"""How large differences are: effects, their intervals, equivalence, variance components."""
 
 from __future__ import annotations
 
@@ -6,19 +6,84 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import fdtri, stdtr, stdtrit
 
-from analyses.shared.measure import RunDeviations
-from analyses.significance.paired.confidence_intervals import Limits, t_limits
-from analyses.significance.paired.user_differences import (
+from analyses.intervals.resampling import draw_weights
+from analyses.shared.measure import RunDeviations, to_grid
+from analyses.significance.paired_tests import (
     exponents,
     for_all_pairs,
     in_steps,
     means_and_deviations,
     normalised,
+    pair_means_and_deviations,
+    step_of_grid,
 )
-from analyses.significance.permutation.pairs import pair_indices
+from analyses.significance.permutation import ROUNDING, pair_indices
 from runs import InputError
+
+Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+# Measures are done together while their replicates are so many.
+MOST_VALUES = 1 << 23
+
+
+def t_intervals(scores: NDArray[np.float64], *, level: float) -> Limits:
+    r"""Give :math:`\bar d \pm t_{n-1}\, s_d / \sqrt n`, with n the number of users.
+
+    Scores are of shape (n_measures, n_systems, n_users).
+
+    The result: lower and upper limits of shape (n_measures, n_pairs); NaN for a single user.
+    """
+    means, deviations = pair_means_and_deviations(scores)
+    return t_limits(means, deviations, n_users=scores.shape[2], level=level)
+
+
+def t_limits(
+    means: NDArray[np.float64], deviations: NDArray[np.float64], *, n_users: int, level: float
+) -> Limits:
+    """Give the limits of `t_intervals` from means and standard deviations of any shape."""
+    quantile = stdtrit(n_users - 1, (1 + level) / 2) if n_users > 1 else np.nan
+    reaches = quantile / np.sqrt(n_users) * deviations
+    return means - reaches, means + reaches
+
+
+def bootstrap_intervals(
+    scores: NDArray[np.float64], *, level: float, replicates: int, seed: int
+) -> Limits:
+    """Give percentiles of the mean difference over samples of the users with replacement.
+
+    The samples are those of `sakai_test` with this seed. Their sums are exact, on the grid of
+    :func:`to_grid`, and do not depend on how they are computed.
+
+    Scores are of shape (n_measures, n_systems, n_users).
+
+    The result: lower and upper limits of shape (n_measures, n_pairs).
+
+    Efron & Tibshirani (1993), An introduction to the bootstrap, section 13.3.
+    """
+    n_measures, n_systems, _ = scores.shape
+    step = max(1, MOST_VALUES // (n_systems**2 * replicates))
+    parts = [
+        _percentiles(scores[start : start + step], level=level, replicates=replicates, seed=seed)
+        for start in range(0, n_measures, step)
+    ]
+    lower, upper = np.concatenate(parts, axis=1)
+    return lower, upper
+
+
+def _percentiles(
+    scores: NDArray[np.float64], *, level: float, replicates: int, seed: int
+) -> NDArray[np.float64]:
+    """Give both limits, of shape (2, n_measures, n_pairs)."""
+    n_measures, n_systems, n_users = scores.shape
+    first, second = pair_indices(n_systems)
+    rows = to_grid(scores).reshape(-1, n_users)
+    sums = np.empty((n_measures, n_systems, replicates))
+    for part, counts in draw_weights(n_users, replicates=replicates, seed=seed):
+        sums[:, :, part] = (rows @ counts.T).reshape(n_measures, n_systems, -1)
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    steps = np.quantile(sums[:, first] - sums[:, second], tails, axis=2) / n_users
+    return steps * step_of_grid(scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,32 +121,7 @@ class Effects:
 def effects(
     scores: NDArray[np.float64], *, level: float = 0.95, runs: RunDeviations | None = None
 ) -> Effects:
-    """Measure the difference between the systems of every pair, for every measure.
-
-    Parameters
-    ----------
-    scores
-        Of shape (n_measures, n_systems, n_users).
-    level
-        Confidence level of the intervals.
-    runs
-        What the runs of one system differ by, where there are several of one.
-
-    Raises
-    ------
-    InputError
-        If the level does not lie between 0 and 1.
-
-    Examples
-    --------
-    Differences 1, 2 and 3: mean 2, standard deviation 1; the second system's mean is 4.
-
-    >>> found = effects(np.array([[[4.0, 6.0, 8.0], [3.0, 4.0, 5.0]]]))
-    >>> [found.differences.item(), found.relative.item(), found.standardised.item()]
-    [2.0, 0.5, 2.0]
-    >>> [round(found.lower.item(), 3), round(found.upper.item(), 3), found.better.item()]
-    [-0.484, 4.484, 1.0]
-    """
+    """Measure the difference between the systems of every pair, for every measure."""
     if not 0 < level < 1:
         raise InputError(f"`level` must lie between 0 and 1, got {level}.")
     columns = for_all_pairs(normalised(scores), _columns_of_rows)
@@ -151,3 +191,130 @@ def _relative(differences: NDArray[np.float64], scores: NDArray[np.float64]) -> 
     baselines = np.abs(scores.mean(axis=2))[:, second]
     missing = np.full(differences.shape, np.nan)
     return np.divide(differences, baselines, out=missing, where=baselines > 0)
+
+
+def equivalence_test(
+    means: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    bounds: NDArray[np.float64],
+    *,
+    n_users: int,
+) -> NDArray[np.float64]:
+    r"""Test by two one-sided t-tests whether mean differences lie within bounds (TOST).
+
+    The null hypothesis is that the difference is as large as the bound b, or larger:
+
+    .. math:: p = P\left(T_{n-1} \ge \frac{b - |\bar d|}{s_d / \sqrt n}\right)
+
+    is the larger of the two p-values. It is at most .05 where the 90 % interval of the difference
+    lies within the bound.
+
+    Schuirmann (1987), A comparison of the two one-sided tests procedure and the power approach.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistics = (bounds - np.abs(means)) * np.sqrt(n_users) / deviations
+    p = np.asarray(stdtr(n_users - 1, -statistics))
+    return np.where(np.isnan(p), 1.0, p)
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    r"""Variance components of the users x systems tables, and how reliable means are.
+
+    Systems and users are taken as samples of many; arrays are of shape (n_measures,).
+
+    Parameters
+    ----------
+    systems, users, interaction
+        Variances of score = mean + system + user + interaction, of which the last has all that is
+        left; estimates below 0 are 0.
+    relative
+        :math:`E\rho^2 = \sigma_s^2 / (\sigma_s^2 + \sigma_e^2 / n)`: how reliable the differences
+        between systems are.
+    relative_low, relative_high
+        Limits of its 95 % interval (Feldt 1965), exact for normal scores.
+    absolute
+        :math:`\Phi = \sigma_s^2 / (\sigma_s^2 + (\sigma_u^2 + \sigma_e^2) / n)`: how reliable the
+        means themselves are.
+    """
+
+    systems: NDArray[np.float64]
+    users: NDArray[np.float64]
+    interaction: NDArray[np.float64]
+    relative: NDArray[np.float64]
+    relative_low: NDArray[np.float64]
+    relative_high: NDArray[np.float64]
+    absolute: NDArray[np.float64]
+
+    def users_for(self, reliability: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        r"""Give the users that make :math:`E\rho^2` and :math:`\Phi` so high; infinite if none."""
+        odds = reliability / (1 - reliability)
+        noises = self.interaction, self.users + self.interaction
+        first, second = (
+            np.where(self.systems > 0, _rounded_up(odds * _ratio(noise, self.systems)), np.inf)
+            for noise in noises
+        )
+        return first, second
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Of the whole variance: systems, users, interaction, (n_measures, 3)."""
+        parts = np.stack([self.systems, self.users, self.interaction], axis=1)
+        return np.asarray(_ratio(parts, parts.sum(axis=1, keepdims=True)))
+
+
+def variance_components(values: NDArray[np.float64], *, level: float = 0.95) -> Components:
+    """Take scores (n_measures, n_systems, n_users) apart by the analysis of variance.
+
+    There are two systems and two users at least.
+
+    Brennan (2001), Generalizability Theory; Urbano, Marrero & Martín (2013), On the measurement of
+    test collection reliability; Feldt (1965), The approximate sampling distribution of
+    Kuder-Richardson reliability coefficient twenty.
+    """
+    _, n_systems, n_users = values.shape
+    by_system, by_user = values.mean(axis=2), values.mean(axis=1)
+    left = (
+        values
+        - by_system[:, :, None]
+        - by_user[:, None, :]
+        + values.mean(axis=(1, 2))[:, None, None]
+    )
+    freedom = n_systems - 1, (n_systems - 1) * (n_users - 1)
+    least = n_users * n_systems * (ROUNDING * np.abs(values).max(axis=(1, 2))) ** 2
+    of_systems, of_users, noise = (
+        np.where(squares > least, squares, 0.0)
+        for squares in (
+            n_users * by_system.var(axis=1, ddof=1),
+            n_systems * by_user.var(axis=1, ddof=1),
+            (left**2).sum(axis=(1, 2)) / freedom[1],
+        )
+    )
+    systems = np.maximum(of_systems - noise, 0.0) / n_users
+    users = np.maximum(of_users - noise, 0.0) / n_systems
+    tails = (1 + level) / 2, (1 - level) / 2
+    low, high = (1 - fdtri(*freedom, tail) * _ratio(noise, of_systems) for tail in tails)
+    return Components(
+        systems=systems,
+        users=users,
+        interaction=noise,
+        relative=_reliability(systems, noise / n_users),
+        relative_low=np.maximum(low, 0.0),
+        relative_high=np.maximum(high, 0.0),
+        absolute=_reliability(systems, (users + noise) / n_users),
+    )
+
+
+def _reliability(systems: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    return _ratio(systems, systems + noise)
+
+
+def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide; by nothing, what is positive gives infinity, and nothing is unknown."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(above / below)
+
+
+def _rounded_up(users: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round up to whole users, one at least; what is a rounding error above one is that."""
+    return np.maximum(np.ceil(users - 1e-9), 1.0)

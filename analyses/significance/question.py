@@ -10,9 +10,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from pydantic import Field
+from scipy.special import ndtr
 
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.measure import Measure, Scores
+from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import (
     benjamini_hochberg,
     bonferroni,
@@ -20,7 +22,7 @@ from analyses.significance.corrections import (
     max_t_test,
     tukey_test,
 )
-from analyses.significance.paired import sakai_test, sign_test, t_test, wilcoxon_test
+from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test
 from analyses.significance.permutation import ExactTest, exact_test, monte_carlo_test, on_lattice
 from runs import InputError
 from runs.shared.settings import Whole
@@ -28,7 +30,9 @@ from runs.shared.settings import Whole
 if TYPE_CHECKING:
     from analyses.shared.work import Work
 
+
 Test = Literal["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"]
+Standard = Literal["normal", "uniform", "empirical"]
 Correction = Literal["none", "bonferroni", "holm", "bh", "max-t", "tukey"]
 
 PLAIN: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
@@ -45,10 +49,7 @@ ADJUSTMENTS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] 
 }
 """Corrections of p-values, along the last axis."""
 
-JOINT: Mapping[str, Callable[..., NDArray[np.float64]]] = {
-    "max-t": max_t_test,
-    "tukey": tukey_test,
-}
+JOINT: Mapping[str, Callable[..., NDArray[np.float64]]] = {"max-t": max_t_test, "tukey": tukey_test}
 """Corrections that are tests of all pairs of systems at once."""
 
 OF_MEANS = ("exact", "monte-carlo", "t", "bootstrap")
@@ -58,12 +59,21 @@ DRAWS = {"exact": 100_000, "monte-carlo": 100_000, "bootstrap": 10_000}
 DRAWS_OF_CORRECTION = {"max-t": 100_000, "tukey": 5_000}
 SCALE_TOLERANCE = 1e-6
 
+UNIFORM_SLOPE = 0.15
+"""Of a standard deviation in the linear form: 3.3 deviations to either side span all."""
+
+MANY_USERS = 1000
+# Sums of fewer differences are not close to normal.
+FEW_USERS = 200
+RANK_TESTS = ("wilcoxon", "sign")
+RELYING_ON_NORMALITY = ("t", "wilcoxon", "bootstrap")
+
 
 class Question(AnalysisSettings):
     """What is asked of pairs of systems.
 
     The exact permutation test is drawn by random sign flips where none of its methods is safe; for
-    the others see :mod:`analyses.significance.paired` and :mod:`analyses.significance.corrections`.
+    the others see `analyses.significance.paired_tests` and `analyses.significance.corrections`.
     """
 
     test: Test = Field(
@@ -88,12 +98,12 @@ class Question(AnalysisSettings):
         return self.permutations or DRAWS.get(self.test, 0)
 
     def n_steps(self, n_measures: int) -> int:
-        """Number of steps that :func:`answer` reports."""
+        """Number of steps that `pair_tests` reports."""
         return self.draws if self.test == "monte-carlo" else n_measures
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class PairTests:
     """p-values of pairs of systems; arrays are of shape (n_measures, n_pairs).
 
     Parameters
@@ -111,15 +121,15 @@ class Answer:
     required: NDArray[np.float64]
 
 
-def answer(
+def pair_tests(
     work: Work, question: Question, pairs: NDArray[np.intp], *, advance: Callable[[int], object]
-) -> Answer:
+) -> PairTests:
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
         return _exactly(work, question, pairs, advance=advance)
     if question.test == "monte-carlo":
         p = _draw(_by_user_id(work.scores), work, question, advance=advance)[:, pairs]
-        return Answer(p, np.full(p.shape, "monte-carlo"), np.full(p.shape, np.nan))
+        return PairTests(p, np.full(p.shape, "monte-carlo"), np.full(p.shape, np.nan))
     if question.test == "bootstrap":
         scores = _by_user_id(work.scores)
         p = sakai_test(scores, replicates=question.draws, seed=work.seed, n_jobs=work.n_jobs)
@@ -127,7 +137,7 @@ def answer(
         p = PLAIN[question.test](work.scores.values)
     p = p[:, pairs]
     advance(len(p))
-    return Answer(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
+    return PairTests(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
 
 
 def correct(p: NDArray[np.float64], work: Work, question: Question) -> NDArray[np.float64] | None:
@@ -152,7 +162,7 @@ def check_scales(scores: Scores, scales: Mapping[Measure, int]) -> None:
 
 def _exactly(
     work: Work, question: Question, pairs: NDArray[np.intp], *, advance: Callable[[int], object]
-) -> Answer:
+) -> PairTests:
     scores = work.scores
     tasks = (
         delayed(exact_test)(
@@ -171,7 +181,7 @@ def _exactly(
         drawn = _draw(_by_user_id(scores)[measures], work, question, advance=None)
         p[measures] = np.where(missing[measures], drawn[:, pairs], p[measures])
     methods = np.array([result.methods for result in results])
-    return Answer(p, methods, np.array([result.required for result in results]))
+    return PairTests(p, methods, np.array([result.required for result in results]))
 
 
 def _draw(
@@ -182,14 +192,105 @@ def _draw(
     advance: Callable[[int], object] | None,
 ) -> NDArray[np.float64]:
     return monte_carlo_test(
-        values,
-        permutations=question.draws,
-        seed=work.seed,
-        n_jobs=work.n_jobs,
-        advance=advance,
+        values, permutations=question.draws, seed=work.seed, n_jobs=work.n_jobs, advance=advance
     )
 
 
 def _by_user_id(scores: Scores) -> NDArray[np.float64]:
     """Order users by id, so that what is drawn stays with the users."""
     return scores.values[:, :, np.argsort(scores.users, kind="stable")]
+
+
+def standardised(work: Work, standard: Standard | None) -> Work:
+    """Give work on standardised scores; the work itself if no standard is asked for."""
+    if standard is None:
+        return work
+    scores = work.scores
+    made = standardise(scores.values, standard)
+    return ScoresWork(
+        Scores(made, scores.measures, scores.systems, scores.users),
+        seed=work.seed,
+        n_jobs=work.n_jobs,
+        progress=work.progress,
+    )
+
+
+def standardise(values: NDArray[np.float64], standard: Standard) -> NDArray[np.float64]:
+    r"""Say how a score stands among the scores that all systems have for a user.
+
+    With mean and standard deviation over the systems, z is what a score deviates by.
+
+    ========= ============================================ ==============================
+    normal    :math:`\Phi(z)`                              Webber, Moffat & Zobel (2008)
+    uniform   0.15 z + 0.5, cut at 0 and 1                 Sakai (2016)
+    empirical share of the systems with no higher score    Urbano, Lima & Hanjalic (2019)
+    ========= ============================================ ==============================
+
+    Values are of shape (n_measures, n_systems, n_users), as is what is returned, in [0, 1]. A user
+    whom all systems serve alike has one score, .5, or 1 if empirical.
+    """
+    return STANDARDS[standard](values)
+
+
+def _deviates(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred = values - values.mean(axis=1, keepdims=True)
+    spread = values.std(axis=1, ddof=1, keepdims=True)
+    differs = np.ptp(values, axis=1, keepdims=True) > 0
+    return np.divide(centred, spread, out=np.zeros(values.shape), where=differs)
+
+
+def _normal(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(ndtr(_deviates(values)))
+
+
+def _uniform(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(UNIFORM_SLOPE * _deviates(values) + 0.5, 0.0, 1.0)
+
+
+def _empirical(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares = np.zeros(values.shape)
+    for other in np.moveaxis(values, 1, 0):
+        shares += other[:, None, :] <= values
+    return shares / values.shape[1]
+
+
+STANDARDS: Mapping[Standard, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "normal": _normal,
+    "uniform": _uniform,
+    "empirical": _empirical,
+}
+
+
+def cautions(
+    p: NDArray[np.float64],
+    *,
+    test: str,
+    n_users: int,
+    draws: int | None = None,
+    alpha: float = 0.05,
+) -> tuple[str, ...]:
+    """Say what to beware of in p-values before any correction, of shape (n_measures, n_pairs).
+
+    Draws are random permutations or replicates; none for tests that draw nothing.
+    """
+    sentences = []
+    if test in RANK_TESTS and n_users >= MANY_USERS:
+        name, about = ("sign", "medians") if test == "sign" else ("Wilcoxon", "ranks")
+        sentences.append(
+            f"The {name} test is about {about}: with {n_users:,} users it rejects too often where "
+            "mean differences are nil but not symmetric (Ihemelandu & Ekstrand 2023). Prefer the "
+            "permutation test."
+        )
+    if test in RELYING_ON_NORMALITY and n_users < FEW_USERS:
+        sentences.append(
+            f"{p.size:,} of the {p.size:,} tests rest on fewer than {FEW_USERS} users who differ, "
+            "too few to trust an approximation without a look at the exact permutation test."
+        )
+    n_pairs = p.shape[-1]
+    needed = n_pairs / alpha
+    if draws is not None and draws + 1 <= needed:
+        sentences.append(
+            f"{draws:,} random draws are too few to correct for {n_pairs:,} pairs at {alpha:g}: no "
+            f"p-value is below 1/{draws + 1:,}. Take at least {np.floor(needed):,.0f}."
+        )
+    return tuple(sentences)

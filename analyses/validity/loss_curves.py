@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.bands import Resampling
-from analyses.intervals.resampling import of_systems
+from analyses.intervals.resampling import Resampling, of_systems
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.popularity import keep_items

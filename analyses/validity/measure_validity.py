@@ -12,7 +12,7 @@ from pydantic import Field
 
 from analyses.intervals.resampling import percentiles
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.analysis import Given, SettingError, analysis
+from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import (
     COLOURS,
     axes_or_new,
@@ -28,12 +28,13 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.question import Question, Test
 from analyses.validity import findings
-from analyses.validity.comparison import Comparison, JointUsers, regret_share
+from analyses.validity.comparison import RATES, VERDICTS, Comparison, JointUsers, regret_share
 from analyses.validity.loss_curves import LossOfJudgements, TruthCurves, user_subset_taus
-from analyses.validity.pair_verdicts import RATES, VERDICTS
-from analyses.validity.truth_agreement import ITSELF, SUBSETS, TruthAgreement
-from analyses.validity.uncertainty import (
+from analyses.validity.truth_agreement import (
+    ITSELF,
+    SUBSETS,
     ResampledComparison,
+    TruthAgreement,
     limits_over_users,
     written_interval,
 )
@@ -76,7 +77,7 @@ class Settings(Question):
     )
     repeats: Whole = Field(50, ge=1, description="Random subsets of the users of each size.")
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse a study that has no truth."""
         if not given.has_truth:
             raise SettingError(

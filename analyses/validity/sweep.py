@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from analyses.intervals.repeated_worlds import over_worlds
+from analyses.intervals.systems import over_worlds
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.shared.analysis import Given, SettingError, analysis
+from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import (
     axes_or_new,
     categories,
@@ -31,10 +31,9 @@ from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
-from analyses.validity.comparison import Comparison
+from analyses.validity.comparison import Comparison, PairVerdicts, ratio_of
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.measure_validity import draw_robustness
-from analyses.validity.pair_verdicts import PairVerdicts, ratio_of
 from analyses.validity.truth_agreement import ITSELF
 from runs import InputError
 from runs.shared.settings import Levels, Whole, without_repetition
@@ -169,7 +168,7 @@ class Settings(Question):
             worlds.append(OtherWorld(strength, density, int(words[0] >> np.uint64(33)), self.bias))
         return worlds
 
-    def check(self, given: Given) -> None:
+    def check(self, given: StudyFacts) -> None:
         """Refuse a study that has no world, and worlds that cannot be."""
         for key, points in (("strengths", self.strengths), ("densities", self.densities)):
             for point in points:

@@ -1,8 +1,8 @@
-"""What is known of measures beside the truth: arrays, numbers that follow from them, frames."""
+"""Agreement with the truth, regret and rates with intervals, and frames of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -11,27 +11,197 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import percentiles
-from analyses.intervals.systems import system_subsets, taus_within
+from analyses.intervals.resampling import interval, percentiles
+from analyses.intervals.systems import over_systems, pairs_within, system_subsets, taus_within
+from analyses.ordering import tau_ap_a, tau_b
 from analyses.ordering.agreement import mean_of_defined
-from analyses.shared.drawing import (
-    chosen_panel,
+from analyses.shared.drawing import chosen_panel
+from analyses.shared.estimate import Estimates, Limits, arcsine_around
+from analyses.shared.measure import Measures, Scores
+from analyses.shared.table import shown
+from analyses.significance.question import Correction, Question, Test
+from analyses.validity.comparison import (
+    RATES,
+    VERDICTS,
+    Comparison,
+    JointUsers,
+    PairVerdicts,
+    put_first,
+    regret,
+    regret_share,
+    resampled_rates,
 )
-from analyses.shared.estimate import Estimates, Limits
-from analyses.shared.measure import Measures
-from analyses.significance.question import Correction, Test
-from analyses.validity.comparison import put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
-from analyses.validity.pair_verdicts import RATES, VERDICTS, PairVerdicts
-from analyses.validity.uncertainty import (
-    Uncertain,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+TAUS, SHARES, REGRETS = (-1.0, 1.0), (0.0, 1.0), (0.0, np.inf)
+"""The lowest and the highest value there is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """Numbers of one kind with their 95 % limits over users and systems; arrays of one shape.
+
+    Limits are NaN where they are not known; the extent holds the lowest and the highest value.
+    """
+
+    values: Floats
+    users: tuple[Floats, ...]
+    systems: tuple[Floats, ...]
+    extent: tuple[float, float] = (-np.inf, np.inf)
+
+    @property
+    def both(self) -> Limits:
+        """Limits over users and systems: both variances are added."""
+        values = self.values
+        sides = (self.users, self.systems)
+        reach = np.hypot(*(np.maximum(high - values, values - low) for low, high in sides))
+        return np.clip(values - reach, *self.extent), np.clip(values + reach, *self.extent)
+
+    def columns(self, name: str, prefix: str = "") -> dict[str, Floats]:
+        """Give columns of a frame: the numbers, and their limits over users, systems and both."""
+        sides = {"": self.users, "systems_": self.systems, "both_": self.both}
+        limits = {
+            f"{prefix}{side}{end}": limit
+            for side, pair in sides.items()
+            for end, limit in zip(("low", "high"), pair, strict=True)
+        }
+        return {name: self.values, **limits}
+
+    def part(self, number: int) -> Uncertain:
+        """Take one of the first axis."""
+        users, systems = (tuple(x[number] for x in pair) for pair in (self.users, self.systems))
+        return Uncertain(self.values[number], users, systems, self.extent)
+
+
+def limits_over_users(
+    observed: Floats, replicates: Floats, extent: tuple[float, float] = (-np.inf, np.inf)
+) -> Limits:
+    """Give the interval of what has replicates, else NaN."""
+    if replicates.size == 0:
+        return np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
+    return interval(observed, replicates, limits=extent)
+
+
+def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int = 2) -> str:
+    """Write an interval, say 0.25 to 1.00; empty if it is not known."""
+    low, high = (float(limit[place]) for limit in limits)
+    if np.isnan(low + high):
+        return ""
+    return f"{shown(low, decimals=decimals)} to {shown(high, decimals=decimals)}"
+
+
+@dataclass(frozen=True, eq=False)
+class ResampledComparison:
+    """A comparison, and the same over resampled users and subsets of the systems."""
+
+    comparison: Comparison
+    users: JointUsers
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean scores, of shape (n_measures, n_systems)."""
+        return self.comparison.means()[0]
+
+    @cached_property
+    def true_means(self) -> Floats:
+        """True means, of shape (n_truths, n_measures, n_systems)."""
+        return self.comparison.means()[1]
+
+    @cached_property
+    def resampled_means(self) -> Floats:
+        """Means over resampled users, of shape (n_measures, n_replicates, n_systems)."""
+        return self._resampled(self.comparison.measured)
+
+    @cached_property
+    def resampled_true_means(self) -> Floats:
+        """True means of the same, of shape (n_truths, n_measures, n_replicates, n_systems)."""
+        return np.asarray(self._resampled(self.comparison.true)[self.comparison.references])
+
+    def _resampled(self, scores: Scores) -> Floats:
+        return np.moveaxis(self.users.means(scores.values, scores.users, scores.runs), -1, 1)
+
+    @cached_property
+    def tau_replicates(self) -> Floats:
+        """tau-b over resampled users, of shape (n_truths, n_measures, n_replicates)."""
+        return _tau(self.resampled_means, self.resampled_true_means)
+
+    def tau(self) -> Uncertain:
+        """Compare orderings by tau-b."""
+        taus = _tau(self.means, self.true_means)
+        users = arcsine_around(taus, self.tau_replicates)
+
+        def taus_of(some: Numbers) -> Floats:
+            means = np.moveaxis(self.means[:, some], 0, -2)[..., np.newaxis, :, :]
+            return _tau(means, np.moveaxis(self.true_means[..., some], (0, 1), (-3, -2)))
+
+        return Uncertain(taus, users, self._over_systems(taus_of, TAUS), TAUS)
+
+    def tau_aps(self) -> Floats:
+        """Compare orderings by tau_AP, with the truth as reference."""
+        return tau_ap_a(np.broadcast_to(self.means, self.true_means.shape), self.true_means)
+
+    def regret(self) -> Uncertain:
+        """Give the truth lost by choices; the best of others is no smooth function of systems.
+
+        No more is lost than lies between the best and the worst system, in any resample.
+        """
+        lost = regret(self.means, self.true_means)
+        resampled = regret(self.resampled_means, self.resampled_true_means)
+        low, high = limits_over_users(lost, resampled, REGRETS)
+        ranges = np.ptp(self.resampled_true_means, axis=-1)
+        widest = np.fmax.reduce(ranges, axis=-1, initial=0.0)
+        users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
+        unknown = np.full(lost.shape, np.nan)
+        return Uncertain(lost, users, (unknown, unknown), REGRETS)
+
+    def same_choice(self) -> Floats:
+        """Give the share of the replicates that put the same system first; NaN without any."""
+        if self.users.replicates == 0:
+            return np.full(len(self.means), np.nan)
+        alike = put_first(self.resampled_means) & put_first(self.means)[:, np.newaxis]
+        return np.asarray(alike.any(axis=2).mean(axis=1))
+
+    def rates(self, p: Floats, true_p: Floats, question: Question) -> Uncertain:
+        """Give power, type III and inverted; over users, those of the report measures alone."""
+        verdicts = PairVerdicts.of_means(
+            self.means, p, self.true_means, true_p, alpha=question.alpha
+        )
+        measures = self.comparison.measured.measures
+        numbers = measures.numbers(measures.reported)
+        resampled = resampled_rates(self.comparison, numbers, self.users, question)
+
+        def rates_of(some: Numbers) -> Floats:
+            every = some.ndim == 1
+            return verdicts.rates(None if every else pairs_within(some, self.means.shape[1]))
+
+        observed = verdicts.rates()
+        users = _with_width(limits_over_users(observed, resampled, SHARES))
+        systems = _with_width(self._over_systems(rates_of, SHARES))
+        return Uncertain(observed, users, systems, SHARES)
+
+    def _over_systems(
+        self, statistic: Callable[[Numbers], Floats], extent: tuple[float, float]
+    ) -> Limits:
+        return over_systems(statistic, self.means.shape[1], seed=self.users.seed, limits=extent)
+
+
+def _tau(means: Floats, true_means: Floats) -> Floats:
+    return tau_b(np.broadcast_to(means, true_means.shape), true_means)
+
+
+def _with_width(limits: Limits) -> Limits:
+    """Set limits without width to NaN: a share of few pairs that never varied has no interval."""
+    low, high = limits
+    is_wide = high > low
+    return np.where(is_wide, low, np.nan), np.where(is_wide, high, np.nan)
+
 
 ITSELF = "itself"
 """The name of the truth that is the same measure, on the true judgements."""
@@ -172,15 +342,7 @@ class TruthAgreement:
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``validity`` (see `to_frame`), ``validity_differences`` and ``validity_curves``.
-
-        Returns
-        -------
-        ``validity_differences`` is of tau-b with the first reference. ``validity_curves`` has a row
-        for each truth, measure and level: columns truth, metric, cutoff, kept ("judgements",
-        "items", "users"), level, tau, low, high (95 % over users; for users, 5 % to 95 % of the
-        subsets), itself (tau-b with the measure on all judgements).
-        """
+        """Give ``validity`` (see `to_frame`), ``validity_differences`` and ``validity_curves``."""
         return {
             "validity": self.to_frame(),
             "validity_differences": self.estimates().differences(),
@@ -190,13 +352,12 @@ class TruthAgreement:
     def to_frame(self) -> pd.DataFrame:
         """One row per truth and measure.
 
-        Returns
-        -------
-        Columns truth, metric, cutoff; tau with its 95 % limits over users (low, high), over systems
-        and over both; tau_ap; attainable (tau within noise); true_differences (pairs beyond noise)
-        and inversions among them; regret with its limits over users, regret_share of the true
-        range; the shares of pairs by verdict; power, type_iii and inverted (the share of the true
-        differences) with the same limits as tau; chosen (the systems put first) and same_choice.
+        The result: columns truth, metric, cutoff; tau with its 95 % limits over users (low, high),
+        over systems and over both; tau_ap; attainable (tau within noise); true_differences (pairs
+        beyond noise) and inversions among them; regret with its limits over users, regret_share of
+        the true range; the shares of pairs by verdict; power, type_iii and inverted (the share of
+        the true differences) with the same limits as tau; chosen (the systems put first) and
+        same_choice.
         """
         import pandas as pd
 

@@ -84,11 +84,11 @@ def answer_of_scores(
     **asked: Any,
 ) -> None:
     """Ask an analysis of tables of scores, or a study's, publish the answer, and say cautions."""
-    from analyses.shared.work import ScoresAlone
+    from analyses.shared.work import ScoresWork
     from harness.cli.options import given
     from harness.readers.scores import read_score_tables
 
-    work = ScoresAlone(read_score_tables(tables), seed=seed, n_jobs=n_jobs, progress=progress)
+    work = ScoresWork(read_score_tables(tables), seed=seed, n_jobs=n_jobs, progress=progress)
     found = analysis(work, given(analysis.settings, asked))
     publish({analysis.name: found}, format_, output, only)
     for caution in found.cautions():

@@ -67,7 +67,7 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
     scores for each measure, or study folders. Intervals need scores topic by topic.
     """
     from analyses.correlation import correlate_means, correlation
-    from analyses.shared.work import ScoresAlone
+    from analyses.shared.work import ScoresWork
     from harness.readers.means_table import is_means_table, read_means
     from harness.readers.scores import all_reported, read_score_tables
 
@@ -82,7 +82,7 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
     else:
         scores = read_score_tables(paths)
         _check_measures(paths, scores.measures)
-        found = correlation(ScoresAlone(scores, seed=seed), settings)
+        found = correlation(ScoresWork(scores, seed=seed), settings)
     _warn_of_ties(found)
     return found
 

@@ -120,7 +120,7 @@ def sampled(
     negatives are sampled again and again, and metrics are estimated from the ranks among them.
     """
     from analyses.sampled.rank_tables import read_rank_table
-    from analyses.shared.work import RanksAlone
+    from analyses.shared.work import RanksWork
     from runs import InputError
     from runs.shared.parallel import processes_on_cluster
 
@@ -137,7 +137,7 @@ def sampled(
     _refuse_ignored(context, {*context.params, *asked} - others, f"--study {', '.join(studies)}")
     options = {name: value for name, value in asked.items() if _is_given(context, name)}
     settings = {name: given(study.settings, options) for name, study in chosen.items()}
-    work = RanksAlone(
+    work = RanksWork(
         read_rank_table(ranks, candidates=candidates), seed=seed, n_jobs=n_jobs, progress=progress
     )
     with processes_on_cluster(dask):

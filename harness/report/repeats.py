@@ -16,9 +16,8 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel, label_curves
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired
+from analyses.shared.sentences import listed, paired, percent
 from analyses.shared.table import Cell, Table, shown
-from analyses.significance.in_words import percent
 
 if TYPE_CHECKING:
     import pandas as pd

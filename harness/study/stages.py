@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.analysis import Analysis, AnalysisSettings, Given, SettingError
+from analyses.shared.analysis import Analysis, AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result
@@ -195,7 +195,7 @@ class Stages:
             self._check_features()
         with self.study.errors_at("metrics", "names"):
             self._check_hidden()
-        given = Given(
+        given = StudyFacts(
             systems=self.lists.systems,
             measures=self.measures,
             has_training=self.collection.split is not None and bool(self.study.systems.names),

@@ -13,7 +13,7 @@ from analyses.correlation import Settings as CorrelationSettings
 from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import CountedIn, OtherWorld, ScoresAlone, StudyWorld, SumSamples, Truth
+from analyses.shared.work import CountedIn, OtherWorld, ScoresWork, StudyWorld, SumSamples, Truth
 from qrels import FullRanks, Qrels
 from qrels.ranks.full_ranks import CandidateRanks
 from runs.shared.progress import Progress, Silent
@@ -42,14 +42,14 @@ def discriminate(
     advance: Callable[[int], object] = lambda steps: None,
     **settings: Any,
 ) -> Discrimination:
-    work = ScoresAlone(
+    work = ScoresWork(
         scores, seed=seed, n_jobs=n_jobs, progress=Counted(advance), scales=scales or {}
     )
     return discrimination(work, DiscriminationSettings(**settings))
 
 
 def correlate(scores: Scores, *, seed: int = 0, **settings: Any) -> Correlation:
-    return correlation(ScoresAlone(scores, seed=seed), CorrelationSettings(**settings))
+    return correlation(ScoresWork(scores, seed=seed), CorrelationSettings(**settings))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,5 @@
-from dataclasses import replace
-from pathlib import Path
-
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy.special import stdtrit
 
 from analyses.correlation import Correlation, correlate_means
@@ -11,9 +7,7 @@ from analyses.intervals.populations import Populations
 from analyses.intervals.resampling import resample_means
 from analyses.intervals.systems import system_subsets
 from analyses.ordering import COEFFICIENTS, tau_b
-from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
-from runs import InputError
 from tests.analyses.made import correlate
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
@@ -156,51 +150,3 @@ def test_undefined_agreement_of_resampled_users_is_counted() -> None:
 def test_a_coefficient_that_there_is_not_is_refused(noisy: Scores) -> None:
     with pytest.raises(ValueError, match=r"no coefficient is called 'tau'; there are tau-b, "):
         correlate(noisy, coefficient="tau")
-
-
-def test_the_result_can_be_kept(noisy: Scores, tmp_path: Path) -> None:
-    found = correlate(noisy, replicates=20)
-    (tmp_path / "found.npz").write_bytes(to_evidence(found))
-    back = read_evidence(tmp_path / "found.npz", Correlation)
-    assert to_evidence(back) == to_evidence(found)
-    assert back.to_frame().equals(found.to_frame())
-
-
-@pytest.mark.parametrize(
-    "said",
-    ["Kendall's tau-b", "6 systems", "30 users", "Pairs tied", "95 %", "20 populations", "seed 7"],
-)
-def test_the_caption_says_what_was_compared_and_how(said: str, noisy: Scores) -> None:
-    assert said in correlate(noisy, replicates=20, seed=7).caption()
-
-
-def test_the_caption_says_the_floor_of_overlap(noisy: Scores) -> None:
-    caption = correlate(noisy, coefficient="rbo", replicates=0).caption()
-    assert caption.startswith("Rank-biased overlap (p = 0.9)")
-    assert "The reverse of an ordering has 0.679." in caption
-
-
-def test_a_table_of_report_measures_shows_every_tau() -> None:
-    found = correlation()
-    every = replace(found, measures=Measures(found.measures, reported=found.measures))
-    ax = every.plot_measures(Figure().subplots())
-    assert len(ax.texts) == 16
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["P@5", "P@10", "AP@10", "AP@5"]
-    assert len(found.plot_measures(Figure().subplots()).texts) == 4
-
-
-def test_a_table_shows_every_tau() -> None:
-    ax = correlation().plot(Figure().subplots(), cutoff=10)
-    assert [text.get_text() for text in ax.texts] == ["1", "–", "–", "–"]
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["P", "AP"]
-
-
-def test_without_metric_or_cutoff_a_figure_is_of_report_measures() -> None:
-    found = correlation()
-    labels = [text.get_text() for text in found.plot().get_xticklabels()]
-    assert labels == list(found.measures.reported.labels)
-
-
-def test_a_figure_of_what_was_not_measured_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing was measured for nDCG"):
-        correlation().plot(metric="nDCG")

@@ -1,17 +1,13 @@
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from pydantic import ValidationError
 
 from analyses.design import Design, Settings, design
-from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.result import tables_of
-from analyses.shared.work import ScoresAlone
-from analyses.significance.needed_users import needed_users
+from analyses.shared.work import ScoresWork
+from analyses.significance.power import needed_users
 from runs import InputError
 
 QUICK = {"replicates": 20}
@@ -25,7 +21,7 @@ def scores_of(values: np.ndarray) -> Scores:
 
 
 def designed(values: np.ndarray, **settings: Any) -> Design:
-    return design(ScoresAlone(scores_of(values), seed=3), Settings(**QUICK | settings))
+    return design(ScoresWork(scores_of(values), seed=3), Settings(**QUICK | settings))
 
 
 @pytest.fixture(scope="module")
@@ -89,13 +85,6 @@ def test_systems_that_never_differ_are_never_told_apart() -> None:
     assert np.isinf(nothing.needed).all()
 
 
-def test_scores_of_nothing_but_zeros_make_every_table_and_sentence() -> None:
-    empty = designed(np.zeros((1, 3, 10)))
-    assert all(face.make(empty).to_columns() for face in tables_of(Design))
-    assert empty.findings()
-    assert empty.plot().lines
-
-
 def test_standardised_scores_know_no_scale_of_a_user(values: np.ndarray) -> None:
     scales = np.random.default_rng(1).integers(1, 9, size=N_USERS)
     one, other = (designed(v, standardised="normal") for v in (values, values * scales))
@@ -107,14 +96,6 @@ def test_noise_that_is_taken_for_differences_is_a_caution(rng: np.random.Generat
     cautions = designed(rng.normal(1, 1, size=(1, 6, 40))).cautions()
     assert any("too large on average" in said for said in cautions)
     assert any("a variance is known to 23 %" in said for said in cautions)
-
-
-def test_the_result_is_kept_bit_for_bit(found: Design, tmp_path: Path) -> None:
-    (tmp_path / "design.npz").write_bytes(to_evidence(found))
-    kept = read_evidence(tmp_path / "design.npz", Design)
-    assert to_evidence(kept) == to_evidence(found)
-    for name, frame in found.frames().items():
-        pd.testing.assert_frame_equal(kept.frames()[name], frame)
 
 
 def test_a_setting_that_was_removed_is_refused_with_what_to_use_instead() -> None:

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -10,10 +9,8 @@ from scipy.special import stdtrit
 
 from analyses.discrimination import Discrimination, Settings
 from analyses.intervals.systems import system_subsets
-from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.significance.question import Correction, Question, Test
-from analyses.significance.standardise import standardise
+from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
 from tests.analyses.made import discriminate
 
@@ -95,12 +92,6 @@ def test_ties_count_with_a_declared_scale_as_without(scores: Scores) -> None:
     np.testing.assert_array_equal(declared.p, found.p)
 
 
-def test_monte_carlo_comes_near_the_exact_values(scores: Scores, exact: Discrimination) -> None:
-    drawn = discriminate(scores, test="monte-carlo", permutations=4000, seed=2, replicates=0)
-    assert np.abs(drawn.p - exact.p).max() < 5 * np.sqrt(0.25 / 4000)
-    assert (drawn.methods == "monte-carlo").all()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("test", get_args(Test))
 def test_the_number_of_jobs_changes_no_bit(test: Test, scores: Scores) -> None:
@@ -109,13 +100,6 @@ def test_the_number_of_jobs_changes_no_bit(test: Test, scores: Scores) -> None:
     )
     pd.testing.assert_frame_equal(one.to_frame(), two.to_frame(), check_exact=True)
     pd.testing.assert_frame_equal(one.summary(), two.summary(), check_exact=True)
-
-
-@pytest.mark.slow
-def test_the_table_written_twice_has_the_same_bytes(scores: Scores, tmp_path: Path) -> None:
-    for name in ("one.csv", "other.csv"):
-        discriminate(scores).to_frame().drop(columns="method").to_csv(tmp_path / name, index=False)
-    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "other.csv").read_bytes()
 
 
 def test_monte_carlo_signs_stay_with_the_users(scores: Scores) -> None:
@@ -143,12 +127,6 @@ def test_what_no_exact_method_can_do_is_drawn_and_said() -> None:
     assert "but for 1 drawn (500 random sign flips" in result.caption()
 
 
-def test_a_system_against_itself_has_p_one(scores: Scores) -> None:
-    twice = Scores(scores.values[:, [0, 0]], scores.measures, ("a", "again"), scores.users)
-    for test in get_args(Test):
-        assert (discriminate(twice, test=test, permutations=99).p == 1).all()
-
-
 @pytest.mark.slow
 def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
     values = rng.beta(0.5, 2.0, size=(1, 8, 800)) + 0.02 * np.arange(8)[:, np.newaxis]
@@ -170,15 +148,6 @@ def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
         )
 
     assert dp(100) > dp(300) > dp(800)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("test", get_args(Test))
-def test_it_reports_all_that_is_done(test: Test, scores: Scores) -> None:
-    finished: list[int] = []
-    asked: dict[str, Any] = {"test": test, "permutations": 5000}
-    discriminate(scores, replicates=0, advance=finished.append, **asked)
-    assert sum(finished) == Question(**asked).n_steps(4)
 
 
 def test_one_system_has_no_pairs(scores: Scores) -> None:
@@ -206,11 +175,6 @@ def test_a_scale_must_fit(scores: Scores) -> None:
 def test_a_question_must_make_sense(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValidationError, match=sentence):
         Settings(**settings)
-
-
-def test_replicates_are_not_negative() -> None:
-    with pytest.raises(ValidationError, match="greater than or equal to 0"):
-        Settings(replicates=-1)
 
 
 def test_the_baseline_must_be_a_system(scores: Scores) -> None:
@@ -266,11 +230,6 @@ def test_the_largest_required_difference_is_reported(exact: Discrimination) -> N
     np.testing.assert_array_equal(summary.required_median, np.median(exact.required, axis=1))
 
 
-def test_tests_without_required_differences_say_so(scores: Scores) -> None:
-    result = discriminate(scores, test="t", replicates=0)
-    assert result.summary().required_max.isna().all()
-
-
 def test_power_has_an_interval_over_users(exact: Discrimination) -> None:
     summary = exact.summary()
     assert (summary.dp_sd > 0).all()
@@ -308,13 +267,6 @@ def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> 
     assert (table.high[1:] < 0).all()
 
 
-@pytest.mark.slow
-def test_few_users_are_a_caution_where_normality_is_relied_on(scores: Scores) -> None:
-    cautions = discriminate(scores, test="t", replicates=0).cautions()
-    (added,) = set(cautions) - set(discriminate(scores, replicates=0).cautions())
-    assert "fewer than 200 users who differ" in added
-
-
 @pytest.fixture
 def twins(scores: Scores) -> Discrimination:
     """The same, but that c scores every user as b does."""
@@ -330,15 +282,6 @@ def test_systems_that_score_all_users_alike_are_left_out_of_a_second_power(
     assert twins.p[:, twins.alike].tolist() == [[1.0]] * 4
     np.testing.assert_allclose(twins.dp_without_alike, twins.dp - 1, atol=1e-12)
     assert twins.summary()["dp_without_alike"].tolist() == twins.dp_without_alike.tolist()
-
-
-def test_both_powers_are_tabulated_and_said(twins: Discrimination) -> None:
-    assert "without alike" in twins.conventions().headings
-    opening = "DP without pairs of systems that score every user alike by every measure (b and c): "
-    *_, finding = twins.findings()
-    assert finding.startswith(opening)
-    assert twins.caption().endswith("score every user alike by every measure (b and c).")
-    assert twins.power().note.endswith("(b and c).")
 
 
 def test_a_tie_by_one_measure_leaves_a_pair_in(scores: Scores) -> None:
@@ -361,86 +304,12 @@ def test_pairs_that_are_alike_are_no_near_ties(twins: Discrimination) -> None:
     assert not any("b and c" in caution for caution in near)
 
 
-def test_a_result_is_kept_as_evidence(scores: Scores, tmp_path: Path) -> None:
-    result = discriminate(scores, correction="holm", baseline="c", replicates=20)
-    path = tmp_path / "discrimination.npz"
-    path.write_bytes(to_evidence(result))
-    again = read_evidence(path, Discrimination)
-    assert to_evidence(again) == to_evidence(result)
-    pd.testing.assert_frame_equal(again.summary(), result.summary(), check_exact=True)
-
-
-def test_a_plot_has_metric_or_cutoff(exact: Discrimination) -> None:
-    with pytest.raises(InputError, match="a `metric` or a `cutoff` to draw, not both"):
-        exact.plot(metric="P", cutoff=5)
-
-
-@pytest.mark.parametrize(("cutoff", "title"), [(None, "whole lists"), (10, "")])
-def test_without_either_a_plot_shows_report_measures_whatever_their_depths(
-    scores: Scores, cutoff: int | None, title: str
-) -> None:
-    measures = Measures((Measure("ap"), Measure("rr", cutoff)))
-    two = Scores(scores.values[:2], measures, scores.systems, scores.users)
-    axes = discriminate(two, replicates=20).plot()
-    assert axes.get_title() == title
-    assert len(axes.collections) == 2
-
-
-def test_curves_of_one_metric_have_no_bands(exact: Discrimination) -> None:
-    assert not exact.plot(metric="P").collections
-    assert len(exact.plot(cutoff=5).collections) == 2
-
-
-def test_a_plot_needs_a_known_metric(exact: Discrimination) -> None:
-    with pytest.raises(InputError, match="nothing was measured for AP"):
-        exact.plot(metric="AP")
-
-
-def test_a_metric_has_one_curve_per_cutoff(exact: Discrimination) -> None:
-    labels = [line.get_label() for line in exact.plot(metric="nDCG").get_lines()[:2]]
-    assert labels == ["@5", "@10"]
-
-
-def test_a_cutoff_has_one_curve_per_metric(exact: Discrimination) -> None:
-    labels = [str(line.get_label()) for line in exact.plot(cutoff=10).get_lines()[:2]]
-    assert [label.split()[0] for label in labels] == ["P", "nDCG"]
-
-
 def test_curves_give_the_share_of_pairs_whose_p_is_at_most_that_of_the_axis(
     exact: Discrimination,
 ) -> None:
     places, percent = np.asarray(exact.plot(metric="P").get_lines()[0].get_data())
     of_ties = [percent[places == p].max() for p in places]
     np.testing.assert_allclose(of_ties, [100 * np.mean(exact.p[0] <= p) for p in places])
-
-
-def test_the_plot_uses_the_axes_it_is_given(exact: Discrimination) -> None:
-    from matplotlib.figure import Figure
-
-    ax = Figure().subplots()
-    assert exact.plot(ax, cutoff=5) is ax
-
-
-def test_the_caption_states_the_facts(scores: Scores) -> None:
-    drawn = discriminate(scores, test="monte-carlo", permutations=1000, seed=7)
-    caption = drawn.caption(cutoff=5)
-    for fact in (
-        "10 unordered pairs of 5 systems over 80 users",
-        "by Monte-Carlo (1,000 random sign flips shared by all pairs, seed 7)",
-        "sum of the p-values over unordered pairs",
-        "every metric at cut-off 5",
-    ):
-        assert fact in caption
-
-
-def test_the_caption_of_exact_values_mentions_no_draws(exact: Discrimination) -> None:
-    assert "computed exactly" in exact.caption()
-    assert "seed" not in exact.caption()
-
-
-def test_the_caption_names_other_tests(scores: Scores) -> None:
-    caption = discriminate(scores, test="wilcoxon").caption()
-    assert "two-sided Wilcoxon's signed-rank test." in caption
 
 
 def test_the_pairs_that_make_up_a_power_are_named(scores: Scores) -> None:
@@ -469,16 +338,6 @@ def test_a_leader_among_other_systems_is_told(rng: np.random.Generator) -> None:
     )
 
 
-def test_a_bound_is_called_a_bound(rng: np.random.Generator) -> None:
-    values = rng.normal(size=(1, 3, 400)) + np.array([0.0, 0.0, 9.0])[:, None]
-    users = np.arange(400).astype(np.str_)
-    found = discriminate(Scores(values, Measures([Measure("far", 5)]), tuple("abc"), users))
-    assert "but for 2 upper bounds (Hoeffding's, below 2e-16), of 3" in found.caption()
-    assert found.about(Measure("far", 5))["median p"] == "< 2e-16"
-    assert "< 2e-16" in found.conventions().rows[0]
-    assert found.summary()["median_p_is_bound"].all()
-
-
 def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:
     rng = np.random.default_rng(4)
     values = rng.random((1, 4, 30)) * rng.integers(1, 9, 30)
@@ -505,7 +364,3 @@ def test_dp_over_systems_is_a_jackknife_of_its_logarithm(rng: np.random.Generato
     assert row.dp_systems_low == pytest.approx(row.dp * np.exp(-reach))
     over_users = np.log(row.dp / row.dp_low)
     assert row.dp_both_low == pytest.approx(row.dp * np.exp(-np.hypot(reach, over_users)))
-
-
-def test_dp_of_few_systems_has_no_interval_over_systems(exact: Discrimination) -> None:
-    assert exact.summary().filter(regex="systems|both").isna().to_numpy().all()

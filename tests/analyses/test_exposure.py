@@ -1,4 +1,3 @@
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ from analyses.exposure import (
     popularity_groups,
     shannon_entropy,
 )
-from analyses.shared.analysis import Given, SettingError
-from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.measure import Measure, Measures
 from qrels import qrels_from_columns
 from runs import InputError
@@ -133,20 +131,6 @@ def test_systems_are_compared_over_the_same_users() -> None:
     assert row == ["spread", "one", 0.25]
 
 
-def test_a_paired_test_does_not_apply() -> None:
-    assert "a paired test does not apply" in study().cautions()[0]
-
-
-def test_groups_that_nobody_likes_are_said() -> None:
-    assert "leaves out 2 of the 4 groups" in study(groups=4).cautions()[1]
-
-
-def test_the_table_marks_what_is_most_even() -> None:
-    made = study().table()
-    assert made.rows[0][:2] == ["spread", 1.0]
-    assert [made.is_best(0, column) for column in (1, 2, 3)] == [True] * 3
-
-
 def test_a_cutoff_that_was_not_measured_is_refused() -> None:
     with pytest.raises(InputError, match="nothing was measured for cut-off 7"):
         study().table(cutoff=7)
@@ -154,14 +138,6 @@ def test_a_cutoff_that_was_not_measured_is_refused() -> None:
 
 def test_a_cutoff_beyond_the_metrics_is_refused_before_any_work() -> None:
     measures = Measures([Measure("P", 5)])
-    given = Given(("a", "b"), measures, has_training=True, best_ranks=lambda: None)  # type: ignore[arg-type, return-value]
+    given = StudyFacts(("a", "b"), measures, has_training=True, best_ranks=lambda: None)  # type: ignore[arg-type, return-value]
     with pytest.raises(SettingError, match="not be deeper than those of the metrics, 5, got 6"):
         Settings(cutoffs=(6, 1)).check(given)
-
-
-def test_it_can_be_kept(tmp_path: Path) -> None:
-    result = study(replicates=3)
-    (tmp_path / "exposure.npz").write_bytes(to_evidence(result))
-    kept = read_evidence(tmp_path / "exposure.npz", Exposure)
-    assert kept.findings() == result.findings()
-    assert kept.plot(aspect="PopREO").get_ylabel() == "PopREO"

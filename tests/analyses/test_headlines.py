@@ -12,7 +12,7 @@ from analyses.intervals.systems import deviation_over_systems, system_subsets
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result
-from analyses.shared.work import ScoresAlone, ScoresAndTruth, Truth
+from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
 from analyses.validity import Settings as OfValidity
 from analyses.validity import validity
 
@@ -31,12 +31,12 @@ def scores(values: NDArray[np.float64]) -> Scores:
 
 
 def agreement_of(values: NDArray[np.float64]) -> Result:
-    return correlation(ScoresAlone(scores(values), seed=SEED), OfCorrelation(replicates=20))
+    return correlation(ScoresWork(scores(values), seed=SEED), OfCorrelation(replicates=20))
 
 
 def power_of(values: NDArray[np.float64]) -> Result:
     settings = OfDiscrimination(test="t", replicates=20)
-    return discrimination(ScoresAlone(scores(values), seed=SEED), settings)
+    return discrimination(ScoresWork(scores(values), seed=SEED), settings)
 
 
 def validity_of(values: NDArray[np.float64]) -> Result:
@@ -71,7 +71,7 @@ def test_numbers_within_subsets_are_those_of_a_study_of_these_systems_alone(
 def test_the_agreement_of_a_measure_is_its_mean_with_the_others(
     values: NDArray[np.float64],
 ) -> None:
-    result = correlation(ScoresAlone(scores(values)), OfCorrelation(replicates=20))
+    result = correlation(ScoresWork(scores(values)), OfCorrelation(replicates=20))
     others = (result.taus.sum(axis=1) - 1) / 2
     np.testing.assert_allclose(headline(result).values, others)
 

@@ -36,15 +36,3 @@ def test_who_brings_nothing_alone_does_not_fall(found: Pools) -> None:
     needless = found.n_own == 0
     assert (found.falls[..., 0][:, needless] == 0).all()
     assert np.nan_to_num(found.losses[:, needless]).max(initial=0) == 0
-
-
-def test_tables_have_a_row_for_each(found: Pools) -> None:
-    frames = found.frames()
-    assert len(frames["pools"]) == len(found.measures) * 2
-    assert len(frames["pools_left_out"]) == len(found.measures) * 2 * len(found.systems)
-
-
-def test_without_replicates_there_are_no_intervals() -> None:
-    found = pools(work_of(), Settings(depths=(1,), replicates=0))
-    assert found.frames()["pools"][["low", "high"]].isna().all(axis=None)
-    assert "bootstrap" not in found.caption()

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ from numpy.typing import NDArray
 
 from analyses.intervals.systems import system_subsets
 from analyses.popularity import Popularity, Settings, keep_items, popularity
-from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.measure import Measure, Measures
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
@@ -151,33 +149,6 @@ def test_an_area_over_an_undefined_level_is_undefined() -> None:
     assert areas[["area", "low", "high"]].isna().all(axis=None)
 
 
-def test_it_can_be_kept(tmp_path: Path) -> None:
-    result = study(replicates=3)
-    (tmp_path / "popularity.npz").write_bytes(to_evidence(result))
-    kept = read_evidence(tmp_path / "popularity.npz", Popularity)
-    np.testing.assert_array_equal(kept.chosen.replicates, result.chosen.replicates)
-    assert kept.caption() == result.caption()
-
-
-@pytest.mark.parametrize(
-    ("counted_in", "words"),
-    [("train", "training ratings"), ("test", "judgements"), ("all", "ratings")],
-)
-def test_where_popularity_is_counted_is_printed(counted_in: str, words: str) -> None:
-    result = study(counted_in=counted_in)
-    assert (result.frames()["popularity"].counted_in == counted_in).all()
-    assert f"the number of {words} of an item" in result.caption()
-
-
-def test_what_is_cut_is_printed() -> None:
-    result = study(cut="ratings")
-    frame = result.frames()["popularity"]
-    assert list(frame.columns[:4]) == ["metric", "cutoff", "level", "tau"]
-    assert set(zip(frame.cut, frame.removed, strict=True)) == {("ratings", "most popular")}
-    assert "the least popular items" in result.caption()
-    assert result.plot(cutoff=5).get_xlabel().startswith("least popular items' share")
-
-
 def test_every_other_choice_is_checked() -> None:
     frame = study().frames()["popularity_checks"]
     assert len(frame.groupby(["cut", "removed", "counted_in"])) == 2 * 2 * 3 - 1
@@ -188,16 +159,6 @@ def test_equally_popular_items_go_in_random_orders() -> None:
     result = study(counts=np.array([5, 1, 5, 1]), levels=(1.0, 0.75), orders=200).chosen
     assert abs(result.taus[0, 1]) < 4 / np.sqrt(200)
     np.testing.assert_allclose(result.deviations[0], [0.0, 1.0], atol=0.05)
-
-
-def test_without_ties_the_order_does_not_matter() -> None:
-    result = study(counts=np.array([9, 1, 7, 5]), orders=20).chosen
-    assert (result.deviations[0, :2] == 0).all()
-    assert result.n_kept.tolist() == [8, 6, 2]
-
-
-def test_one_order_has_no_spread() -> None:
-    assert np.isnan(study(orders=1).chosen.deviations).all()
 
 
 def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> None:

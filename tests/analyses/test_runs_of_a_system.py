@@ -8,7 +8,7 @@ import pytest
 from analyses import correlation, discrimination, validity
 from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
-from analyses.shared.work import ScoresAlone, ScoresAndTruth, Truth
+from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
 
 MEASURES = Measures([Measure("P", 5), Measure("AP", 5)])
 SYSTEMS = ("a", "b", "c", "d", "e")
@@ -34,7 +34,7 @@ def widths(found: Estimates | None) -> np.ndarray:
 def test_discriminative_power_varies_with_runs(scores: Scores) -> None:
     settings = discrimination.Settings(test="t", replicates=1000)
     both, alone = (
-        discrimination.discrimination(ScoresAlone(each), settings)
+        discrimination.discrimination(ScoresWork(each), settings)
         for each in (scores, replace(scores, runs=None))
     )
     assert (both.dp == alone.dp).all()
@@ -46,7 +46,7 @@ def test_discriminative_power_varies_with_runs(scores: Scores) -> None:
 def test_agreement_varies_with_runs(scores: Scores) -> None:
     settings = correlation.Settings(replicates=200)
     both, alone = (
-        correlation.correlation(ScoresAlone(each), settings)
+        correlation.correlation(ScoresWork(each), settings)
         for each in (scores, replace(scores, runs=None))
     )
     assert (both.taus == alone.taus).all()

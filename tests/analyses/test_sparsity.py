@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -7,7 +5,7 @@ from numpy.typing import NDArray
 from analyses.intervals.random_loss import _without_relevant
 from analyses.intervals.systems import system_subsets
 from analyses.ordering import COEFFICIENTS
-from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.evidence import to_evidence
 from analyses.shared.judgement_samples import Mode, Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.sparsity import Settings, Sparsity, sparsity
@@ -74,11 +72,6 @@ def test_further_coefficients_are_means_over_the_samples(name: str) -> None:
     assert study().coefficients[name][0, 1] == pytest.approx(np.nanmean(values))
 
 
-def test_the_table_has_all_coefficients() -> None:
-    columns = list(study().to_frame())
-    assert columns[-2:] == [name for name in COEFFICIENTS if name != "tau-b"]
-
-
 def test_the_number_of_workers_changes_nothing() -> None:
     one, two = (to_evidence(study(n_jobs=n_jobs, replicates=20)) for n_jobs in (1, 2))
     assert one == two
@@ -93,13 +86,6 @@ def test_with_all_judgements_the_band_has_no_width() -> None:
     assert low[0, 0] == high[0, 0] == 1.0
 
 
-def test_curves_run_within_their_bands() -> None:
-    result = study(replicates=200)
-    low, high = result.curves.band()
-    assert (low[0, 1:] < result.means()[0, 1:]).all()
-    assert (result.means()[0, 1:] < high[0, 1:]).all()
-
-
 def test_without_replicates_there_is_no_band() -> None:
     assert study().to_frame()[["low", "high"]].isna().all(axis=None)
     assert "Bands" not in study().caption()
@@ -112,32 +98,11 @@ def test_the_standard_error_is_that_of_a_mean_of_samples() -> None:
     assert row.standard_error == pytest.approx(np.std(taus, ddof=1) / np.sqrt(30))
 
 
-@pytest.mark.parametrize("mode", ["all", "per-user", "stratified"])
-def test_the_mode_is_printed(mode: Mode) -> None:
-    result = study(mode=mode)
-    assert Sampling(mode).in_words() in result.caption()
-    assert (result.to_frame()["mode"] == mode).all()
-
-
 def test_judgements_left_are_counted() -> None:
     assert study().n_kept.tolist() == [400.0, 200.0, 20.0]
     stratified = study(mode="stratified")
     # Of 5 relevant items 2 are left, of 15 others 10; then 1 and 10.
     assert stratified.n_kept.tolist() == [400.0, 20 * 12.0, 20 * 11.0]
-
-
-def test_it_can_be_kept(tmp_path: Path) -> None:
-    result = study(replicates=3)
-    (tmp_path / "sparsity.npz").write_bytes(to_evidence(result))
-    kept = read_evidence(tmp_path / "sparsity.npz", Sparsity)
-    np.testing.assert_array_equal(kept.replicates, result.replicates)
-    assert kept.caption() == result.caption()
-
-
-def test_bands_are_drawn_for_metrics_alone() -> None:
-    result = study(replicates=10)
-    assert len(result.plot(cutoff=5).collections) == 2
-    assert len(result.plot(metric="sum").collections) == 0
 
 
 def test_a_level_does_not_depend_on_the_others() -> None:
@@ -148,19 +113,6 @@ def test_users_left_without_a_relevant_item_are_counted() -> None:
     result = study()
     assert result.without_relevant[0] == 0.0
     assert 10 < result.without_relevant[2] < 20
-
-
-def test_the_table_is_tidy() -> None:
-    frame = study().to_frame()
-    assert list(frame.columns[:4]) == ["metric", "cutoff", "level", "tau"]
-    assert len(frame) == 6
-
-
-@pytest.mark.parametrize("choice", [{"metric": "sum"}, {"cutoff": 5}])
-def test_curves_run_from_all_judgements_to_few(choice: dict[str, object]) -> None:
-    ax = study().plot(**choice)  # type: ignore[arg-type]
-    assert ax.get_xlim() == (100.0, 5.0)
-    assert len(ax.lines) == (1 if "metric" in choice else 2)
 
 
 def test_users_without_relevant_judgements_are_counted_even_if_none_has_one() -> None:

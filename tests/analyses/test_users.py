@@ -1,13 +1,12 @@
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from analyses.ordering import COEFFICIENTS, tau_b
-from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import ScoresAlone
+from analyses.shared.work import ScoresWork
 from analyses.users import Settings, Users, random_order, users, usual_sizes
 from runs import InputError
 from tests.analyses.made import discriminate
@@ -28,16 +27,11 @@ def scores(n_users: int = N_USERS, n_systems: int = 4) -> Scores:
 def study_users(scores: Scores, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Users:
     # Fewer permutations than a study allows are as good for a test.
     asked = Settings().model_copy(update=settings)
-    return users(ScoresAlone(scores, seed=seed, n_jobs=n_jobs), asked)
+    return users(ScoresWork(scores, seed=seed, n_jobs=n_jobs), asked)
 
 
 def study(**changes: Any) -> Users:
-    settings: dict[str, Any] = {
-        "sizes": [10, 60],
-        "repeats": 40,
-        "permutations": 400,
-        "seed": 3,
-    }
+    settings: dict[str, Any] = {"sizes": [10, 60], "repeats": 40, "permutations": 400, "seed": 3}
     return study_users(scores(), **(settings | changes))
 
 
@@ -107,17 +101,6 @@ def test_the_number_of_workers_and_of_repeats_at_once_change_nothing(
     assert to_evidence(study(n_jobs=2)) == whole
 
 
-def test_the_table_has_a_row_for_each_measure_and_size() -> None:
-    frame = study().to_frame()
-    assert list(frame.columns) == [
-        *("metric", "cutoff", "users", "repeats", "tau", "tau_low", "tau_high"),
-        *("dp", "dp_low", "dp_high", "significant_05", "median_p"),
-        *(name for name in COEFFICIENTS if name != "tau-b"),
-    ]
-    assert len(frame) == 9
-    assert (frame.tau_low <= frame.tau).all()
-
-
 def test_a_single_user_may_be_all() -> None:
     result = study_users(scores(n_users=1), repeats=2, permutations=99)
     assert result.sizes == (1,)
@@ -133,27 +116,3 @@ def test_usual_sizes_are_below_all_users() -> None:
     assert usual_sizes(6040) == [50, 100, 200, 500, 1000, 2000, 5000]
     assert usual_sizes(100) == [5, 10, 20, 50]
     assert usual_sizes(3) == []
-
-
-def test_it_can_be_kept(tmp_path: Path) -> None:
-    result = study()
-    (tmp_path / "users.npz").write_bytes(to_evidence(result))
-    kept = read_evidence(tmp_path / "users.npz", Users)
-    np.testing.assert_array_equal(kept.dp, result.dp)
-    assert kept.caption() == result.caption()
-
-
-@pytest.mark.parametrize("choice", [{"metric": "a"}, {"cutoff": 10}])
-def test_agreement_is_drawn_for_a_metric_or_a_cutoff(choice: dict[str, Any]) -> None:
-    ax = study().plot(**choice)
-    assert len(ax.lines) == 2
-    assert ax.get_xscale() == "log"
-
-
-def test_power_is_drawn_at_the_deepest_cutoff() -> None:
-    ax = study().plot_power()
-    assert [line.get_label() for line in ax.lines] == ["a", "b"]
-
-
-def test_the_caption_names_the_test() -> None:
-    assert "permutation test with 400 random sign flips" in study().caption()

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from analyses.ordering import tau_b
 from analyses.shared.measure import Scores
 from analyses.validity.comparison import Comparison, JointUsers
-from analyses.validity.uncertainty import ResampledComparison
+from analyses.validity.truth_agreement import ResampledComparison
 from tests.benchmarks.study_intervals import (
     N_RELEVANT,
     SIMULATED,
@@ -59,7 +59,7 @@ def apart(rng: np.random.Generator, n_systems: int) -> Floats:
     return rng.normal(1, 0.3, n_systems)
 
 
-def clump(rng: np.random.Generator, n_systems: int) -> Floats:
+def cluster(rng: np.random.Generator, n_systems: int) -> Floats:
     """Draw the same, of whom half are as good as each other."""
     qualities = apart(rng, n_systems)
     half = n_systems // 2
@@ -73,7 +73,7 @@ def tails(rng: np.random.Generator, n_systems: int) -> Floats:
 
 
 WORLDS: Mapping[str, Callable[[np.random.Generator, int], Floats]] = {
-    world.__name__: world for world in (close, apart, clump, tails)
+    world.__name__: world for world in (close, apart, cluster, tails)
 }
 
 

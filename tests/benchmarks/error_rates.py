@@ -17,8 +17,8 @@ from analyses.significance.corrections import (
     max_t_test,
     tukey_test,
 )
-from analyses.significance.paired import sakai_test, sign_test, t_test, wilcoxon_test
-from analyses.significance.paired.confidence_intervals import bootstrap_intervals, t_intervals
+from analyses.significance.effects import bootstrap_intervals, t_intervals
+from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from runs.shared.streams import random_words
 from tests.benchmarks.populations import Draw, Population

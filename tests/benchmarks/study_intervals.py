@@ -17,7 +17,7 @@ from analyses.discrimination import discrimination
 from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import Alone, SumSamples, Work
+from analyses.shared.work import SumSamples, Work, WorkInMemory
 from analyses.sparsity import Settings as SparsitySettings
 from analyses.sparsity import sparsity
 from qrels import qrels_from_columns
@@ -128,7 +128,7 @@ class Lists:
 
 
 @dataclass(frozen=True, eq=False)
-class _ListsAlone(Alone):
+class _ListsAlone(WorkInMemory):
     """Lists of which each user has eight relevant items, in ``Lists.lists``."""
 
     name = "lists"

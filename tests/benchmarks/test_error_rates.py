@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from analyses.significance.permutation import monte_carlo
-from tests.analyses.paired.references import Floats
+from analyses.significance import permutation
+from tests.analyses.significance.references import Floats
 from tests.benchmarks import error_rates
 from tests.benchmarks.error_rates import TALLIES, Rate
 from tests.benchmarks.populations import Population, simulated_population
@@ -119,10 +119,10 @@ def test_a_fault_is_seen_and_nothing_else_is_blamed(
 @pytest.mark.validity
 def test_random_sums_that_must_be_larger_and_not_tie_are_seen(monkeypatch: Patch) -> None:
     assert broken("null", users=FEW_USERS) == set()
-    sound = monte_carlo._add_extreme
+    sound = permutation._add_extreme
 
     def strictly(counts: Any, flipped: Floats, thresholds: Floats) -> None:
         sound(counts, flipped, thresholds + 4 * FEW_USERS)
 
-    monkeypatch.setattr(monte_carlo, "_add_extreme", strictly)
+    monkeypatch.setattr(permutation, "_add_extreme", strictly)
     assert broken("null", users=FEW_USERS) == {("type-I error", "Monte-Carlo permutation")}

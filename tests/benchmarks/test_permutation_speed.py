@@ -16,10 +16,15 @@ from threadpoolctl import threadpool_limits
 
 from analyses.discrimination import Settings, discrimination
 from analyses.shared.measure import Measure, Measures, Scores, to_grid
-from analyses.shared.work import ScoresAlone
-from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
-from analyses.significance.permutation.monte_carlo import BLOCK, count_as_extreme
-from analyses.significance.permutation.signs import random_signs
+from analyses.shared.work import ScoresWork
+from analyses.significance.permutation import (
+    BLOCK,
+    count_as_extreme,
+    exact_test,
+    monte_carlo_test,
+    pair_indices,
+    random_signs,
+)
 from analyses.significance.power import REPLICATES, resample_power
 from tests.benchmarks.machine import cpu_seconds, describe_machine
 
@@ -98,7 +103,7 @@ def test_exact(benchmark: Any, scores: Scores) -> None:
     exact = cpu_seconds(lambda: p_values(scores))
     required = cpu_seconds(lambda: p_values(scores, alpha=0.05)) - exact
     benchmark.pedantic(p_values, args=(scores,))
-    result = discrimination(ScoresAlone(scores, scales=SCALES), Settings(replicates=0))
+    result = discrimination(ScoresWork(scores, scales=SCALES), Settings(replicates=0))
     print(
         f"\nexact {exact:.2f} CPU-s (to reach: 3); plain loop {plain:,.0f} CPU-s (extrapolated "
         f"from {permutations} permutations, 3 pairs x 7 measures); ratio {plain / exact:,.0f} (to "

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.analyses.paired.references import Floats
+from tests.analyses.significance.references import Floats
 from tests.benchmarks.populations import (
     exchangeable_set,
     sampled_set,

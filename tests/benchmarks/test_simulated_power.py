@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analyses.significance.needed_users import t_power
+from analyses.significance.power import t_power
 from tests.benchmarks.simulated_power import simulated_power
 
 Rates = dict[str, float]

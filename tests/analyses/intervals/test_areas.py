@@ -41,28 +41,12 @@ def test_the_order_of_levels_does_not_matter(taus: list[float], order: list[int]
     assert float(shuffled) == float(area(levels.tolist(), np.array(taus)))
 
 
-@given(st.floats(-1, 1), st.integers(1, 5))
-def test_the_area_of_a_level_curve_is_its_tau(tau: float, n_levels: int) -> None:
-    levels = np.linspace(0.2, 0.9, n_levels).tolist()
-    assert float(area(levels, np.full(n_levels, tau))) == pytest.approx(tau)
-
-
-def test_levels_count_by_the_width_between_them() -> None:
-    assert float(area([0.0, 0.9, 1.0], np.array([0.0, 0.0, 1.0]))) == pytest.approx(0.05)
-
-
 def test_a_curve_undefined_somewhere_has_no_area() -> None:
     assert np.isnan(area([1.0, 0.5], np.array([1.0, np.nan])))
 
 
 def test_ranks_are_among_the_metrics_at_a_cutoff() -> None:
     assert curves().areas()["rank"].tolist() == [2, 1, 1, 1]
-
-
-def test_the_range_is_printed() -> None:
-    frame = curves().areas()
-    assert set(frame.lowest_level) == {0.2}
-    assert set(frame.highest_level) == {1.0}
 
 
 def test_intervals_lie_around_areas() -> None:
@@ -83,12 +67,6 @@ def test_equal_areas_are_not_beyond_noise() -> None:
     difference = estimates().difference(Measure("P", 10), Measure("AP", 10))
     assert difference.value == 0
     assert not difference.is_beyond_noise
-
-
-def test_metrics_meet_at_a_cutoff_and_cutoffs_within_a_metric() -> None:
-    frame = estimates().differences()
-    pairs = frame[["metric_a", "cutoff_a", "metric_b", "cutoff_b"]].to_numpy().tolist()
-    assert pairs == [["P", 5, "P", 10], ["P", 5, "AP", 5], ["P", 10, "AP", 10], ["AP", 5, "AP", 10]]
 
 
 def test_metrics_that_no_loss_moves_are_named() -> None:

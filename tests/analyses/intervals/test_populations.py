@@ -1,8 +1,12 @@
+"""Populations of users behind means, and clusters of systems."""
+
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.intervals.populations import Populations, interval
+from analyses.intervals.populations import Populations, groupings, interval
 from analyses.intervals.resampling import resample_means
 from analyses.ordering import tau_b
 
@@ -49,11 +53,6 @@ def test_the_units_of_a_measure_do_not_matter(rng: np.random.Generator) -> None:
     )
 
 
-def test_without_differences_all_systems_tie() -> None:
-    drawn = populations_of(np.ones((2, 4, 9))).draw(0, 1)
-    assert np.isnan(tau_b(*drawn)).all()
-
-
 def test_noise_is_not_taken_for_disagreement(rng: np.random.Generator) -> None:
     """Two measures that agree in truth seem not to, with few users; populations know better."""
     truths = np.linspace(0, 2, 20)[None].repeat(2, axis=0)
@@ -90,3 +89,38 @@ def test_intervals_hold_the_agreement_in_the_population(n_systems: int, n_users:
         )
         n_held += bool(found[0] <= tau_b(*truths) <= found[1])
     assert n_held >= 70
+
+
+FIRST = set(range(10))
+
+
+@pytest.fixture
+def clustered(rng: np.random.Generator) -> Floats:
+    """Means by two measures: of systems 0 to 9 next to each other, of 10 to 19 far apart."""
+    places = np.concatenate([rng.normal(0.3, 0.01, 10), np.linspace(-2, 2, 10)])
+    return np.stack([places, places + rng.normal(0, 0.01, 20)])
+
+
+def parts_of(means: Floats, *, noise: float, n_groupings: int = 8) -> list[list[set[int]]]:
+    """Groups of each grouping; noise is as large for every system."""
+    replicates = np.full((*means.shape, 1), noise)
+    return [
+        [set(group.tolist()) for group in groups]
+        for groups, numbers in groupings(means, replicates, n_groupings=n_groupings)
+        for _ in numbers
+    ]
+
+
+def test_systems_that_lie_close_to_each_other_are_a_cluster(clustered: Floats) -> None:
+    for cluster, others in parts_of(clustered, noise=0.01):
+        assert len(cluster & FIRST) >= 8
+        assert len(others - FIRST) >= 8
+
+
+def test_what_noise_hides_is_no_cluster(clustered: Floats) -> None:
+    assert parts_of(clustered, noise=2.0) == [[set(range(20))]] * 8
+
+
+def test_a_measure_that_falls_has_clusters_too(clustered: Floats) -> None:
+    for cluster, _ in parts_of(clustered * [[1.0], [-1.0]], noise=0.01):
+        assert len(cluster & FIRST) >= 8

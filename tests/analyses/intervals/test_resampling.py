@@ -1,19 +1,35 @@
+"""The bootstrap over users and runs; bands around curves."""
+
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from analyses.intervals import resampling
 from analyses.intervals.resampling import (
+    Resampling,
+    band,
+    count_in_parts,
     draw_weights,
     interval,
+    of_systems,
     percentiles,
     random_blocks,
     resample_means,
     resampled_users,
+    run_noise,
 )
+from analyses.ordering import tau_b
+from analyses.shared.estimate import arcsine_around
+from analyses.shared.measure import Measure, Measures, RunDeviations
+from analyses.sparsity import Settings, Sparsity, sparsity
+from qrels import qrels_from_columns
+from tests.analyses.blocks import sums_of
+from tests.analyses.made import JudgedWork
 
 
 def all_weights(n_users: int, replicates: int, seed: int = 1) -> np.ndarray:
@@ -47,21 +63,6 @@ def test_every_user_is_drawn_as_often_as_a_binomial_says() -> None:
     assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-3
 
 
-def test_a_replicate_does_not_depend_on_how_many_are_drawn_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    together = all_weights(11, 9)
-    monkeypatch.setattr(resampling, "WEIGHTS_AT_ONCE", 11 * 2)
-    np.testing.assert_array_equal(together, all_weights(11, 9))
-    np.testing.assert_array_equal(together[:4], all_weights(11, 4))
-
-
-def test_resampled_means_are_the_weighted_ones() -> None:
-    values = np.random.default_rng(0).random((3, 2, 50))
-    expected = values @ all_weights(50, 8).T / 50
-    np.testing.assert_allclose(resample_means(values, replicates=8, seed=1), expected, atol=1e-13)
-
-
 @pytest.mark.slow
 def test_threads_of_blas_change_no_bit() -> None:
     values = np.random.default_rng(0).random((40, 3001))
@@ -79,10 +80,6 @@ def test_the_spread_of_resampled_means_is_the_standard_error() -> None:
     assert spread == pytest.approx(values.std() / 20, rel=0.05)
 
 
-def test_all_scores_zero_resample_to_zero() -> None:
-    assert (resample_means(np.zeros((2, 5)), replicates=3, seed=1) == 0).all()
-
-
 def test_blocks_are_of_almost_equal_size() -> None:
     sizes = np.bincount(random_blocks(1003, n_blocks=200, seed=1))
     assert (len(sizes), sizes.min(), sizes.max()) == (200, 5, 6)
@@ -92,10 +89,6 @@ def test_other_seeds_draw_other_users_and_other_blocks() -> None:
     assert (all_weights(37, 20, seed=1) != all_weights(37, 20, seed=2)).any()
     one, two = (random_blocks(37, n_blocks=5, seed=seed) for seed in (1, 2))
     assert (one != two).any()
-
-
-def test_few_users_are_their_own_blocks() -> None:
-    assert sorted(random_blocks(5, n_blocks=200, seed=1).tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_percentiles_leave_undefined_replicates_out() -> None:
@@ -115,5 +108,176 @@ def test_an_interval_holds_the_percentiles_and_what_was_observed(
     assert -1 <= low <= high <= 1
 
 
-def test_an_interval_without_replicates_that_are_defined_is_undefined() -> None:
-    assert np.isnan(interval(np.array(0.5), np.array([np.nan]))).all()
+Floats = NDArray[np.float64]
+
+
+def sums(n_blocks: int, n_samples: int, *, seed: int = 0) -> Floats:
+    """Sums of two measures for five systems, with ties."""
+    return np.random.default_rng(seed).integers(0, 4, (2, n_blocks, 5, n_samples)) / 3
+
+
+@pytest.mark.slow
+def test_replicates_are_taus_of_weighted_means() -> None:
+    resampling = Resampling.of(30, replicates=4, seed=1)
+    samples, reference = sums(30, 3), sums(30, 1, seed=1)[..., 0]
+    found = resampling.taus(samples, reference)
+    for replicate, weights in enumerate(resampling.weights):
+        means = np.einsum("b,mbsw->mws", weights, samples) / 30
+        full = np.einsum("b,mbs->ms", weights, reference) / 30
+        np.testing.assert_array_equal(found[:, :, replicate], tau_b(means, full[:, None]))
+
+
+def test_a_sample_that_is_the_reference_always_agrees() -> None:
+    reference = sums(30, 1)
+    taus = Resampling.of(30, replicates=50, seed=1).taus(reference, reference[..., 0])
+    assert (taus == 1.0).all()
+
+
+def runs_of(systems: list[int], *, complete: bool = True) -> RunDeviations:
+    numbers = np.array(systems)
+    return RunDeviations(np.zeros((1, len(numbers))), numbers, np.full(max(systems) + 1, complete))
+
+
+def test_runs_are_drawn_with_the_users() -> None:
+    runs = runs_of([0, 0, 1, 2, 2, 2])
+    resampling = Resampling.of(30, replicates=4, seed=1, runs=runs)
+    generator = np.random.default_rng(0)
+    samples, reference = generator.random((2, 30, 6, 3)), generator.random((2, 30, 6))
+    found = resampling.taus(samples, reference)
+    assert resampling.runs is not None
+    for replicate, (users, of_runs) in enumerate(
+        zip(resampling.weights, resampling.runs, strict=True)
+    ):
+        means = np.einsum("b,sr,mbrw->mws", users, of_runs, samples)
+        full = np.einsum("b,sr,mbr->ms", users, of_runs, reference)
+        np.testing.assert_array_equal(found[:, :, replicate], tau_b(means, full[:, None]))
+
+
+def test_folds_are_not_drawn() -> None:
+    samples, reference = np.random.default_rng(0).random((2, 2, 30, 4, 3))
+    folds, single = (
+        Resampling.of(30, replicates=9, seed=1, runs=runs_of(systems, complete=complete))
+        for systems, complete in (([0, 0, 1, 2], False), ([0, 1, 2], True))
+    )
+    joined, full = (of_systems(sums, runs_of([0, 0, 1, 2])) for sums in (samples, reference))
+    found = folds.taus(samples, reference[..., 0])
+    assert (found == single.taus(joined, full[..., 0])).all()
+
+
+@pytest.mark.parametrize("n_runs", [2, 5])
+def test_intervals_hold_what_other_users_and_runs_give_on_average(
+    rng: np.random.Generator, n_runs: int
+) -> None:
+    """Runs vary more than users, and otherwise on what is kept of the judgements."""
+    n_systems, n_users, worth = 12, 40, np.linspace(0, 1, 12)[:, None, None]
+    runs = runs_of(np.repeat(np.arange(n_systems), n_runs).tolist())
+
+    def study() -> tuple[Floats, Floats]:
+        """Sums of runs: on all judgements, and on one sample of them."""
+        of_runs = rng.normal(0, 0.4, (n_systems, n_runs, 2))
+        means = worth + of_runs + rng.normal(0, 0.1, of_runs.shape)
+        noise = rng.normal(0, 0.5, (n_users, *means.shape))
+        full, kept = np.moveaxis((means + noise) / n_runs, -1, 0).reshape(2, n_users, -1)
+        return full[None], kept[None, :, :, None]
+
+    def tau(full: Floats, kept: Floats) -> float:
+        means = of_systems(kept.sum(axis=1), runs)[..., 0]
+        return float(tau_b(means, of_systems(full.sum(axis=1)[..., None], runs)[..., 0]).item())
+
+    truth = np.mean([tau(*study()) for _ in range(400)])
+    both = Resampling.of(n_users, replicates=200, seed=1, runs=runs)
+    users = Resampling.of(n_users, replicates=200, seed=1)
+    held = np.zeros(2)
+    for _ in range(200):
+        full, kept = study()
+        merged = of_systems(kept, runs), of_systems(full[..., None], runs)[..., 0]
+        observed = np.array(tau(full, kept))
+        for place, taus in enumerate((both.taus(kept, full), users.taus(*merged))):
+            low, high = arcsine_around(observed, taus[0, 0])
+            held[place] += low <= truth <= high
+    assert held[0] >= 180
+    assert held[1] < 130
+
+
+def test_a_band_is_as_wide_as_replicates_spread_about_what_was_observed() -> None:
+    replicates = np.array(
+        [np.linspace(0.1, 0.5, 41), np.append(np.linspace(-0.5, 0.5, 40), np.nan)]
+    )
+    low, high = band(np.array([0.4, -0.1]), replicates)
+    np.testing.assert_allclose(low, [0.21, -0.575])
+    np.testing.assert_allclose(high, [0.59, 0.375])
+
+
+def test_without_replicates_a_band_is_nowhere() -> None:
+    assert np.isnan(band(np.ones(3), np.empty((3, 0)))).all()
+
+
+N_USERS, N_JUDGED = 60, 6
+
+
+def simulated(seed: int, replicates: int) -> Sparsity:
+    """Five systems that find each item with a chance of their own, and of the user's."""
+    rng = np.random.default_rng(seed)
+    chances = np.linspace(0.3, 0.5, 5)[:, None, None] * rng.uniform(0.3, 1.7, (N_USERS, 1))
+    found = rng.random((5, N_USERS, N_JUDGED)) < chances
+
+    @sums_of
+    def sum_samples(kept: NDArray[np.bool_]) -> Floats:
+        hits = found[..., None] & kept.reshape(N_USERS, N_JUDGED, -1)
+        return hits.sum(axis=2, dtype=np.float64)[None]
+
+    users, items = np.divmod(np.arange(N_USERS * N_JUDGED), N_JUDGED)
+    qrels = qrels_from_columns(users, items, items * 0 + 1, n_users=N_USERS, relevance_level=1)
+    work = JudgedWork(sum_samples, qrels, Measures([Measure("hits", 5)]), n_systems=5, seed=seed)
+    return sparsity(work, Settings(levels=(0.6, 0.3), samples=10, replicates=replicates))
+
+
+@pytest.mark.validity
+def test_bands_cover_the_curve_of_the_population() -> None:
+    truth = np.mean([simulated(seed, 0).means() for seed in range(1000, 1300)], axis=0)
+    bands = [simulated(seed, 60).curves.band() for seed in range(60)]
+    covered = np.mean([(low <= truth) & (truth <= high) for low, high in bands], axis=0)
+    # Of 60 intervals of 95 %, fewer than 52 cover with a chance of about 1 in 100.
+    assert (covered > 51.5 / 60).all(), covered
+
+
+def drawn(runs: np.ndarray, systems: list[int], *, replicates: int = 2000) -> np.ndarray:
+    numbers = np.array(systems)
+    found = run_noise(
+        RunDeviations(runs, numbers, np.array([True] * (int(numbers.max()) + 1))),
+        replicates=replicates,
+        seed=1,
+    )
+    assert isinstance(found, np.ndarray)
+    return found
+
+
+def test_the_variance_is_that_of_a_mean_of_as_many_runs(rng: np.random.Generator) -> None:
+    values = rng.normal(size=(500, 3))
+    deviations = values - values.mean(axis=1, keepdims=True)
+    variances = drawn(deviations, [0, 0, 0])[:, 0].var(axis=1)
+    np.testing.assert_allclose(variances, values.var(axis=1, ddof=1) / 3, rtol=0.15)
+    assert 0.27 < variances.mean() < 0.40
+
+
+def test_measures_share_their_runs() -> None:
+    noise = drawn(np.array([[-0.1, 0.1], [-0.2, 0.2]]), [0, 0])
+    np.testing.assert_allclose(noise[1], 2 * noise[0])
+
+
+def test_a_single_run_says_nothing_of_others() -> None:
+    assert (drawn(np.array([[0.0, -0.1, 0.1]]), [0, 1, 1])[0, 0] == 0).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("part", [1, 3, 10, 100])
+def test_every_draw_is_counted_once(n_jobs: int, part: int) -> None:
+    squares = np.arange(10) ** 2
+    counts = count_in_parts(
+        lambda start, stop: squares[start:stop].sum(keepdims=True),
+        10,
+        part=part,
+        n_jobs=n_jobs,
+        advance=None,
+    )
+    np.testing.assert_array_equal(counts, [285])

@@ -1,16 +1,21 @@
+"""Chance over systems and over worlds."""
+
+from __future__ import annotations
+
 from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from analyses.intervals.systems import over_systems, pairs_within, system_subsets, taus_within
+from analyses.intervals.systems import (
+    over_systems,
+    over_worlds,
+    pairs_within,
+    system_subsets,
+    taus_within,
+)
 from analyses.ordering import tau_b
-
-
-def test_no_subset_has_a_copy_of_a_system() -> None:
-    subsets = system_subsets(12, seed=3)
-    assert subsets.shape == (200, 9)
-    assert all(len(set(some)) == 9 for some in subsets.tolist())
 
 
 def test_every_system_is_in_three_quarters_of_the_subsets() -> None:
@@ -57,16 +62,6 @@ def test_fewer_than_eight_systems_have_no_interval() -> None:
     assert np.isnan([low, high]).all()
 
 
-def test_subsets_in_which_a_statistic_is_undefined_are_left_out() -> None:
-    values = np.arange(8.0)
-
-    def of_the_first(some: np.ndarray) -> np.ndarray:
-        held = (some == 0).any(axis=-1)
-        return np.where(held, values[some].mean(axis=-1), np.nan)
-
-    assert np.isfinite(over_systems(of_the_first, 8, seed=1)).all()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n_systems", [8, pytest.param(20, marks=pytest.mark.validity)])
 @pytest.mark.parametrize("correlation", [0.3, pytest.param(0.9, marks=pytest.mark.validity)])
@@ -88,3 +83,39 @@ def test_intervals_over_systems_hold_tau_of_the_population(
         low, high = over_systems(tau, n_systems, seed=draw, limits=(-1.0, 1.0))
         held += bool(low <= truly <= high)
     assert held >= 90
+
+
+def test_the_interval_over_worlds_is_student_s(rng: np.random.Generator) -> None:
+    values = rng.normal(size=(4, 10))
+    known = stats.t.interval(0.95, 9, values.mean(axis=1), stats.sem(values, axis=1))
+    for limit, expected in zip(over_worlds(values), known, strict=True):
+        assert limit == pytest.approx(expected)
+
+
+def test_intervals_that_hold_at_once_are_those_of_a_higher_level(rng: np.random.Generator) -> None:
+    values = rng.normal(size=10)
+    known = stats.t.interval(0.99, 9, values.mean(), stats.sem(values))
+    assert over_worlds(values, at_once=5) == pytest.approx(known)
+
+
+def test_worlds_in_which_a_value_is_undefined_are_left_out(rng: np.random.Generator) -> None:
+    values = rng.random(6)
+    holed = np.insert(values, [0, 3], np.nan)
+    assert over_worlds(holed) == pytest.approx(over_worlds(values))
+
+
+def test_of_one_world_no_interval_is_known() -> None:
+    assert np.isnan(over_worlds(np.array([[0.5], [np.nan]]))).all()
+
+
+@pytest.mark.parametrize("n_systems", [8, 20])
+@pytest.mark.parametrize("correlation", [0.3, 0.9])
+def test_intervals_over_worlds_hold_the_mean_tau_of_all_worlds(
+    n_systems: int, correlation: float, rng: np.random.Generator
+) -> None:
+    """Of normal systems mean tau is 2 / pi arcsin of the correlation (Kendall)."""
+    truly = 2 / np.pi * np.arcsin(correlation)
+    true, noise = rng.normal(size=(2, 1000, 10, n_systems))
+    measured = correlation * true + np.sqrt(1 - correlation**2) * noise
+    low, high = over_worlds(tau_b(measured, true), limits=(-1.0, 1.0))
+    assert ((low <= truly) & (truly <= high)).mean() >= 0.9

@@ -10,7 +10,7 @@ from analyses.sampled.estimates import Estimates, estimates
 from analyses.sampled.estimators import Fits, find_estimator
 from analyses.sampled.samples import SampledRanks
 from analyses.sampled.trials import Settings
-from analyses.shared.work import RanksAlone
+from analyses.shared.work import RanksWork
 from qrels import FullRanks
 
 Floats = NDArray[np.float64]
@@ -29,5 +29,5 @@ def fit(name: str, sample: SampledRanks | Sequence[SampledRanks], path: str = "f
 def studied(
     systems: Mapping[str, FullRanks], *, seed: int = 3, n_jobs: int = 1, **asked: Any
 ) -> Estimates:
-    work = RanksAlone(systems, seed=seed, n_jobs=n_jobs)
+    work = RanksWork(systems, seed=seed, n_jobs=n_jobs)
     return estimates(work, Settings(**asked))

@@ -12,7 +12,7 @@ from analyses.sampled.samples import RankSettings, first_of
 from analyses.sampled.sizes import Settings, expected_by_size, orderings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
 from analyses.sampled.trials import moments
-from analyses.shared.work import RanksAlone
+from analyses.shared.work import RanksWork
 from qrels import FullRanks
 from runs import InputError
 
@@ -160,7 +160,7 @@ def test_sizes_end_at_the_exact_values_and_orders() -> None:
         "a": FullRanks.of([1, 9, 4, 30], n_candidates=51),
         "b": FullRanks.of([3, 3, 9, 9], n_candidates=51),
     }
-    found = sizes(RanksAlone(systems), Settings(metrics=("AP", "AUC"), replace=False))
+    found = sizes(RanksWork(systems), Settings(metrics=("AP", "AUC"), replace=False))
     assert found.negatives == (1, 2, 5, 10, 20, 50)
     np.testing.assert_allclose(found.expected[-1, 0], found.exact, atol=1e-9)
     np.testing.assert_allclose(found.variance[-1, 0], 0, atol=1e-12)
@@ -171,7 +171,7 @@ def test_sizes_end_at_the_exact_values_and_orders() -> None:
 
 def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
     systems = {"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}
-    found = rank_distributions(RanksAlone(systems), RankSettings())
+    found = rank_distributions(RanksWork(systems), RankSettings())
     assert found.cumulative[:, :4].tolist() == [[0.25, 0.5, 0.5, 1.0]]
     assert found.medians.tolist() == [3.0]
 

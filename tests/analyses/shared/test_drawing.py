@@ -1,20 +1,11 @@
 """Curves can be told apart: by their names, one by one, in grey, and by the colour-blind."""
 
 import numpy as np
-import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from analyses.shared.drawing import (
-    COLOURS,
-    EndLabels,
-    categories,
-    draw_band,
-    hidden_spreads,
-    label_curves,
-    single_out,
-)
+from analyses.shared.drawing import COLOURS, EndLabels, categories, draw_band, label_curves
 
 # Machado, Oliveira & Fernandes (2009), Table 1, severity 1.0: of linear RGB.
 DEUTERANOPIA = np.array(
@@ -57,10 +48,6 @@ def test_neighbouring_colours_differ_to_the_colour_blind() -> None:
     assert to_the_next(seen).min() > 40
 
 
-def test_neighbouring_colours_differ_in_grey() -> None:
-    assert to_the_next(lab(linear())[:, :1]).min() > 7
-
-
 def test_curves_that_are_named_at_their_ends_have_marks_of_their_own() -> None:
     styles = [style for _, style in categories(range(9))]
     assert len({style["marker"] for style in styles}) == 9
@@ -97,22 +84,3 @@ def test_names_stand_in_the_order_of_the_ends_of_their_curves() -> None:
 def test_names_of_curves_that_end_together_do_not_cover_each_other() -> None:
     found = sorted(heights_of_names(drawn(["a", "b", "c"], [3.0, 3.0, 3.0])).values())
     assert np.diff(found).min() > 1
-
-
-@pytest.mark.parametrize(("names", "legend"), [(["a"] * 9, False), (["a"] * 10, True)])
-def test_many_curves_have_a_legend(names: list[str], legend: bool) -> None:
-    ax = drawn(names, [float(n) for n in range(len(names))])
-    assert (ax.get_legend() is not None) == legend
-
-
-@pytest.mark.parametrize(("n", "hidden"), [(2, 0), (3, 3)])
-def test_bands_of_more_than_two_curves_are_hidden(n: int, hidden: int) -> None:
-    assert len(hidden_spreads(drawn(list("abc")[:n], [1.0, 2.0, 3.0][:n]))) == hidden
-
-
-def test_a_curve_that_is_singled_out_has_its_band_and_its_name_alone() -> None:
-    ax = drawn(["a", "b", "c"], [1.0, 2.0, 3.0])
-    single_out(ax, "b")
-    assert [band.get_visible() for band in ax.collections] == [False, True, False]
-    assert ax.get_legend_handles_labels()[1] == ["b"]
-    assert not ax.artists

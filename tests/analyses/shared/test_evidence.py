@@ -44,11 +44,6 @@ def test_equal_results_give_equal_bytes() -> None:
     assert to_evidence(finding()) == to_evidence(finding())
 
 
-def test_a_missing_result_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.npz: the study has no such result\."):
-        read_evidence(tmp_path / "none.npz", Finding)
-
-
 @pytest.mark.parametrize("content", [b"", b"not a zip file"])
 def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "finding.npz"

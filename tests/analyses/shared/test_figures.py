@@ -1,6 +1,5 @@
 from collections.abc import Callable
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -10,8 +9,6 @@ from analyses.popularity import Popularity, Removal
 from analyses.shared.figures import as_png, as_svg, draw_figure
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
-
-PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) -> Popularity:
@@ -63,28 +60,6 @@ def test_a_figure_drawn_twice_is_the_same_bytes(render: Callable[[Figure], bytes
 
 
 @pytest.mark.slow
-def test_rendering_leaves_matplotlib_as_it_was() -> None:
-    before = dict(mpl.rcParams)
-    as_svg(by_metric(["P"], [5, 10], (1.0, 0.5)))
-    assert dict(mpl.rcParams) == before
-
-
-@pytest.mark.slow
-def test_svg_text_stays_text() -> None:
-    assert b"nDCG" in as_svg(by_metric(["P", "nDCG"], [5, 10], (1.0, 0.5)))
-
-
-@pytest.mark.slow
-def test_svg_has_no_date() -> None:
-    assert b"<dc:date>" not in as_svg(by_metric(["P"], [5, 10], (1.0, 0.5)))
-
-
-@pytest.mark.slow
-def test_png_is_a_png() -> None:
-    assert as_png(by_metric(["P"], [5, 10], (1.0, 0.5))).startswith(PNG)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("n_metrics", [1, 2, 3, 4, 7])
 def test_every_metric_has_its_panel(n_metrics: int) -> None:
     metrics = ["P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP"][:n_metrics]
@@ -98,12 +73,6 @@ def test_a_legend_that_all_panels_share_is_shown_once(n_metrics: int) -> None:
     figure = by_metric(metrics, [5, 10], (1.0, 0.5))
     in_panels = [axes.get_legend() for axes in figure.axes if axes.get_legend() is not None]
     assert len(in_panels) + len(figure.legends) == 1
-
-
-def test_the_metrics_at_a_cutoff_share_a_panel() -> None:
-    figure = at_the_deepest(["P", "AP"], [5, 10], (1.0, 0.5))
-    _, labels = figure.axes[0].get_legend_handles_labels()
-    assert labels == ["P", "AP"]
 
 
 @pytest.mark.slow
@@ -129,21 +98,5 @@ class Labelled(Result):
         return ax
 
 
-def test_the_lowest_panel_of_each_column_keeps_its_own_label() -> None:
-    drawn = draw_figure(Labelled(), figures_of(Labelled)[0])
-    labels = [axes.get_xlabel() for axes in drawn.axes[:4]]
-    assert labels == ["", "pairs by Recall", "pairs by AP", "pairs by nDCG"]
-
-
 def test_a_figure_may_have_a_panel_for_each_value_of_another_keyword() -> None:
     assert shown(draw_figure(Labelled(), figures_of(Labelled)[1])) == ["observed", "by chance"]
-
-
-def test_panels_may_be_chosen() -> None:
-    drawn = draw_figure(Labelled(), figures_of(Labelled)[1], panels=["by chance"])
-    assert shown(drawn) == ["by chance"]
-
-
-def test_levels_run_from_all_to_least() -> None:
-    figure = at_the_deepest(["P"], [5], (0.5, 1.0))
-    assert figure.axes[0].get_xlim() == (100.0, 50.0)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from analyses.shared.result import Result, figure
 from runs import InputError
@@ -44,19 +43,6 @@ def test_the_main_table_is_the_first_frame() -> None:
     assert Counts().frame().columns.tolist() == ["kind", "n"]
 
 
-def test_a_plot_is_the_first_panel_of_the_first_figure() -> None:
-    assert Counts().plot().get_title() == "users"
-
-
-def test_a_panel_may_be_chosen() -> None:
-    assert Counts().plot(kind="items").get_title() == "items"
-
-
-def test_a_plot_is_drawn_on_the_axes_that_are_given() -> None:
-    ax = Figure().subplots()
-    assert Counts().plot(ax) is ax
-
-
 @pytest.mark.parametrize("name", ["fig30", "counts", "figure30_counts"])
 def test_a_figure_is_drawn_by_its_number_or_name(name: str) -> None:
     assert Counts().draw(name).get_title() == "users"
@@ -80,11 +66,3 @@ def test_findings_are_what_the_estimates_say() -> None:
     found = sparsity_of({("P", 5): 0.9, ("nDCG", 5): 0.5})
     (said,) = found.findings()
     assert "P was the most robust: 0.9000." in said
-
-
-def test_a_notebook_shows_caption_first_rows_and_sentences() -> None:
-    shown = Counts()._repr_html_()
-    assert "Counts of &lt;all&gt; kinds." in shown
-    assert shown.count("0.3333") == 6
-    assert "6 of 8 rows" in shown
-    assert "There are few." in shown

@@ -42,17 +42,3 @@ def test_latex_has_balanced_braces_and_no_bare_sign(text: str) -> None:
     assert bare.count("{") == bare.count("}")
     assert not re.search(r"[&%#_~^]", bare)
     assert bare.count("$") % 2 == 0
-
-
-def test_bold_formulas_are_bold() -> None:
-    assert r"\textbf{\boldmath$2.0 \times 10^{-6}$}" in small([["a", 2e-6], ["b", 0.0]]).to_latex()
-
-
-def test_names_are_escaped() -> None:
-    assert r"item\_knn \& co" in small([["item_knn & co", 0.5]]).to_latex()
-    assert "a\\|b" in small([["a|b", 0.5]]).to_markdown()
-
-
-def test_text_is_aligned() -> None:
-    lines = small([["a", 0.5], ["long", math.nan]]).to_text().splitlines()[2:5]
-    assert lines == ["system       P", "a       0.5000", "long         –"]

@@ -1,19 +1,62 @@
+"""Effects, their intervals, equivalence and variance components."""
+
+from __future__ import annotations
+
 import numpy as np
 import pytest
-from scipy.stats import ttest_ind
+from scipy import stats
+from scipy.stats import ttest_1samp, ttest_ind
 
+from analyses.intervals.resampling import resampled_users
 from analyses.shared.measure import RunDeviations
-from analyses.significance.effects import Effects, effects
-from analyses.significance.paired.confidence_intervals import t_intervals
+from analyses.significance.effects import (
+    Effects,
+    bootstrap_intervals,
+    effects,
+    equivalence_test,
+    t_intervals,
+    variance_components,
+)
+from analyses.significance.permutation import pair_indices
 from runs import InputError
-from tests.analyses.paired.references import Floats, pair_scores, some_scores
-
-BOTH = np.array([True, True])
+from tests.analyses.significance.references import Floats, pair_scores, some_scores
 
 
 @pytest.fixture
 def scores(rng: np.random.Generator) -> Floats:
     return some_scores(rng, n_users=40)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_t_intervals_are_those_of_scipy(level: float, scores: Floats) -> None:
+    first, second = pair_indices(4)
+    test = stats.ttest_rel(scores[:, first], scores[:, second], axis=2)
+    expected = test.confidence_interval(level)
+    np.testing.assert_allclose(t_intervals(scores, level=level), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_bootstrap_intervals_are_percentiles_of_resampled_means(
+    level: float, scores: Floats
+) -> None:
+    first, second = pair_indices(4)
+    counts = resampled_users(0, 300, n_users=40, seed=5)
+    means = (scores[:, first] - scores[:, second]) @ counts.T / 40
+    expected = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=2)
+    found = bootstrap_intervals(scores, level=level, replicates=300, seed=5)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_measures_done_apart_have_the_same_intervals(
+    scores: Floats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = bootstrap_intervals(scores, level=0.9, replicates=100, seed=5)
+    monkeypatch.setattr("analyses.significance.effects.MOST_VALUES", 1)
+    apart = bootstrap_intervals(scores, level=0.9, replicates=100, seed=5)
+    np.testing.assert_array_equal(together, apart)
+
+
+BOTH = np.array([True, True])
 
 
 def of(differences: list[float]) -> Effects:
@@ -50,10 +93,6 @@ def test_nothing_is_a_share_of_a_mean_of_zero() -> None:
     assert np.isnan(of([1.0, 2.0]).relative)
 
 
-def test_a_negative_baseline_keeps_the_direction() -> None:
-    assert effects(np.array([[[-1.0, -1.0], [-2.0, -2.0]]])).relative == 0.5
-
-
 @pytest.mark.parametrize(
     ("differences", "expected"),
     [([0.0, 0.0], 0.0), ([0.3, 0.1 + 0.2], np.inf), ([-2.0, -2.0], -np.inf)],
@@ -73,15 +112,6 @@ def test_a_single_user_has_a_difference_but_no_spread() -> None:
 def test_intervals_are_those_of_t(scores: Floats) -> None:
     found = effects(scores, level=0.9)
     np.testing.assert_array_equal([found.lower, found.upper], t_intervals(scores, level=0.9))
-
-
-def test_single_runs_leave_the_intervals_as_they_are(scores: Floats) -> None:
-    none = RunDeviations(
-        np.zeros(scores.shape[:2]), np.arange(scores.shape[1]), np.array([True] * 4)
-    )
-    found, plain = effects(scores, runs=none), effects(scores)
-    np.testing.assert_allclose(found.lower, plain.lower, rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(found.upper, plain.upper, rtol=1e-12, atol=1e-15)
 
 
 def test_runs_widen_intervals_as_welch_does() -> None:
@@ -114,3 +144,63 @@ def test_intervals_hold_the_difference_over_users_and_runs(
 def test_a_level_out_of_range_is_refused(scores: Floats) -> None:
     with pytest.raises(InputError, match=r"`level` must lie between 0 and 1, got 95\."):
         effects(scores, level=95)
+
+
+def test_the_test_of_equivalence_is_the_worse_of_two_one_sided_t_tests(
+    rng: np.random.Generator,
+) -> None:
+    d = rng.normal(0.1, 1, size=40)
+    above = ttest_1samp(d, -0.5, alternative="greater").pvalue
+    below = ttest_1samp(d, 0.5, alternative="less").pvalue
+    found = equivalence_test(d.mean(), d.std(ddof=1), np.array(0.5), n_users=40)
+    assert found == pytest.approx(max(above, below))
+
+
+# Brennan (2001, Generalizability Theory), synthetic data set no. 3: ten persons, twelve items.
+BRENNAN = np.array(
+    [
+        [5, 6, 5, 5, 5, 3, 4, 5, 6, 7, 3, 3],
+        [9, 3, 7, 7, 7, 5, 5, 5, 7, 7, 5, 2],
+        [3, 4, 3, 3, 5, 3, 3, 5, 6, 5, 1, 6],
+        [7, 5, 5, 3, 3, 1, 4, 3, 5, 3, 3, 5],
+        [9, 2, 9, 7, 7, 7, 3, 7, 2, 7, 5, 3],
+        [3, 4, 3, 5, 3, 3, 6, 3, 4, 5, 1, 2],
+        [7, 3, 7, 7, 7, 5, 5, 7, 5, 5, 5, 4],
+        [5, 8, 5, 7, 7, 5, 5, 4, 3, 2, 1, 1],
+        [9, 9, 8, 8, 6, 6, 6, 5, 5, 8, 1, 1],
+        [4, 4, 4, 3, 3, 5, 6, 5, 5, 7, 1, 1],
+    ],
+    dtype=np.float64,
+)[None]
+
+
+def test_components_are_those_of_brennans_table() -> None:
+    found = variance_components(BRENNAN)
+    parts = [found.systems, found.users, found.interaction]
+    assert np.concatenate(parts).round(4).tolist() == [0.6258, 0.8840, 2.7872]
+
+
+def test_coefficients_and_their_interval_are_those_of_brennan() -> None:
+    found = variance_components(BRENNAN, level=0.8)
+    values = [found.relative, found.relative_low, found.relative_high, found.absolute]
+    assert np.concatenate(values).round(4).tolist() == [0.7293, 0.5410, 0.8764, 0.6716]
+
+
+def test_users_for_a_reliability_are_those_that_reach_it() -> None:
+    # As Urbano, Marrero & Martin (2013) compute them.
+    assert [n.tolist() for n in variance_components(BRENNAN).users_for(0.95)] == [[85], [112]]
+
+
+def test_systems_that_are_alike_are_never_told_apart_reliably(rng: np.random.Generator) -> None:
+    found = variance_components(np.tile(rng.random(20), (1, 3, 1)))
+    assert found.systems.tolist() == [0.0]
+    noisy = variance_components(np.array([[[0.0, 1.0], [1.0, 0.0]]]))
+    assert [n.tolist() for n in noisy.users_for(0.95)] == [[np.inf], [np.inf]]
+
+
+def test_the_components_of_a_made_table_are_found(rng: np.random.Generator) -> None:
+    systems, users = rng.normal(size=(1, 200, 1)), 2 * rng.normal(size=(1, 1, 1000))
+    found = variance_components(systems + users + 0.5 * rng.normal(size=(1, 200, 1000)))
+    assert found.systems.item() == pytest.approx(1, rel=0.4)
+    assert found.users.item() == pytest.approx(4, rel=0.2)
+    assert found.interaction.item() == pytest.approx(0.25, rel=0.02)

@@ -1,19 +1,22 @@
-from itertools import combinations
+"""Measured against true scores: regret, reliability, and pairs told apart rightly or wrongly."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.ordering import tau_b
+from analyses.intervals.systems import pairs_within
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.validity.comparison import (
     JointUsers,
+    PairVerdicts,
     block_sums,
-    put_first,
+    ratio_of,
     regret,
-    regret_share,
     reliability,
-    tau_within_noise,
 )
 
 P = Measures([Measure("P", 5)])
@@ -93,15 +96,6 @@ def test_of_equal_systems_and_of_one_user_nothing_is_known(values: np.ndarray) -
     assert np.isnan(reliability(values))
 
 
-def test_two_noisy_views_of_normal_systems_agree_as_expected(rng: np.random.Generator) -> None:
-    worth = rng.normal(size=(300, 25))
-    views = worth[:, None] + rng.normal(size=(300, 2, 25))
-    # Half of the variance is noise in each: tau of a correlation of 1/2.
-    expected = tau_within_noise(np.array(0.5), np.array(0.5))
-    assert expected == pytest.approx(1 / 3)
-    assert tau_b(views[:, 0], views[:, 1]).mean() == pytest.approx(expected, abs=0.03)
-
-
 def test_regret_is_what_the_best_system_has_more() -> None:
     assert regret(np.array([3.0, 1.0, 2.0]), np.array([0.1, 0.9, 0.5])) == pytest.approx(0.8)
 
@@ -110,14 +104,44 @@ def test_of_systems_that_tie_as_first_the_mean_counts() -> None:
     assert regret(np.array([3.0, 3.0, 2.0]), np.array([0.1, 0.9, 0.5])) == pytest.approx(0.4)
 
 
-def test_a_difference_below_the_last_decimal_is_a_tie() -> None:
-    assert put_first(np.array([0.3, 0.1 + 0.2])).all()
+DIFFERENCES = (-0.2, 0.0, 0.2)
+LEVELS = (0.01, 0.05, 0.5)
+CASES = list(product(DIFFERENCES, LEVELS, DIFFERENCES, LEVELS))
 
 
-def test_regret_of_an_undefined_score_is_undefined() -> None:
-    assert np.isnan(regret(np.array([np.nan, 1.0]), np.array([0.5, 1.0])))
-    assert np.isnan(regret(np.array([2.0, 1.0]), np.array([np.nan, 1.0])))
+def name_of(measured: float, p: float, true: float, true_p: float) -> str:
+    """Say what a pair is, in words of the definition."""
+    if p > 0.05:
+        return "unfound" if true_p <= 0.05 else "no difference"
+    if true_p > 0.05 or measured * true == 0:
+        return "unsure"
+    return "right" if measured * true > 0 else "wrong"
 
 
-def test_of_systems_that_are_worth_the_same_no_share_is_lost() -> None:
-    assert np.isnan(regret_share(np.array(0.0), np.array([0.4, 0.4])))
+@pytest.mark.parametrize("case", CASES)
+def test_every_pair_is_what_its_definition_says(case: tuple[float, ...]) -> None:
+    found = PairVerdicts.of(*(np.array([value]) for value in case), alpha=0.05)
+    names = ("right", "wrong", "unsure", "unfound", "no difference")
+    assert found.shares().tolist() == [float(name == name_of(*case)) for name in names]
+
+
+def test_an_inversion_need_not_be_significant_but_truly_there() -> None:
+    measured, true = np.array([-0.1, -0.1, 0.0]), np.array([0.2, 0.2, 0.2])
+    found = PairVerdicts.of(measured, np.ones(3), true, np.array([0.01, 0.2, 0.01]), alpha=0.05)
+    assert found.inverted.tolist() == [True, False, False]
+
+
+def test_pairs_within_subsets_are_those_of_their_members() -> None:
+    subsets = np.array([[0, 1, 4], [1, 2, 3]])
+    every = list(combinations(range(5), 2))
+    expected = [[float(set(pair) <= set(some)) for pair in every] for some in subsets.tolist()]
+    assert pairs_within(subsets, 5).tolist() == expected
+
+
+def test_a_ratio_over_subsets_counts_the_pairs_of_each(rng: np.random.Generator) -> None:
+    some, among = rng.random((2, 3, 10)) < 0.4, rng.random((2, 3, 10)) < 0.7
+    subsets = np.array([[0, 1, 2, 3], [1, 2, 3, 4]])
+    weights = pairs_within(subsets, 5)
+    found = ratio_of(some, among, weights)
+    for n, within in enumerate(weights.astype(bool)):
+        assert found[n] == pytest.approx(ratio_of(some[..., within], among[..., within]))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.shared.analysis import Given, SettingError
+from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import Alone, OtherWorld, StudyWorld, Truth
+from analyses.shared.work import OtherWorld, StudyWorld, Truth, WorkInMemory
 from analyses.significance.question import Question
 from analyses.validity.sweep import (
     Settings,
@@ -18,7 +18,6 @@ from analyses.validity.sweep import (
     WorldQuestion,
     validity_sweep,
 )
-from runs import InputError
 from tests.analyses.made import JudgedWork
 from tests.analyses.validity.test_loss_curves import one_judgement_each
 
@@ -34,7 +33,7 @@ VALIDITY = {0.0: (0.9, 0.6), 1.0: (0.6, 0.6), 2.0: (0.3, 0.6)}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Worlds(Alone):
+class Worlds(WorkInMemory):
     """Worlds in which validity is as stated, with noise of the world's own."""
 
     name = "worlds"
@@ -111,25 +110,6 @@ def test_measures_that_change_places_within_noise_are_not(found: ValiditySweep) 
     assert "None of 1 pairs" in " ".join(noisy.findings())
 
 
-def test_the_best_of_each_strength_are_in_a_table(found: ValiditySweep) -> None:
-    rows = found.best().rows
-    assert [row[0] for row in rows] == ["0", "1", "2"]
-    assert (rows[0][1], rows[2][1]) == ("nDCG@10", "bpref@10")
-    # The most robust is nDCG at every strength; its validity falls.
-    assert [row[3] for row in rows] == ["nDCG@10"] * 3
-    assert [row[4] for row in rows] == pytest.approx([0.9, 0.6, 0.3], abs=0.03)
-
-
-def test_the_table_is_of_one_aspect(found: ValiditySweep) -> None:
-    table = found.by_strength(aspect="robustness")
-    assert table.headings == ["measure", "0", "1", "2"]
-    assert [row[1] for row in table.rows] == pytest.approx([0.95, 0.9], abs=0.03)
-    with pytest.raises(
-        InputError, match="there are itself, nDCG@10, ideal, robustness, power, wrong"
-    ):
-        found.by_strength(aspect="validity")
-
-
 def test_the_frame_has_every_mean_with_its_limits(found: ValiditySweep) -> None:
     frame = found.to_frame()
     assert len(frame) == 6 * 2 * 3
@@ -147,20 +127,8 @@ def test_differences_are_over_the_same_worlds(found: ValiditySweep) -> None:
     assert row.difference.item() == pytest.approx(0.3, abs=0.03)
 
 
-@pytest.mark.parametrize(("strength", "taus"), [(None, [0.6, 0.6]), (2.0, [0.3, 0.6])])
-def test_a_measure_is_a_point_of_its_robustness_and_its_validity_at_one_strength(
-    found: ValiditySweep, strength: float | None, taus: list[float]
-) -> None:
-    points = [
-        np.ravel(line.get_xydata())
-        for line in found.plot_robustness(strength=strength).lines
-        if line.get_label() in found.measures.labels
-    ]
-    assert np.array(points) == pytest.approx(np.array([[0.95, taus[0]], [0.9, taus[1]]]), abs=0.03)
-
-
 def test_a_study_without_a_world_is_refused() -> None:
-    given = Given(systems=("a", "b"), measures=MEASURES, has_training=True, has_truth=True)
+    given = StudyFacts(systems=("a", "b"), measures=MEASURES, has_training=True, has_truth=True)
     with pytest.raises(SettingError, match="only where it begins with a simulated one"):
         Settings().check(given)
 

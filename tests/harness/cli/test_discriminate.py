@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from analyses.discrimination import Discrimination, Settings, discrimination
 from analyses.shared.publish import PRINTED
-from analyses.shared.work import ScoresAlone
+from analyses.shared.work import ScoresWork
 from harness.cli.main import main
 from harness.readers.scores import read_score_tables
 from tests.harness.small import ROOT
@@ -41,7 +41,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def result(tables: list[Path]) -> Discrimination:
-    return discrimination(ScoresAlone(read_score_tables(tables)), Settings(replicates=50))
+    return discrimination(ScoresWork(read_score_tables(tables)), Settings(replicates=50))
 
 
 def printed(result: Discrimination, format_: str) -> str:

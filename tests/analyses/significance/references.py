@@ -1,14 +1,44 @@
-"""Slow and obvious ways to the same p-values."""
+"""Small scores with ties and noise, and slow and obvious ways to p-values."""
 
 from itertools import product
 
 import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 from scipy.stats import permutation_test
 
 Floats = NDArray[np.float64]
 
 TIE = 1e-9
+
+# Differences of tenths carry rounding noise, and many of them tie.
+tenths = (
+    st.integers(2, 12)
+    .flatmap(lambda n_users: arrays(np.int64, (2, 3, n_users), elements=st.integers(0, 10)))
+    .map(lambda whole: whole / 10)
+)
+families = arrays(
+    np.float64,
+    array_shapes(min_dims=1, max_dims=2, max_side=8),
+    elements=st.floats(1e-300, 1.0) | st.sampled_from([0.01, 0.02, 0.05, 1.0]),
+)
+
+
+def some_scores(rng: np.random.Generator, *, n_users: int) -> Floats:
+    """A continuous measure and one of tenths: 4 systems, the later ones better."""
+    continuous = rng.beta(0.5, 2.0, size=(4, n_users)) + 0.05 * np.arange(4)[:, np.newaxis]
+    return np.stack([continuous, np.round(continuous, 1)])
+
+
+def one_pair(differences: Floats) -> Floats:
+    """Scores of two systems with these differences, of shape (2, n_users)."""
+    return np.stack([differences, np.zeros_like(differences)])
+
+
+def pair_scores(differences: list[float]) -> Floats:
+    """Scores of two systems with these differences, of shape (1, 2, n_users)."""
+    return one_pair(np.array(differences))[np.newaxis]
 
 
 def p_by_all_signs(differences: Floats) -> float:
@@ -41,18 +71,10 @@ def p_by_long_series(differences: Floats, *, reach: float = 12.0, n_terms: int =
     return float(1 - turn * total / np.pi - 2 / np.pi * terms.sum())
 
 
-def one_pair(differences: Floats) -> Floats:
-    """Scores of two systems with these differences, of shape (2, n_users)."""
-    return np.stack([differences, np.zeros_like(differences)])
-
-
 def p_by_scipy(differences: Floats) -> float:
     """All sign assignments, by `scipy.stats.permutation_test`."""
+    n_signs = 2 ** len(differences)
     result = permutation_test(
-        (differences,),
-        np.sum,
-        permutation_type="samples",
-        n_resamples=2 ** len(differences),
-        vectorized=True,
+        (differences,), np.sum, permutation_type="samples", n_resamples=n_signs, vectorized=True
     )
     return float(result.pvalue)

@@ -1,0 +1,60 @@
+"""Compiled loops of the exact permutation test and of Tukey's HSD test; imported when needed."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+
+@numba.njit(nogil=True, cache=True)
+def merged_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give all sums of +-sizes, rising, of shape (2 ** n_users,)."""
+    sums = np.zeros(1)
+    for size in sizes:
+        longer = np.empty(2 * len(sums))
+        i = j = 0
+        for place in range(len(longer)):
+            if i < len(sums) and sums[i] - size <= sums[j] + size:
+                longer[place] = sums[i] - size
+                i += 1
+            else:
+                longer[place] = sums[j] + size
+                j += 1
+        sums = longer
+    return sums
+
+
+@numba.njit(nogil=True, cache=True)
+def count_upper(left: NDArray[np.float64], right: NDArray[np.float64], threshold: float) -> int:
+    """Count pairs of a left sum and a right one, both rising, that differ by the threshold."""
+    count = n_below = 0
+    for one in left:
+        while n_below < len(right) and right[n_below] <= one - threshold:
+            n_below += 1
+        count += n_below
+    return count
+
+
+@numba.njit(nogil=True, cache=True)
+def add_dealt_out(
+    by_user: NDArray[np.float64], swaps: NDArray[np.uint8 | np.uint16], sums: NDArray[np.float64]
+) -> None:
+    """Add every user's scores to the systems that they are dealt to by `tukey.random_swaps`.
+
+    Users in the outer loop: a user's scores stay in the cache for all permutations. Sums are of
+    shape (n_permutations, n_systems, n_measures).
+    """
+    n_users, n_systems, n_measures = by_user.shape
+    dealt = np.empty(n_systems, dtype=np.int64)
+    for user in range(n_users):
+        for permutation in range(len(swaps)):
+            for system in range(n_systems):
+                dealt[system] = system
+            for swap in range(n_systems - 1):
+                other = swaps[permutation, user, swap]
+                dealt[swap + 1], dealt[other] = dealt[other], dealt[swap + 1]
+            for system in range(n_systems):
+                target = dealt[system]
+                for measure in range(n_measures):
+                    sums[permutation, target, measure] += by_user[user, system, measure]

@@ -1,0 +1,318 @@
+"""Tests beside the permutation test, for all pairs of systems and all measures.
+
+Each takes scores of shape (n_measures, n_systems, n_users) and gives two-sided p-values in (0, 1]
+of shape (n_measures, n_pairs), pairs in the order of `pair_indices`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.special import betainc, ndtr, stdtr
+
+from analyses.intervals.resampling import draw_weights
+from analyses.shared.measure import grid_exponents, to_grid
+from analyses.significance.exact import p_on_lattice
+from analyses.significance.permutation import ROUNDING, pair_indices
+from runs.shared.parallel import single_threaded
+
+# So many differences at a time stay in the cache.
+BLOCK = 1 << 17
+# Differences are told apart by steps of 2^-40 of the scores: about 12 decimals.
+STEPS = 40
+# Up to so many differing users the distribution of signed ranks is computed exactly.
+MOST_RANKED_EXACTLY = 50
+# Measures are done together while their differences, or their replicates, are so many.
+VALUES_AT_ONCE = 1 << 23
+# Differences of two gridded scores that can be rounding alone, in steps of the grid.
+NOISE = 2.0
+SAMPLES_AT_ONCE = 512
+TIE = 1e-9
+
+Value = TypeVar("Value", bound=np.generic)
+
+
+def for_all_pairs(
+    scores: NDArray[np.float64],
+    statistic: Callable[[NDArray[np.float64]], NDArray[Value]],
+    *,
+    block: int = BLOCK,
+) -> NDArray[Value]:
+    """Compute a statistic of the users' differences of every pair of systems.
+
+    Memory beyond scores and results is that of a few blocks of differences. Scores are of shape
+    (n_measures, n_systems, n_users), with at least two systems; the statistic makes (n_rows, ...)
+    of differences (n_rows, n_users), a block of these at a time.
+
+    The result: statistics of shape (n_measures, n_pairs, ...).
+    """
+    n_measures, n_systems, n_users = scores.shape
+    first, second = pair_indices(n_systems)
+    n_tests, n_rows = n_measures * len(first), max(1, block // max(1, n_users))
+    parts = []
+    for start in range(0, n_tests, n_rows):
+        numbers = np.arange(start, min(start + n_rows, n_tests))
+        measure, pair = np.divmod(numbers, len(first))
+        parts.append(statistic(scores[measure, first[pair]] - scores[measure, second[pair]]))
+    results = np.concatenate(parts)
+    return results.reshape(n_measures, len(first), *results.shape[1:])
+
+
+def pair_means_and_deviations(
+    scores: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give means and standard deviations of the differences of all pairs, (n_measures, n_pairs)."""
+    columns = for_all_pairs(
+        normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
+    )
+    powers = exponents(scores)[:, :, 0]
+    return np.ldexp(columns[:, :, 0], powers), np.ldexp(columns[:, :, 1], powers)
+
+
+def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1)."""
+    return np.ldexp(scores, -exponents(scores))
+
+
+def exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
+    """Give the powers of two just above the largest scores, of shape (n_measures, 1, 1)."""
+    return np.frexp(np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0))[1]
+
+
+def step_of_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give the step of the grid of `to_grid`, of shape (n_measures, 1)."""
+    return np.ldexp(1.0, grid_exponents(scores)[:, :, 0])
+
+
+def in_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round differences of normalised scores, so that equal sizes are equal whole numbers."""
+    return np.rint(np.ldexp(differences, STEPS))
+
+
+def means_and_deviations(
+    differences: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation (divisor n - 1) of rows of differences of normalised scores.
+
+    What can be rounding alone, below 2^-48 of the largest score, is 0. Each is of shape (n_rows,);
+    the deviation of a single user is NaN.
+    """
+    n_users = differences.shape[1]
+    means = differences.mean(axis=1)
+    squares = ((differences - means[:, np.newaxis]) ** 2).sum(axis=1)
+    deviations = np.sqrt(squares / (n_users - 1)) if n_users > 1 else np.full(len(means), np.nan)
+    return _without_rounding(means), _without_rounding(deviations)
+
+
+def _without_rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.abs(values) <= ROUNDING, 0.0, values)
+
+
+def t_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Test all pairs of systems by Student's t of the users' differences d.
+
+    .. math:: t = \frac{\bar d}{s_d / \sqrt{n}}, \qquad p = 2 P(T_{n-1} \ge |t|)
+
+    The null hypothesis is that the mean difference is 0 in the population of users. The test is
+    approximate unless differences are normal.
+
+    Returns
+    -------
+    p-values of shape (n_measures, n_pairs), never 0 and never NaN: p = 1 if the means are equal
+    (or there is a single user), and the smallest positive float64, 2e-308, if all differences
+    are equal but not 0, or where p underflows.
+
+    References
+    ----------
+    Student (1908), The probable error of a mean.
+    """
+    return for_all_pairs(normalised(scores), _t_of_rows)
+
+
+def _t_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    n_users = differences.shape[1]
+    means, deviations = means_and_deviations(differences)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistics = np.sqrt(n_users) * np.abs(means) / deviations
+    p = 2 * np.asarray(stdtr(n_users - 1, -statistics))
+    undecided = (means == 0) | (n_users < 2)
+    return np.where(undecided, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
+
+
+def sign_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Test all pairs of systems by how many users each serves better.
+
+    With n users who differ, k of them on the rarer side,
+
+    .. math:: p = \min\Big(1,\; 2 \sum_{i=0}^{k} \binom{n}{i} 2^{-n}\Big)
+
+    The null hypothesis is that each differing user is as likely to prefer either system: it is
+    about medians, not means, and true means may be equal where it fails.
+
+    Returns
+    -------
+    p-values of shape (n_measures, n_pairs), exact; 1 if no user differs. Differences below about
+    12 decimals are none.
+
+    References
+    ----------
+    Conover (1999), Practical nonparametric statistics, section 3.4.
+    """
+    return for_all_pairs(normalised(scores), _sign_of_rows)
+
+
+def _sign_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    steps = in_steps(differences)
+    n_better, n_worse = (steps > 0).sum(axis=1), (steps < 0).sum(axis=1)
+    n_rarer = np.minimum(n_better, n_worse)
+    # P(at most k of n) is a regularised incomplete beta function, of n - k and k + 1.
+    n_commoner = np.maximum(np.maximum(n_better, n_worse), 1)
+    p = 2 * np.asarray(betainc(n_commoner, n_rarer + 1, 0.5))
+    return np.where(n_better == n_worse, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
+
+
+def wilcoxon_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    r"""Test all pairs of systems by the signed ranks of the users' differences.
+
+    Users who do not differ are dropped ("wilcox"); the others get the ranks r of their absolute
+    differences, equal ones the mean of theirs. The null hypothesis is that differences are
+    symmetric about 0: then the signed rank sum is a permutation test's statistic,
+
+    .. math:: T = \sum_u \mathrm{sgn}(d_u)\, r_u, \qquad \mathrm{Var}\, T = \sum_u r_u^2 .
+
+    - At most 50 differing users: the exact distribution of T given the ranks, ties included.
+    - More: p = 2 P(Z >= abs(T) / sqrt(Var T)), Z standard normal, without continuity correction.
+      Summing squared mean ranks is the usual correction for ties.
+
+    `scipy.stats.wilcoxon` gives the same for ``method="exact"`` without ties, and for
+    ``method="asymptotic"``.
+
+    The result: p-values of shape (n_measures, n_pairs); 1 if no user differs. Differences equal to
+    about 12 decimals are ties.
+
+    Wilcoxon (1945), Individual comparisons by ranking methods; Pratt & Gibbons (1981), Concepts of
+    nonparametric theory, chapter 3.
+    """
+    return for_all_pairs(normalised(scores), _wilcoxon_of_rows)
+
+
+def _wilcoxon_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    ranks = signed_ranks(differences)
+    totals, n_differing = ranks.sum(axis=1), np.count_nonzero(ranks, axis=1)
+    deviations = np.sqrt((ranks * ranks).sum(axis=1))
+    p = 2 * np.asarray(ndtr(-np.abs(totals) / np.maximum(deviations, 1.0)))
+    for row in np.flatnonzero((n_differing <= MOST_RANKED_EXACTLY) & (totals != 0)):
+        p[row] = p_on_lattice(ranks[row])
+    return np.where(totals == 0, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
+
+
+def signed_ranks(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give twice the signed mean ranks of absolute differences: whole numbers, 0 for those of 0."""
+    from scipy.stats import rankdata
+
+    steps = in_steps(differences)
+    n_equal = (steps == 0).sum(axis=1, keepdims=True)
+    return np.sign(steps) * 2 * (rankdata(np.abs(steps), axis=1) - n_equal)
+
+
+def sakai_test(
+    scores: NDArray[np.float64],
+    *,
+    replicates: int,
+    seed: int,
+    n_jobs: int = 1,
+    block: int = SAMPLES_AT_ONCE,
+) -> NDArray[np.float64]:
+    r"""Test all pairs of systems by the bootstrapped distribution of Student's t.
+
+    Differences d are centred, :math:`w = d - \bar d`, so that the null hypothesis (the mean
+    difference is 0 in the population of users) holds for them; B samples of n users are drawn
+    with replacement, the same for all pairs and measures, and
+
+    .. math:: \mathrm{ASL} = \frac{1 + \#\{b : |t(w^{*b})| \ge |t(d)|\}}{B + 1}, \qquad
+              t(z) = \frac{\bar z}{s_z / \sqrt n} .
+
+    The test is approximate. Sakai divides the count by B, which may give 0.
+
+    Scores, and the squares of each pair's centred differences, are rounded to grids on which
+    every sum of a sample is exact in float64: the result does not depend on the BLAS library, the
+    number of jobs or the block. A sample's sum of squares is taken from the squares, not from
+    products of the systems' scores: both need a row per pair, but the latter cancel where systems
+    are alike.
+
+    The result: achieved significance levels in (0, 1], of shape (n_measures, n_pairs).
+
+    Sakai (2006), Evaluating evaluation metrics based on the bootstrap; Efron & Tibshirani (1993),
+    An introduction to the bootstrap, section 16.4; +1: Davison & Hinkley (1997), section 4.2.
+    """
+    n_measures, n_systems, n_users = scores.shape
+    n_pairs = len(pair_indices(n_systems)[0])
+    step = max(1, VALUES_AT_ONCE // (n_pairs * max(n_users, replicates)))
+    tasks = (
+        delayed(_bootstrap_measures)(
+            scores[start : start + step], replicates=replicates, seed=seed, block=block
+        )
+        for start in range(0, n_measures, step)
+    )
+    with single_threaded("blas"):
+        return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
+
+
+def _bootstrap_measures(
+    scores: NDArray[np.float64], *, replicates: int, seed: int, block: int
+) -> NDArray[np.float64]:
+    means, shifts, squares = _sample(scores, replicates=replicates, seed=seed, block=block)
+    observed, centred_squares = means[:, :, np.newaxis], squares[:, :, :1]
+    threshold = _squared_t(observed, centred_squares) * (1 - TIE)
+    statistics = _squared_t(shifts, np.maximum(squares[:, :, 1:] - shifts**2, 0.0))
+    counts = np.count_nonzero(statistics >= threshold, axis=2)
+    return np.asarray((counts + 1) / (replicates + 1))
+
+
+def _sample(
+    scores: NDArray[np.float64], *, replicates: int, seed: int, block: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Give what the statistics of every sample need, in steps of the grid.
+
+    The result: mean differences (n_measures, n_pairs); the mean of w in every sample, (n_measures,
+    n_pairs, replicates); the mean of w^2, at first of all users, then of every sample, (n_measures,
+    n_pairs, 1 + replicates).
+    """
+    n_measures, n_systems, n_users = scores.shape
+    first, second = pair_indices(n_systems)
+    grid = to_grid(scores)
+    differences = grid[:, first] - grid[:, second]
+    means = _beyond(NOISE / 2, differences.sum(axis=2) / n_users)
+    rows, powers = _gridded_squares(differences - means[:, :, np.newaxis])
+    shifts = np.empty((n_measures, len(first), replicates))
+    squares = np.empty((n_measures, len(first), 1 + replicates))
+    squares[:, :, 0] = rows.sum(axis=2)
+    for part, counts in draw_weights(n_users, replicates=replicates, seed=seed, block=block):
+        sums = (grid.reshape(-1, n_users) @ counts.T).reshape(n_measures, n_systems, -1)
+        shifts[:, :, part] = (sums[:, first] - sums[:, second]) / n_users
+        products = rows.reshape(-1, n_users) @ counts.T
+        squares[:, :, 1:][:, :, part] = products.reshape(n_measures, len(first), -1)
+    shifts = _beyond(NOISE, shifts - means[:, :, np.newaxis])
+    return means, shifts, np.ldexp(squares, powers) / n_users
+
+
+def _gridded_squares(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intc]]:
+    """Square, and round every row to whole numbers, times a power of two, whose sums are exact."""
+    squares = centred**2
+    largest = squares.max(axis=2, keepdims=True, initial=0.0)
+    powers = np.frexp(largest * squares.shape[2])[1] - 52
+    return np.rint(np.ldexp(squares, -powers)), powers
+
+
+def _beyond(noise: float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(np.abs(values) <= noise, 0.0, values)
+
+
+def _squared_t(means: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Square of t but for a constant: 0 where the mean is 0, infinite without variance."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(means == 0, 0.0, means**2 / variances)

@@ -1,0 +1,251 @@
+"""Corrections: adjustments of p-values, max-T and Tukey's HSD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import permutations, product
+from math import factorial
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import stats
+
+from analyses.shared.measure import to_grid
+from analyses.significance.corrections import (
+    Family,
+    benjamini_hochberg,
+    bonferroni,
+    count_maxima,
+    count_ranges,
+    holm,
+    max_t_test,
+    random_swaps,
+    tukey_test,
+)
+from analyses.significance.permutation import monte_carlo_test, pair_indices, random_signs
+from tests.analyses.significance.references import TIE, Floats, families
+
+Adjust = Callable[[Floats], Floats]
+every_adjustment = pytest.mark.parametrize("adjust", [benjamini_hochberg, bonferroni, holm])
+
+
+@pytest.fixture
+def scores(rng: np.random.Generator) -> Floats:
+    """A continuous measure and one of tenths: 4 systems, the last clearly better, 30 users."""
+    continuous = rng.beta(0.5, 2.0, size=(4, 30)) + np.array([[0.0], [0.0], [0.1], [0.4]])
+    return np.stack([continuous, np.round(continuous, 1)])
+
+
+@every_adjustment
+@given(p=families)
+def test_adjusted_values_are_p_values_no_smaller_than_before(adjust: Adjust, p: Floats) -> None:
+    adjusted = adjust(p)
+    assert ((adjusted >= p) & (adjusted <= 1)).all()
+
+
+@every_adjustment
+@given(p=families)
+def test_adjusting_keeps_the_order(adjust: Adjust, p: Floats) -> None:
+    adjusted = np.take_along_axis(adjust(p), np.argsort(p, axis=-1), axis=-1)
+    assert (np.diff(adjusted, axis=-1) >= 0).all()
+
+
+@every_adjustment
+@given(p=families)
+def test_the_order_of_the_pairs_does_not_matter(adjust: Adjust, p: Floats) -> None:
+    np.testing.assert_array_equal(adjust(p[..., ::-1]), adjust(p)[..., ::-1])
+
+
+@every_adjustment
+@given(p=families)
+def test_every_measure_is_a_family_of_its_own(adjust: Adjust, p: Floats) -> None:
+    together = adjust(np.stack([p, p / 2]))
+    np.testing.assert_array_equal(together, np.stack([adjust(p), adjust(p / 2)]))
+
+
+@given(p=families)
+def test_holm_lies_between_benjamini_hochberg_and_bonferroni(p: Floats) -> None:
+    slack = 1 + 1e-12
+    assert (benjamini_hochberg(p) <= holm(p) * slack).all()
+    assert (holm(p) <= bonferroni(p) * slack).all()
+
+
+def rejected_by_holms_steps(p: Floats, level: float) -> list[bool]:
+    """Holm's own words: go up from the smallest, and stop at the first that is not rejected."""
+    rejected = [False] * len(p)
+    for step, pair in enumerate(np.argsort(p)):
+        if p[pair] * (len(p) - step) > level:
+            break
+        rejected[pair] = True
+    return rejected
+
+
+@pytest.mark.parametrize("level", [0.01, 0.1])
+@given(p=families)
+def test_holm_rejects_what_his_steps_reject(level: float, p: Floats) -> None:
+    for row in np.atleast_2d(p):
+        assert (holm(row) <= level).tolist() == rejected_by_holms_steps(row, level)
+
+
+@given(families)
+def test_benjamini_hochberg_gives_what_scipy_gives(p: Floats) -> None:
+    expected = stats.false_discovery_control(p, axis=-1)
+    np.testing.assert_allclose(benjamini_hochberg(p), expected, rtol=1e-12)
+
+
+both_ways = pytest.mark.parametrize("step_down", [True, False])
+
+
+def by_the_book(scores: Floats, signs: Floats, *, step_down: bool) -> Floats:
+    """Share of the sign rows whose maximum reaches z: one measure, pair by pair."""
+    first, second = pair_indices(len(scores))
+    differences = scores[first] - scores[second]
+    sigma = np.sqrt((differences**2).sum(axis=1))
+    flipped = np.abs(signs @ differences.T) / sigma
+    observed = np.abs(differences.sum(axis=1)) / sigma
+    p = np.empty(len(observed))
+    so_far, left = 0.0, list(np.argsort(-observed, kind="stable"))
+    while left:
+        family = left if step_down else range(len(observed))
+        maxima = flipped[:, list(family)].max(axis=1)
+        pair = left.pop(0)
+        so_far = max(so_far, float((maxima >= observed[pair] - TIE).mean()))
+        p[pair] = so_far
+    return p
+
+
+@both_ways
+def test_max_t_gives_what_a_plain_loop_gives(step_down: bool, scores: Floats) -> None:
+    signs = np.vstack([np.ones(30), random_signs(0, 499, n_users=30, seed=4)])
+    p = max_t_test(scores, permutations=499, seed=4, step_down=step_down)
+    expected = [by_the_book(one, signs, step_down=step_down) for one in scores]
+    np.testing.assert_allclose(p, expected, rtol=1e-12)
+
+
+def test_two_systems_need_no_correction(scores: Floats) -> None:
+    p = max_t_test(scores[:, :2], permutations=999, seed=4)
+    np.testing.assert_array_equal(p, monte_carlo_test(scores[:, :2], permutations=999, seed=4))
+
+
+def test_stepping_down_never_raises_a_p_value(scores: Floats) -> None:
+    single, down = (
+        max_t_test(scores, permutations=999, seed=4, step_down=step) for step in (False, True)
+    )
+    assert (down <= single).all()
+    assert (down < single).any()
+
+
+def test_a_copy_of_a_system_changes_nothing_by_single_step(scores: Floats) -> None:
+    """Ties between the copies' statistics count, whatever rounding does."""
+    copied = np.concatenate([scores, scores[:, 3:]], axis=1)
+    p = max_t_test(copied, permutations=999, seed=4, step_down=False)
+    first, second = pair_indices(5)
+    np.testing.assert_array_equal(
+        p[:, (first < 4) & (second < 4)],
+        max_t_test(scores, permutations=999, seed=4, step_down=False),
+    )
+
+
+@both_ways
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_jobs_change_no_bit_of_max_t(step_down: bool, n_jobs: int, scores: Floats) -> None:
+    grid = to_grid(scores)
+    families = [Family.of(one) for one in grid]
+    counts = count_maxima(grid, families, 0, 5000, seed=9, step_down=step_down, block=700)
+    rows = (counts + 1) / 5001
+    expected = [f.never_falling(row) for f, row in zip(families, rows, strict=True)]
+    p = max_t_test(scores, permutations=5000, seed=9, step_down=step_down, n_jobs=n_jobs)
+    np.testing.assert_array_equal(p, expected)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_stepping_down_follows_the_book_where_p_values_would_fall(seed: int) -> None:
+    """Few users, so that a smaller z among fewer pairs is often the rarer event."""
+    scores = np.random.default_rng(seed).integers(0, 5, size=(1, 5, 8)).astype(float)
+    signs = np.vstack([np.ones(8), random_signs(0, 199, n_users=8, seed=seed)])
+    p = max_t_test(scores, permutations=199, seed=seed)
+    np.testing.assert_allclose(p[0], by_the_book(scores[0], signs, step_down=True), rtol=1e-12)
+
+
+def test_systems_that_differ_by_rounding_alone_are_equal() -> None:
+    """They may lie on either side of where the grid rounds; the other pairs must not suffer."""
+    border = 0.5 + 2.0**-47
+    scores = np.array([[[border] * 20, [border + 2.0**-53] * 20, [1.0] * 20]])
+    gridded = to_grid(scores)
+    assert (gridded[0, 1] - gridded[0, 0] == 1.0).all()
+    p = max_t_test(scores, permutations=99, seed=0)
+    np.testing.assert_array_equal(p, [[1.0, 0.01, 0.01]])
+
+
+def distances(scores: Floats) -> Floats:
+    first, second = pair_indices(len(scores))
+    totals = scores.sum(axis=1)
+    return np.abs(totals[first] - totals[second])
+
+
+def dealt_out(scores: Floats, swaps: Floats) -> Floats:
+    """Swap one user's scores after the other."""
+    dealt = scores.copy()
+    for user, row in enumerate(swaps.astype(int)):
+        targets = list(range(len(scores)))
+        for number, other in enumerate(row, start=1):
+            targets[number], targets[other] = targets[other], targets[number]
+        dealt[targets, user] = scores[:, user]
+    return dealt
+
+
+@pytest.mark.slow
+def test_tukey_counts_what_a_plain_loop_counts(scores: Floats) -> None:
+    swaps = random_swaps(0, 200, n_users=30, n_systems=4, seed=4).astype(float)
+    expected = []
+    for one in scores:
+        widths = np.array([np.ptp(dealt_out(one, row).sum(axis=1)) for row in swaps])
+        reached = widths[:, np.newaxis] >= distances(one) - TIE
+        expected.append((reached.sum(axis=0) + 1) / 201)
+    np.testing.assert_array_equal(tukey_test(scores, permutations=200, seed=4), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_systems", "n_users"), [(3, 4), (2, 8), (4, 2)])
+def test_random_permutations_come_near_all_of_them(
+    n_systems: int, n_users: int, scores: Floats
+) -> None:
+    few = scores[:, -n_systems:, :n_users]
+    orders = product(permutations(range(n_systems)), repeat=n_users)
+    columns = np.arange(n_users)
+    reached = sum(
+        np.ptp(few[:, np.array(order).T, columns].sum(axis=2), axis=1)[:, np.newaxis]
+        >= np.array([distances(one) for one in few]) - TIE
+        for order in orders
+    )
+    p = tukey_test(few, permutations=20_000, seed=1)
+    np.testing.assert_allclose(p, reached / factorial(n_systems) ** n_users, atol=0.015)
+
+
+@pytest.mark.slow
+def test_two_systems_are_tested_by_random_signs(scores: Floats) -> None:
+    two = scores[:, 1:3]
+    signed = monte_carlo_test(two, permutations=20_000, seed=4)
+    np.testing.assert_allclose(tukey_test(two, permutations=20_000, seed=4), signed, atol=0.015)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_jobs_and_blocks_change_no_bit_of_tukey(n_jobs: int, block: int, scores: Floats) -> None:
+    by_user = np.ascontiguousarray(to_grid(scores).transpose(2, 1, 0))
+    counts = count_ranges(by_user, 0, 600, seed=4, block=block)
+    p = tukey_test(scores, permutations=600, seed=4, n_jobs=n_jobs)
+    np.testing.assert_array_equal(p, (counts + 1) / 601)
+
+
+def test_every_order_is_equally_likely() -> None:
+    swaps = random_swaps(0, 4000, n_users=3, n_systems=3, seed=2).reshape(-1, 2)
+    counts = np.bincount(swaps[:, 0] * 3 + swaps[:, 1], minlength=6)
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_more_than_256_systems_can_be_permuted() -> None:
+    swaps = random_swaps(0, 20, n_users=10, n_systems=300, seed=2)
+    assert swaps.max() > 255
+    assert (swaps <= np.arange(1, 300)).all()

@@ -1,0 +1,229 @@
+"""The t, sign, Wilcoxon and bootstrap tests."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy import stats
+
+from analyses.intervals.resampling import resampled_users
+from analyses.significance.paired_tests import (
+    MOST_RANKED_EXACTLY,
+    for_all_pairs,
+    in_steps,
+    means_and_deviations,
+    sakai_test,
+    sign_test,
+    signed_ranks,
+    t_test,
+    wilcoxon_test,
+)
+from analyses.significance.permutation import pair_indices
+from tests.analyses.significance.references import Floats, pair_scores, some_scores, tenths
+
+
+@pytest.mark.parametrize("block", [1, 50, 120, 10_000])
+def test_blocks_hold_all_pairs_of_all_measures_in_order(
+    block: int, rng: np.random.Generator
+) -> None:
+    scores = some_scores(rng, n_users=30)
+    first, second = pair_indices(4)
+    found = for_all_pairs(scores, lambda differences: differences, block=block)
+    np.testing.assert_array_equal(found, scores[:, first] - scores[:, second])
+
+
+@pytest.mark.parametrize("thirds", [(1, 2, 1), (2, 3, 1), (0, 1, 1)])
+def test_equal_differences_of_thirds_are_equal_in_steps(thirds: tuple[int, int, int]) -> None:
+    low, high, size = (whole / 3 for whole in thirds)
+    assert in_steps(np.array(high - low)) == in_steps(np.array(size))
+
+
+def test_rounding_noise_has_neither_mean_nor_deviation() -> None:
+    means, deviations = means_and_deviations(np.array([[0.1 + 0.2 - 0.3, 0.0, 0.0]]))
+    assert (means.item(), deviations.item()) == (0.0, 0.0)
+
+
+SMALLEST = np.finfo(np.float64).tiny
+
+
+@pytest.mark.parametrize("n_users", [4, 50, 2000])
+def test_t_gives_what_scipy_gives(n_users: int, rng: np.random.Generator) -> None:
+    scores = some_scores(rng, n_users=n_users)
+    first, second = pair_indices(4)
+    expected = stats.ttest_rel(scores[:, first], scores[:, second], axis=2).pvalue
+    np.testing.assert_allclose(t_test(scores), np.maximum(expected, SMALLEST), rtol=1e-9)
+
+
+def test_equal_systems_cannot_be_told_apart() -> None:
+    assert t_test(np.full((1, 2, 4), 0.3)) == 1.0
+
+
+def test_differences_that_only_rounding_makes_are_none() -> None:
+    scores = np.array([[[0.1 + 0.2, 0.6], [0.3, 0.2 * 3]]])
+    assert scores[0, 0, 0] != scores[0, 1, 0]
+    assert t_test(scores) == 1.0
+
+
+def test_t_that_underflows_is_not_zero() -> None:
+    assert t_test(pair_scores([1.0, 1.0 + 1e-9] * 500)) == SMALLEST
+
+
+def test_a_single_user_decides_nothing() -> None:
+    assert t_test(pair_scores([1.0])) == 1.0
+
+
+@pytest.mark.parametrize("factor", [-1.0, 1e-6, 2.0**40])
+def test_neither_unit_nor_direction_matters(factor: float, rng: np.random.Generator) -> None:
+    scores: Floats = some_scores(rng, n_users=20)
+    np.testing.assert_allclose(t_test(factor * scores), t_test(scores), rtol=1e-9)
+
+
+@given(tenths)
+def test_signs_give_what_scipy_gives(scores: Floats) -> None:
+    first, second = pair_indices(3)
+    signs = np.sign(np.rint(10 * scores[:, first]) - np.rint(10 * scores[:, second]))
+    better, worse = (signs > 0).sum(axis=2), (signs < 0).sum(axis=2)
+    expected = [
+        [stats.binomtest(b, b + w).pvalue if b + w else 1.0 for b, w in zip(*rows, strict=True)]
+        for rows in zip(better.tolist(), worse.tolist(), strict=True)
+    ]
+    np.testing.assert_allclose(sign_test(scores), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n_better", "n_worse"), [(520, 480), (3000, 3040), (1500, 1400)])
+def test_many_users_are_counted_exactly(n_better: int, n_worse: int) -> None:
+    p = sign_test(pair_scores([1.0] * n_better + [-1.0] * n_worse))
+    np.testing.assert_allclose(p, stats.binomtest(n_better, n_better + n_worse).pvalue, rtol=1e-9)
+
+
+def test_sign_is_one_where_no_user_differs() -> None:
+    assert sign_test(pair_scores([0.0, 0.0])) == 1.0
+
+
+def test_noise_of_rounding_is_no_difference() -> None:
+    assert sign_test(np.array([[[0.1 + 0.2, 0.5], [0.3, 0.5]]])) == 1.0
+
+
+def test_signs_that_underflow_are_not_zero() -> None:
+    assert sign_test(pair_scores([1.0] * 2000)) > 0
+
+
+def p_by_all_signs(differences: Floats) -> float:
+    """Rank with scipy, write down all sign assignments."""
+    kept = np.rint(10 * differences)
+    kept = kept[kept != 0]
+    ranks = stats.rankdata(np.abs(kept))
+    signs = np.array(list(product([-1.0, 1.0], repeat=len(kept))))
+    return float((np.abs(signs @ ranks) >= abs(np.sign(kept) @ ranks)).mean())
+
+
+@given(tenths)
+def test_few_users_with_ties_and_zeros_are_counted_exactly(scores: Floats) -> None:
+    first, second = pair_indices(3)
+    differences = scores[:, first] - scores[:, second]
+    expected = [[p_by_all_signs(row) for row in rows] for rows in differences]
+    np.testing.assert_allclose(wilcoxon_test(scores), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_users", [5, 25, MOST_RANKED_EXACTLY])
+def test_without_ties_it_gives_what_scipy_computes_exactly(
+    n_users: int, rng: np.random.Generator
+) -> None:
+    differences = rng.normal(0.2, 1.0, size=n_users)
+    expected = stats.wilcoxon(differences, method="exact").pvalue
+    np.testing.assert_allclose(wilcoxon_test(pair_scores(differences.tolist())), expected)
+
+
+@pytest.mark.parametrize("measure", [0, 1], ids=["continuous", "tied"])
+def test_many_users_get_scipys_normal_approximation(measure: int, rng: np.random.Generator) -> None:
+    scores = some_scores(rng, n_users=400)[measure]
+    rounded = np.round(scores[0] - scores[1], 12)
+    expected = stats.wilcoxon(rounded, method="approx").pvalue
+    np.testing.assert_allclose(wilcoxon_test(scores[np.newaxis, :2]), expected, rtol=1e-9)
+
+
+def test_the_approximation_begins_beyond_fifty_differing_users() -> None:
+    same = [0.0] * 100
+    fifty, more = ([k - 20.25 for k in range(1, n + 1)] for n in (50, 51))
+    found = [wilcoxon_test(pair_scores(same + some)).item() for some in (fifty, more)]
+    exact = stats.wilcoxon(fifty, method="exact").pvalue
+    normal = stats.wilcoxon(more, method="approx").pvalue
+    np.testing.assert_allclose(found, [exact, normal], rtol=1e-12)
+
+
+def test_differences_that_only_rounding_parts_share_a_rank() -> None:
+    assert 0.3 - 0.2 != 0.1
+    np.testing.assert_array_equal(signed_ranks(np.array([[0.3 - 0.2, 0.1]])), [[3.0, 3.0]])
+
+
+def test_ranks_are_those_of_scipy(rng: np.random.Generator) -> None:
+    differences = rng.integers(-8, 9, size=(5, 40)) / 16
+    for row, ranks in zip(differences, signed_ranks(differences), strict=True):
+        kept = row[row != 0]
+        expected = 2 * np.sign(kept) * stats.rankdata(np.abs(kept))
+        np.testing.assert_array_equal(np.sort(ranks[ranks != 0]), np.sort(expected))
+
+
+B, SEED = 400, 11
+
+
+@pytest.fixture
+def scores(rng: np.random.Generator) -> Floats:
+    return some_scores(rng, n_users=25)
+
+
+def replicates_of(differences: Floats) -> Floats:
+    """Absolute t of every centred sample, with plain repetition of users."""
+    centred = differences - differences.mean()
+    counts = resampled_users(0, B, n_users=len(differences), seed=SEED).astype(int)
+    samples = [np.repeat(centred, count) for count in counts]
+    means = np.array([sample.mean() for sample in samples])
+    deviations = np.array([sample.std(ddof=1) for sample in samples])
+    return np.asarray(np.abs(means / deviations) * np.sqrt(len(differences)))
+
+
+@pytest.mark.slow
+def test_the_bootstrap_counts_what_a_plain_loop_counts(scores: Floats) -> None:
+    first, second = pair_indices(4)
+    differences = (scores[:, first] - scores[:, second]).reshape(-1, scores.shape[2])
+    expected = []
+    for row in differences:
+        observed = abs(row.mean()) / row.std(ddof=1) * np.sqrt(len(row))
+        expected.append((1 + (replicates_of(row) >= observed).sum()) / (B + 1))
+    p = sakai_test(scores, replicates=B, seed=SEED)
+    np.testing.assert_array_equal(p.ravel(), expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("block", [1, 33, 512])
+def test_neither_blocks_nor_jobs_change_a_bit(
+    n_jobs: int, block: int, scores: Floats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = sakai_test(scores, replicates=B, seed=SEED)
+    monkeypatch.setattr("analyses.significance.paired_tests.VALUES_AT_ONCE", 1)
+    found = sakai_test(scores, replicates=B, seed=SEED, n_jobs=n_jobs, block=block)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_it_comes_near_the_t_test_for_many_users(rng: np.random.Generator) -> None:
+    scores = some_scores(rng, n_users=2000) - 0.045 * np.arange(4)[:, np.newaxis]
+    p = sakai_test(scores, replicates=2000, seed=0)
+    np.testing.assert_allclose(p, t_test(scores), atol=0.05)
+
+
+def test_equal_means_have_a_p_value_of_one() -> None:
+    assert sakai_test(pair_scores([1 / 3, 1 / 3, -2 / 3]), replicates=99, seed=0) == 1.0
+
+
+@pytest.mark.parametrize("differences", [[0.3] * 5, [0.3, 0.1 + 0.2, 0.6 / 2]])
+def test_a_constant_difference_has_the_smallest_p_value(differences: list[float]) -> None:
+    assert sakai_test(pair_scores(differences), replicates=99, seed=0) == 0.01
+
+
+def test_thirds_that_differ_by_a_third_differ_by_a_constant() -> None:
+    """On the grid these differences are not quite equal."""
+    scores = np.array([[[1 / 3, 2 / 3, 1.0], [0.0, 1 / 3, 2 / 3]]])
+    assert sakai_test(scores, replicates=99, seed=0) == 0.01

@@ -1,0 +1,95 @@
+"""Standardised scores, and what to beware of in p-values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm, uniform
+
+from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.work import ScoresWork
+from analyses.significance.question import Standard, cautions, standardise, standardised
+
+UNSURE = np.full((2, 10), 0.5)
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+@pytest.mark.parametrize(("n_users", "warned"), [(50, False), (999, False), (1000, True)])
+def test_rank_tests_are_warned_of_at_the_scale_of_users(
+    test: str, n_users: int, warned: bool
+) -> None:
+    found = " ".join(cautions(UNSURE, test=test, n_users=n_users))
+    assert ("Ihemelandu & Ekstrand 2023" in found) == warned
+
+
+@pytest.mark.parametrize("test", ["exact", "monte-carlo", "t", "bootstrap"])
+def test_tests_of_means_are_not_warned_of_at_the_scale_of_users(test: str) -> None:
+    assert cautions(UNSURE, test=test, n_users=100_000) == ()
+
+
+@pytest.mark.parametrize(("n_users", "warned"), [(199, True), (200, False)])
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "bootstrap"])
+def test_approximations_are_warned_of_where_they_rest_on_few_users(
+    test: str, n_users: int, warned: bool
+) -> None:
+    found = cautions(UNSURE, test=test, n_users=n_users)
+    sentence = "20 of the 20 tests rest on fewer than 200 users who differ, too few to trust an app"
+    assert any(caution.startswith(sentence) for caution in found) == warned
+
+
+@pytest.mark.parametrize("test", ["exact", "monte-carlo", "sign"])
+def test_exact_tests_may_rest_on_few_users(test: str) -> None:
+    assert cautions(UNSURE, test=test, n_users=50) == ()
+
+
+@pytest.mark.parametrize(("draws", "warned"), [(199, True), (200, False), (100_000, False)])
+def test_draws_must_suffice_for_the_correction(draws: int, warned: bool) -> None:
+    found = cautions(UNSURE, test="monte-carlo", n_users=50, draws=draws)
+    assert bool(found) == warned
+
+
+def test_the_advised_number_of_draws_is_enough() -> None:
+    (sentence,) = cautions(np.ones((1, 7)), test="monte-carlo", n_users=50, draws=9)
+    advised = int(sentence.split("at least ")[1].rstrip(".").replace(",", ""))
+    assert cautions(np.ones((1, 7)), test="monte-carlo", n_users=50, draws=advised) == ()
+
+
+def test_tests_without_draws_need_none() -> None:
+    assert cautions(UNSURE, test="exact", n_users=50) == ()
+
+
+def test_standards_are_distribution_functions_of_a_users_scores(rng: np.random.Generator) -> None:
+    values = rng.random((2, 7, 5))
+    means, spreads = values.mean(axis=1, keepdims=True), values.std(axis=1, ddof=1, keepdims=True)
+    low = means - spreads * 0.5 / 0.15
+    assert standardise(values, "normal") == pytest.approx(norm.cdf(values, means, spreads))
+    expected = uniform.cdf(values, low, spreads / 0.15)
+    assert standardise(values, "uniform") == pytest.approx(expected)
+    ranks = values.argsort(axis=1).argsort(axis=1) + 1
+    assert standardise(values, "empirical") == pytest.approx(ranks / 7)
+
+
+def test_tied_systems_share_the_higher_place() -> None:
+    values = np.array([[[0.2], [0.2], [0.1], [0.5]]])
+    assert standardise(values, "empirical")[0, :, 0].tolist() == [0.75, 0.75, 0.25, 1.0]
+
+
+@pytest.mark.parametrize("standard", ["normal", "uniform", "empirical"])
+def test_a_user_whom_all_serve_alike_tells_no_systems_apart(standard: Standard) -> None:
+    made = standardise(np.full((1, 3, 2), 0.3), standard)
+    assert np.ptp(made) == 0
+
+
+@pytest.mark.parametrize("standard", ["normal", "uniform", "empirical"])
+def test_a_users_scale_does_not_matter(standard: Standard, rng: np.random.Generator) -> None:
+    values = rng.random((1, 4, 6))
+    scaled = values * np.arange(1, 7) + 3
+    assert standardise(scaled, standard) == pytest.approx(standardise(values, standard))
+
+
+def test_work_without_a_standard_stays_as_it_is() -> None:
+    labels = Measures([Measure("P", 5)]), ("a", "b"), np.array(["u"])
+    work = ScoresWork(Scores(np.array([[[1.0], [0.0]]]), *labels), seed=3)
+    assert standardised(work, None) is work
+    made = standardised(work, "empirical")
+    assert (made.scores.values.ravel().tolist(), made.seed) == ([1.0, 0.5], 3)
