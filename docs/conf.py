@@ -11,14 +11,7 @@ from harness import __version__  # noqa: E402
 project = "Metric robustness harness"
 release = version = __version__
 
-extensions = [
-    "sphinx.ext.autodoc",
-    "numpydoc",
-    "myst_parser",
-    "mathml",
-    "notebooks",
-    "reference",
-]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "mathml", "notebooks", "reference"]
 exclude_patterns = ["build"]
 html_theme = "furo"
 html_title = f"Metric robustness harness {release}"

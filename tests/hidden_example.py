@@ -42,10 +42,7 @@ def numbered(n: int) -> Numbering:
 
 
 def events_of(
-    profiles: Sequence[Sequence[int]],
-    *,
-    n_items: int,
-    times: Sequence[Sequence[int]] | None = None,
+    profiles: Sequence[Sequence[int]], *, n_items: int, times: Sequence[Sequence[int]] | None = None
 ) -> Interactions:
     """Give each user these items, one after the other or at these times."""
     moments = times or [range(len(profile)) for profile in profiles]

@@ -197,11 +197,7 @@ def _aligned(table: ScoreTable, first: ScoreTable) -> NDArray[np.float64]:
 
 
 def _places(
-    kind: str,
-    table: ScoreTable,
-    names: Collection[str],
-    first: ScoreTable,
-    wanted: Collection[str],
+    kind: str, table: ScoreTable, names: Collection[str], first: ScoreTable, wanted: Collection[str]
 ) -> list[int]:
     """Find where the first table's names stand in a table that has the same ones."""
     places = {name: place for place, name in enumerate(names)}

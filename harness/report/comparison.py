@@ -312,12 +312,7 @@ def _write_figures(compared: Comparison | Publication, folder: Path) -> Iterator
         write_whole(folder / f"figures/{face.file}.svg", svg)
         write_whole(folder / f"figures/{face.file}.pdf", as_pdf(drawn))
         title = face.title if face.number is None else f"Figure {face.number}. {face.title}"
-        yield {
-            "name": face.file,
-            "title": title,
-            "caption": caption,
-            "source": image_source(svg),
-        }
+        yield {"name": face.file, "title": title, "caption": caption, "source": image_source(svg)}
 
 
 REPLICATES = 1000

@@ -10,14 +10,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 from analyses.shared.figures import as_pdf, as_png, as_svg, draw_figure
-from analyses.shared.result import (
-    METRIC,
-    FigureFace,
-    Result,
-    choices_of,
-    figures_of,
-    measures_of,
-)
+from analyses.shared.result import METRIC, FigureFace, Result, choices_of, figures_of, measures_of
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest

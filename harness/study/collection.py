@@ -364,9 +364,7 @@ def input_parts(known: Collection, makers: Iterable[str | Path]) -> dict[str, In
     The makers are the homes of the members that the input is made with, such as the split.
     """
     by = made_by([__name__, *makers])
-    parts = {
-        "qrels": InputPart(content_key(known.judged_key), partial(_qrels_files, known), by),
-    }
+    parts = {"qrels": InputPart(content_key(known.judged_key), partial(_qrels_files, known), by)}
     if known.split is not None:
         key = content_key(known.trained_key, ratings_digest(known.split.test))
         build = partial(_split_files, known.split)

@@ -234,10 +234,7 @@ def _train(study: Study, collection: Collection) -> Iterator[tuple[Run, Run | No
 
 
 def _truth_of(
-    study: Study,
-    collection: Collection,
-    lists: Sequence[tuple[Run, Run | None]],
-    scored: StudyWork,
+    study: Study, collection: Collection, lists: Sequence[tuple[Run, Run | None]], scored: StudyWork
 ) -> Truth | None:
     """Score by the truth what the study scores."""
     known = collection.judged_truly

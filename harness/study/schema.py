@@ -84,12 +84,7 @@ def _of_analyses(
 
 
 def _names(description: str) -> dict[str, Any]:
-    return {
-        "description": description,
-        "type": "array",
-        "items": {"enum": []},
-        "uniqueItems": True,
-    }
+    return {"description": description, "type": "array", "items": {"enum": []}, "uniqueItems": True}
 
 
 def _without_definitions(model: type[BaseModel], definitions: dict[str, Any]) -> dict[str, Any]:

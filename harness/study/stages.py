@@ -26,13 +26,7 @@ from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet
 from harness.report.answer import Answer
-from harness.report.study_folder import (
-    ANSWER,
-    REPEATS,
-    FinishedStudy,
-    evidence_name,
-    of_topics,
-)
+from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name, of_topics
 from harness.report.tables import estimates_of
 from harness.scoring.means import user_weights, weighted
 from harness.study.collection import TRUE_QRELS, Collection, InputPart, checksum, input_parts
@@ -57,10 +51,7 @@ from harness.study.work import OF_SINGLE_LISTS, StudyWork
 from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
 from qrels import Catalogue, FullRanks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
-from recommenders import (
-    rankable,
-    read_settings,
-)
+from recommenders import rankable, read_settings
 from runs import InputError, InputWarning, Run
 from runs.formats import read_run
 from runs.shared.progress import Progress
@@ -377,12 +368,7 @@ class Stages:
     @property
     def _score_parts(self) -> ScoreParts:
         return ScoreParts(
-            self.study,
-            self.collection,
-            self.metrics,
-            self.references,
-            self.measures,
-            self.progress,
+            self.study, self.collection, self.metrics, self.references, self.measures, self.progress
         )
 
     @property

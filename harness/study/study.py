@@ -11,12 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import (
-    BeforeValidator,
-    Field,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from analyses.shared.measure import Measure, Measures, depth_of
 from harness.metrics.shared.names import ParsedName, parse_name

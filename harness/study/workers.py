@@ -142,11 +142,7 @@ def train_and_rank(
     return made
 
 
-def _hidden_ranks(
-    scorer: BatchScorer,
-    hidden: Hidden,
-    **options: Any,
-) -> JudgedRanks:
+def _hidden_ranks(scorer: BatchScorer, hidden: Hidden, **options: Any) -> JudgedRanks:
     if not isinstance(scorer, HistoriesScorer):
         raise InputError("a system whose hidden ranks are asked for cannot score profiles.")
     split, relevant, validations = hidden

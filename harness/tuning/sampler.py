@@ -8,10 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from harness.study.store import content_key
 from harness.tuning.trials import Space, Trial
-from recommenders import (
-    Choice,
-    Range,
-)
+from recommenders import Choice, Range
 from recommenders.shared.system import Place, Value
 from runs.shared.errors import missing_package
 

@@ -233,11 +233,7 @@ class Search:
     @cached_property
     def _identity(self) -> dict[str, str]:
         """Tell this search from others in one table."""
-        named = {
-            "metric": str(self.measure),
-            "search": self.sampler,
-            "seed": str(self.study.seed),
-        }
+        named = {"metric": str(self.measure), "search": self.sampler, "seed": str(self.study.seed)}
         qrels = self.validation.qrels
         key = content_key(
             __version__,

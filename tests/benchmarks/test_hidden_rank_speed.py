@@ -132,10 +132,7 @@ def _left_out(sample: HiddenRanks) -> csr_matrix:
 
 def _road_of_implicit(profiles: csr_matrix) -> Callable[[], list[NDArray[np.int32]]]:
     """Prepare calls that recommend from each profile."""
-    from implicit.nearest_neighbours import (  # type: ignore[import-untyped]
-        ItemItemRecommender,
-        NearestNeighboursScorer,
-    )
+    from implicit.nearest_neighbours import ItemItemRecommender, NearestNeighboursScorer  # type: ignore[import-untyped]
 
     model = ItemItemRecommender(K=NEIGHBOURS)
     near = similarity()

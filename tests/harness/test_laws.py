@@ -49,26 +49,14 @@ def of_first_judgement(judged: Any, *, cutoff: int | None = None) -> Any:
 
 
 BROKEN = {
-    "range": (
-        toy(hits),
-        [("list", "R R", 2.0)],
-    ),
-    "perfect": (
-        toy(second_rank),
-        [("perfect", "R –", 0.0), ("other", "– R", 1.0)],
-    ),
-    "top": (
-        BUILT_IN["P"],
-        [("perfect", "R – – – –", 0.2)],
-    ),
+    "range": (toy(hits), [("list", "R R", 2.0)]),
+    "perfect": (toy(second_rank), [("perfect", "R –", 0.0), ("other", "– R", 1.0)]),
+    "top": (BUILT_IN["P"], [("perfect", "R – – – –", 0.2)]),
     "empty": (
         toy(lambda judged, *, cutoff=None: -judged.nonrelevant.sum(axis=1), low=-100),
         [("empty", "(empty)", 0.0), ("other", "N", -1.0)],
     ),
-    "promotion": (
-        toy(second_rank),
-        [("before", "– R", 1.0), ("after", "R –", 0.0)],
-    ),
+    "promotion": (toy(second_rank), [("before", "– R", 1.0), ("after", "R –", 0.0)]),
     "find, unjudged": (
         toy(lambda judged, *, cutoff=None: np.isnan(judged.grades[:, 0])),
         [("before", "–", 1.0), ("after", "R", 0.0)],
@@ -85,14 +73,8 @@ BROKEN = {
         toy(lambda judged, *, cutoff=None: hits(judged).cumsum()),
         [("alone", "(empty)", 0.0), ("together", "(empty)", 1.0), ("with", "R", 1.0)],
     ),
-    "lattice": (
-        toy(BUILT_IN["P"].function, lattice=lambda cutoff: 1),
-        [("list", "R", 0.2)],
-    ),
-    "files": (
-        toy(of_first_judgement),
-        [("memory", "(empty)", 1.0), ("file", "(empty)", 0.0)],
-    ),
+    "lattice": (toy(BUILT_IN["P"].function, lattice=lambda cutoff: 1), [("list", "R", 0.2)]),
+    "files": (toy(of_first_judgement), [("memory", "(empty)", 1.0), ("file", "(empty)", 0.0)]),
 }
 
 
@@ -172,10 +154,7 @@ def test_laws_are_turned_round_where_less_is_better() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "law", "lists"),
-    [
-        ("bpref", "unjudged", [("one", "N R", 0.0), ("other", "– R", 1.0)]),
-    ],
+    ("name", "law", "lists"), [("bpref", "unjudged", [("one", "N R", 0.0), ("other", "– R", 1.0)])]
 )
 def test_a_property_is_reported_with_an_example(
     name: str, law: str, lists: list[tuple[str, str, float]]
@@ -327,16 +306,7 @@ def test_wrong_usage_is_answered_with_two(arguments: tuple[str, ...], sentence: 
 @pytest.mark.slow
 def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     path = write_metrics(tmp_path)
-    command = [
-        sys.executable,
-        "-m",
-        "harness",
-        "check",
-        str(path),
-        "--tries",
-        "5",
-        "--json",
-    ]
+    command = [sys.executable, "-m", "harness", "check", str(path), "--tries", "5", "--json"]
     environment = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert list(tmp_path.iterdir()) == [path]

@@ -156,10 +156,7 @@ REFUSED_RUNS: list[tuple[Any, str]] = [
     ({"a": RUN, "b": {"u1": {None: 1.0}}}, "the run 'b': in row 1 an id is missing."),
     ({"a": RUN, "b": {"u9": {"d": 1.0}}}, "the run 'b': none of its 1 users is in the qrels"),
     ({"a": RUN, "b": records("full") * 2}, "the run 'b': item 'a' of topic 'u1' is duplicated."),
-    (
-        {"a": RUN, "b": pd.DataFrame(records("full")).drop(columns="score")},
-        "the run 'b': no col",
-    ),
+    ({"a": RUN, "b": pd.DataFrame(records("full")).drop(columns="score")}, "the run 'b': no col"),
     (pd.DataFrame(records("full")), "no column of the runs holds the systems; it is called system"),
     ({1: RUN, "1": RUN}, "the run '1': the tag '1' is that of the run '1' too"),
 ]
@@ -174,10 +171,7 @@ def test_a_run_that_cannot_be_read_is_told(runs: Any, finding: str) -> None:
 
 REFUSED_QRELS: list[tuple[Any, str]] = [
     (3, "the qrels must be a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of"),
-    (
-        {"u1": {"a": 0.5}},
-        "a grade must be a whole number of at most 2147483647, and item 'a' of",
-    ),
+    ({"u1": {"a": 0.5}}, "a grade must be a whole number of at most 2147483647, and item 'a' of"),
     ({"u1": {"a": 0}}, "the qrels: no judgement is relevant: the highest grade is 0"),
     (pd.DataFrame(PAIRS), "the qrels: no column holds the topics; it is called query_id or qid"),
 ]

@@ -56,7 +56,7 @@ def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
     manifest = manifest_of(folder)
     assert manifest["warnings"] == [
         "everything is relevant, so that bpref and infAP would be Recall: they are left out; a "
-        "study has them if `names` in [metrics] names them.",
+        "study has them if `names` in [metrics] names them."
     ]
     assert list(read_frame(folder, "means").metric.unique()) == ["P", "Recall", "AP", "nDCG", "RR"]
 

@@ -41,11 +41,7 @@ def test_a_folder_without_a_study_has_nothing_to_verify(tmp_path: Path) -> None:
     ],
 )
 def test_who_reads_a_changed_study_is_told(
-    copied: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: list[str],
-    file: str,
+    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], file: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     name, *rest = command

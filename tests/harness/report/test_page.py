@@ -10,14 +10,7 @@ from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from tests.harness.page import Page
 from tests.harness.results import keep, popularity_of, sparsity_of
-from tests.harness.small import (
-    NO_ANALYSES,
-    TREC,
-    TREC_METRICS,
-    run_text,
-    write_qrels,
-    write_run,
-)
+from tests.harness.small import NO_ANALYSES, TREC, TREC_METRICS, run_text, write_qrels, write_run
 
 
 @pytest.fixture(scope="module")

@@ -122,9 +122,7 @@ def test_samples_are_scored_by_the_same_means(case: tuple[list[Run], Qrels], met
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_the_spread_is_over_the_users_whom_all_runs_rank_for(
-    case: tuple[list[Run], Qrels],
-) -> None:
+def test_the_spread_is_over_the_users_whom_all_runs_rank_for(case: tuple[list[Run], Qrels]) -> None:
     runs, qrels = case
     scores = by_run(runs, qrels, Measures([Measure("P", 5)]))
     found = spread(scores, Replicates.of(NAMES, runs), METRICS)

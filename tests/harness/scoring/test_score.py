@@ -152,10 +152,7 @@ def test_condensed_lists_reach_below_the_deepest_cutoff() -> None:
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
     assert means[1] > means[0]
     np.testing.assert_allclose(
-        by_definition([run], qrels, measures, kept, metrics)[:, 0, 1],
-        expected,
-        rtol=0,
-        atol=1e-12,
+        by_definition([run], qrels, measures, kept, metrics)[:, 0, 1], expected, rtol=0, atol=1e-12
     )
 
 

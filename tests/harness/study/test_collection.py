@@ -193,10 +193,7 @@ def test_every_split_works_from_a_study_file(folder: Path, method: str) -> None:
         ("fold = 2", "the split 'user-random' has no option 'fold'; its options are: test"),
         ('method = "k-fold"\nfold = 6', "`fold` in [split]: must be at most 5, got 6."),
         ('method = "k-fold"\nfolds = 3\nfold = 4', "`fold` in [split]: must be at most 3, got 4."),
-        (
-            'method = "k-fold"\ntest_share = 0.1',
-            "no option 'test_share'; its options are: folds, ",
-        ),
+        ('method = "k-fold"\ntest_share = 0.1', "no option 'test_share'; its options are: folds, "),
         ('method = "leave-one-out-random"\nfolds = 2', "its options are: none."),
         ('method = "global-time"\ncut = 500\ntest_share = 0.1', "`test_share` or `cut`, and not"),
         ('method = "global-time"\ncut = 5000', "needs ratings before and after its cut"),

@@ -137,13 +137,7 @@ def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Pa
         "nDCG",
     }
     assert set(found.result("discrimination").measures.curves) == {"P", "nDCG"}
-    assert set(found.results) == {
-        "answer",
-        "means",
-        "coverage",
-        "correlation",
-        "discrimination",
-    }
+    assert set(found.results) == {"answer", "means", "coverage", "correlation", "discrimination"}
 
 
 @pytest.mark.slow

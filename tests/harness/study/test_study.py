@@ -158,12 +158,7 @@ def test_cutoffs_are_put_in_order() -> None:
 
 def test_measures_run_over_cutoffs_within_metrics() -> None:
     study = parse(RATINGS + '[metrics]\nnames = ["RR", "P"]\ncutoffs = [5, 9]\n')
-    assert study.measures == (
-        Measure("RR", 5),
-        Measure("RR", 9),
-        Measure("P", 5),
-        Measure("P", 9),
-    )
+    assert study.measures == (Measure("RR", 5), Measure("RR", 9), Measure("P", 5), Measure("P", 9))
 
 
 def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
@@ -287,13 +282,7 @@ def test_a_report_measure_outside_the_grid_is_measured_too() -> None:
         'names = ["P"]\ncutoffs = [5, 10]\nreport = ["AP@1000", "P@5", "RR", "P(rel=4)@all"]\n'
     )
     assert measures.reported.labels == ("AP@1000", "P@5", "RR@10", "P(rel=4)")
-    assert [str(measure) for measure in measures] == [
-        "P@5",
-        "P@10",
-        "AP@1000",
-        "RR@10",
-        "P(rel=4)",
-    ]
+    assert [str(measure) for measure in measures] == ["P@5", "P@10", "AP@1000", "RR@10", "P(rel=4)"]
     assert measures.grid.labels == ("P@5", "P@10")
 
 

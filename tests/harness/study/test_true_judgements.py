@@ -115,11 +115,7 @@ def test_a_threshold_that_no_true_rating_of_a_world_reaches_is_refused() -> None
     inside = replace(TRUTH, cuts=np.array([-9.0, -0.5, 0.5, 9.0]))
     with pytest.raises(InputError, match="reaches the threshold 5: the highest grade is 4"):
         of_world(
-            inside,
-            Split(TRAIN, TEST),
-            rating_scale(STARS, threshold=5.0),
-            candidates="all",
-            seed=1,
+            inside, Split(TRAIN, TEST), rating_scale(STARS, threshold=5.0), candidates="all", seed=1
         )
 
 
@@ -141,9 +137,7 @@ def test_every_pair_of_a_simulated_world_is_judged_by_its_true_rating(tmp_path: 
     }
     qrels = known.qrels
     found = zip(
-        known.topics.ids[qrels.users].tolist(),
-        train.items.ids[qrels.items].tolist(),
-        strict=True,
+        known.topics.ids[qrels.users].tolist(), train.items.ids[qrels.items].tolist(), strict=True
     )
     assert dict(zip(found, qrels.relevant.tolist(), strict=True)) == expected
 
