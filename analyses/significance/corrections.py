@@ -228,7 +228,7 @@ def count_ranges(
 
     From gridded scores of shape (n_users, n_systems, n_measures) to (n_measures, n_pairs).
     """
-    from analyses.significance.loops import add_dealt_out
+    from analyses.significance.permutation_loops import add_dealt_out
 
     n_users, n_systems, n_measures = by_user.shape
     first, second = pair_indices(n_systems)

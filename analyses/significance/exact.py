@@ -354,7 +354,7 @@ def _halves(sizes: Floats) -> tuple[Floats, Floats]:
 def _signed_sums(sizes: Floats) -> Floats:
     """All sums of +-sizes, rising; each step merges two sorted lists."""
     if 2 ** len(sizes) >= LONG:
-        from analyses.significance.loops import merged_sums
+        from analyses.significance.permutation_loops import merged_sums
 
         return merged_sums(sizes)
     sums = np.zeros(1)
@@ -367,7 +367,7 @@ def _enumerate(left: Floats, right: Floats, tolerance: float, total: float) -> f
     """Give the probability of a sum at least as far from 0, from the sums of both halves."""
     threshold = total - tolerance
     if len(left) >= LONG:
-        from analyses.significance.loops import count_upper
+        from analyses.significance.permutation_loops import count_upper
 
         n_upper = count_upper(left, right, threshold)
     else:
