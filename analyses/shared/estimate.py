@@ -74,7 +74,7 @@ def joint_reach(replicates: Floats) -> float:
     """Give the standard deviations by which all rows at once hold, with a chance of 95 %.
 
     The 95th percentile of the largest of the rows' absolute deviations from their means, each in
-    its standard deviations (max |t|), and never less than for one row alone.
+    its standard deviations (max ``|t|``), and never less than for one row alone.
 
     Westfall & Young (1993), Resampling-based multiple testing.
     """
