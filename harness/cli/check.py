@@ -7,7 +7,7 @@ import sys
 import click
 
 from harness.cli.console import BROKEN
-from harness.cli.options import tried
+from harness.cli.options import removed, tried
 
 
 @click.command()
@@ -17,6 +17,7 @@ from harness.cli.options import tried
 @tried
 @click.option("--all", "everything", is_flag=True, help="Check every built-in metric.")
 @click.option("--json", "as_json", is_flag=True, help="Print the cards as JSON.")
+@removed("--markdown", "`harness check --json` prints the cards as data.")
 def check(
     subject: str | None,
     name: str | None,

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from harness.cli.console import answer_of_scores
-from harness.cli.options import SettingsCommand, imported, score_options
+from harness.cli.options import SettingsCommand, imported, removed, score_options
 
 
 @click.command(
@@ -20,6 +20,11 @@ from harness.cli.options import SettingsCommand, imported, score_options
     metavar="STUDY|SCORES.csv...",
     output="A folder for tables, the figure and its caption.",
 )
+@removed("--halves", "swap rates of random halves are the analysis `swaps` of a study.")
+@removed("--bayes", "Bayesian signed-rank tests are in the package baycomp.")
+@removed("--draws", "Bayesian signed-rank tests are in the package baycomp.")
+@removed("--bound", "see analyses.significance.effects.equivalence_test in Python.")
+@removed("--simulations", "power is computed; `make coverage` checks it by simulation.")
 def design(**asked: Any) -> None:
     """Say how many users each measure needs, from a pilot: a study, or tables of scores.
 

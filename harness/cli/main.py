@@ -21,6 +21,8 @@ from harness.own_packages import OWN_PACKAGES, misplaced, require_own_packages
 from harness.version import __version__
 
 FOLDER = "harness.cli"
+GONE = {"calibrate": "`make coverage` checks tests and intervals in simulated populations."}
+"""Commands that are gone, and what to use instead."""
 
 
 class Commands(click.Group):
@@ -36,6 +38,8 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None if there is none of this name."""
+        if cmd_name in GONE:
+            raise click.UsageError(f"the command {cmd_name!r} is gone: {GONE[cmd_name]}")
         return _command(cmd_name) if cmd_name in _modules() else None
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -68,7 +68,10 @@ def removed(option: str, instead: str) -> Callable[[Command], Command]:
         if asked is not None:
             raise click.UsageError(f"{option} is gone: {instead}")
 
-    return click.option(option, hidden=True, expose_value=False, callback=refuse)
+    # With or without a value, as a flag was given.
+    return click.option(
+        option, hidden=True, expose_value=False, callback=refuse, is_flag=False, flag_value=""
+    )
 
 
 extensible = click.option(

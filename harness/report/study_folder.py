@@ -257,12 +257,22 @@ class FinishedStudy:
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
             path = self.folder / evidence_name(key)
-            self._read[key] = kept if kept and type(kept) is kind else read_evidence(path, kind)
+            is_kept = kept is not None and type(kept) is kind
+            self._read[key] = kept if kept and is_kept else self._evidence(path, kind)
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:
         """Read a result whose class is known."""
-        return read_evidence(self.folder / evidence_name(key), kind)
+        return self._evidence(self.folder / evidence_name(key), kind)
+
+    def _evidence(self, path: Path, kind: type[ResultT]) -> ResultT:
+        try:
+            return read_evidence(path, kind)
+        except InputError as error:
+            raise InputError(
+                f"{error} The harness {self.manifest['versions']['harness']} made this study; "
+                "`harness run` with its study file makes again what this version reads otherwise."
+            ) from None
 
     def results(self) -> Iterator[tuple[str, Result]]:
         """Read all results, in the order of the report."""
