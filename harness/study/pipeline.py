@@ -28,9 +28,6 @@ REPORTED = (
 )
 """Distributions whose versions the manifest names."""
 
-RESULTS = "harness.report.kept_result"
-"""What keeps and draws results."""
-
 
 class Source(Protocol):
     """What a study begins with, and makes of it in its folder: systems judged, or an experiment."""
@@ -116,7 +113,7 @@ def make_analysis(
     asked = settings.model_dump(mode="json")
     key = content_key(made_from, analysis.key, asked, work.seed, *read)
     build = partial(_analyse, source, analysis, settings, work, worded)
-    by = made_by([home_of(analysis.make), RESULTS, *makers])
+    by = made_by([home_of(analysis.make), home_of(result_files), *makers])
     make_part(source.store, analysis.key, key, build, by)
 
 

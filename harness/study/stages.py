@@ -69,12 +69,6 @@ REPLICATED = (
     "users. Tests cover other users, not other runs, whose spread stands beside the mean scores."
 )
 
-SCORE_PARTS, WORK = "harness.study.score_parts", "harness.study.work"
-OTHER_WORLDS = "harness.study.other_worlds"
-ANSWER_PARTS = ("harness.report.answer", "harness.report.tables", "harness.report.kept_result")
-REPEAT_PARTS = ("harness.report.repeats", "harness.report.kept_result")
-"""Modules that make parts of a study."""
-
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
     "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
@@ -284,7 +278,8 @@ class Stages:
             return result_files(ANSWER, Answer.of(every), worded=self.worded)
 
         compared = [home_of(a.make) for a, _ in self.wanted if a.key in self._compared]
-        self._make(ANSWER, content_key(files), build, [*ANSWER_PARTS, *compared])
+        makers = [home_of(Answer), home_of(estimates_of), home_of(result_files), *compared]
+        self._make(ANSWER, content_key(files), build, makers)
 
     @property
     def _repeated(self) -> list[str]:
@@ -304,7 +299,8 @@ class Stages:
             found = gather(folders, [self.study.seed, *self.repeats], results)
             return result_files(REPEATS, found, worded=self.worded)
 
-        makers = [*REPEAT_PARTS, *(home_of(analysis.make) for analysis, _ in self.wanted)]
+        analyses = [home_of(analysis.make) for analysis, _ in self.wanted]
+        makers = [home_of(gather), home_of(result_files), *analyses]
         self._make(REPEATS, content_key(files), build, makers)
 
     def worded(self, text: str) -> str:
@@ -361,7 +357,7 @@ class Stages:
             made.append(scores)
             return files
 
-        self._make("scores", self._scores_key, build, [SCORE_PARTS, *self._metric_homes])
+        self._make("scores", self._scores_key, build, [home_of(ScoreParts), *self._metric_homes])
         scores = made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
         return replace(weighted(scores, self.weights), runs=self._run_deviations(RUNS_FILE))
 
@@ -406,7 +402,7 @@ class Stages:
             self._files_of([TRUE_RUN.of(system) for system in self.lists.listed_truly]),
             self.study.truth.references,
         )
-        self._make(TRUE_SCORES, key, build, [SCORE_PARTS, *self._metric_homes])
+        self._make(TRUE_SCORES, key, build, [home_of(ScoreParts), *self._metric_homes])
         scores = made[0] if made else scores_from_parquet(self.store.read(TRUE_SCORES_FILE))
         weights = user_weights(known.qrels, self.study.metrics.average)
         return Truth(
@@ -461,8 +457,8 @@ class Stages:
     def _makers(self, analysis: Analysis[Any, Any]) -> list[str | Path]:
         """Name the homes of what an analysis uses: other worlds, or scores that are made anew."""
         if "worlds" in analysis.needs:
-            return [OTHER_WORLDS, *self._worlds.makers]
-        return [WORK, *self._metric_homes]
+            return [home_of(OtherWorlds), *self._worlds.makers]
+        return [home_of(StudyWork), *self._metric_homes]
 
     def _made_from(self, analysis: Analysis[Any, Any], settings: AnalysisSettings) -> str:
         """Give the key of what an analysis uses."""

@@ -50,9 +50,6 @@ from runs.replicates import Replicates
 from runs.shared.parallel import processes
 from runs.shared.progress import Cost, Progress
 
-WORKERS, PARQUET = "harness.study.workers", "runs.formats"
-"""What trains systems, and what keeps their lists."""
-
 
 @dataclass(frozen=True)
 class SystemLists:
@@ -318,7 +315,7 @@ class SystemLists:
         name = self.study.systems.labels.get(system)
         if name is None or self.collection.split is None:
             return made_by([__name__])
-        return made_by([WORKERS, PARQUET, home_of_system(name)])
+        return made_by([home_of(train_and_rank), home_of(run_to_parquet), home_of_system(name)])
 
 
 def home_of_system(name: str) -> str | Path:
