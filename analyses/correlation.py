@@ -248,15 +248,20 @@ class Correlation(Result):
     def findings(self) -> Sequence[str]:
         """Say how alike the report measures order the systems."""
         compared = self.measures.reported
-        taus = {
-            pair: tau
-            for pair, tau in self._cells(compared, combinations(compared.labels, 2))
-            if not np.isnan(tau)
-        }
+        cells = self._cells(compared, combinations(compared.labels, 2))
+        taus = {pair: tau for pair, tau in cells if not np.isnan(tau)}
         if not taus:
             return []
-        label = find_coefficient(self.coefficient).label
-        return [f"Agreement of the metrics{compared.where} by {label}: {_in_short(taus)}"]
+        mean = sum(taus.values()) / len(taus)
+        low, high = (
+            f"{listed(p)} ({taus[p]:.2f})"
+            for p in (of(taus, key=taus.__getitem__) for of in (min, max))
+        )
+        return [
+            f"Agreement of the metrics{compared.where} by "
+            f"{find_coefficient(self.coefficient).label}: {mean:.2f} in the mean over {len(taus)} "
+            f"pairs; lowest between {low}, highest between {high}."
+        ]
 
     def _cells(
         self, compared: Measures, pairs: Iterable[tuple[str, str]]
@@ -372,7 +377,7 @@ class Correlation(Result):
         for (row, column), tau in np.ndenumerate(taus):
             colour = "white" if row != column and tau > dark else "black"
             size = 8 if len(names) < 9 else 6
-            text = _in_cell(tau)
+            text = "–" if np.isnan(tau) else "1" if tau == 1 else f"{tau:.2f}".replace("0.", ".")
             printed = ax.text(column, row, text, ha="center", va="center", color=colour)
             # Cells lie within the axes: the layout need not look at hundreds of them.
             printed.set(fontsize=size, in_layout=False)
@@ -380,40 +385,29 @@ class Correlation(Result):
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals show."""
         coefficient = find_coefficient(self.coefficient)
-        return (
-            f"{_capitalised(coefficient.label)} between the orderings of {len(self.systems)} "
-            f"systems by mean score{self._over_users()}. {coefficient.ties} Means are compared to "
-            f"{DECIMALS} decimals; a dash marks a value that is undefined."
-            f"{_asymmetry(coefficient)}{self._floor(coefficient)}{self._intervals()}"
-            f"{self._over_systems()}"
-        )
-
-    def _over_users(self) -> str:
-        return "" if self.n_users is None else f" over {self.n_users:,} users"
-
-    def _floor(self, coefficient: Coefficient) -> str:
-        """Say what the reverse order has, where that is not -1."""
-        floor = coefficient.lowest(len(self.systems))
-        return "" if floor == -1 else f" The reverse of an ordering has {floor:.3f}."
-
-    def _over_systems(self) -> str:
-        if np.isnan(self.systems_low).all():
-            return ""
-        return (
-            " Intervals of report measures over systems: delete-d jackknife, subsets of three "
-            "quarters of them."
-        )
-
-    def _intervals(self) -> str:
-        if not self.replicates:
-            return ""
-        note = f" They leave out {self.undefined:,} undefined values." if self.undefined else ""
-        return (
-            f" Intervals in the tables ({100 * CONFIDENCE:.0f} %) are of the agreement with all "
-            "users of the population, which noise hides in part: over "
-            f"{self.replicates:,} populations that may be behind the means (empirical Bayes, seed "
-            f"{self.seed}).{note}"
-        )
+        label, floor = coefficient.label, coefficient.lowest(len(self.systems))
+        users = "" if self.n_users is None else f" over {self.n_users:,} users"
+        parts = [
+            f"{label[0].upper()}{label[1:]} between the orderings of {len(self.systems)} systems "
+            f"by mean score{users}. {coefficient.ties} Means are compared to {DECIMALS} decimals."
+        ]
+        if not coefficient.symmetric:
+            parts.append("The column is the reference of the row.")
+        if floor != -1:
+            parts.append(f"The reverse of an ordering has {floor:.3f}.")
+        if self.replicates:
+            parts.append(
+                f"Intervals ({100 * CONFIDENCE:.0f} %) are for the agreement with all users of the "
+                f"population: {self.replicates:,} populations that may be behind the means "
+                f"(empirical Bayes, seed {self.seed}; {self.undefined:,} undefined values left "
+                "out)."
+            )
+        if not np.isnan(self.systems_low).all():
+            parts.append(
+                "Intervals of report measures over systems: delete-d jackknife, subsets of three "
+                "quarters of them."
+            )
+        return " ".join(parts)
 
 
 def correlate_means(
@@ -425,17 +419,13 @@ def correlate_means(
     return Correlation(
         measures=measures,
         systems=tuple(systems),
-        values={name: _all_pairs(one, means) for name, one in COEFFICIENTS.items()},
+        values={name: _every_two(one, means) for name, one in COEFFICIENTS.items()},
         coefficient=coefficient,
         low=none,
         high=none,
         systems_low=none,
         systems_high=none,
     )
-
-
-def _all_pairs(coefficient: Coefficient, means: Floats) -> Floats:
-    return coefficient.compare(means[:, None, :], means[None, :, :])
 
 
 def _resampled(scores: Scores, *, replicates: int, seed: int) -> Floats:
@@ -508,34 +498,6 @@ def _beside(agreements: Floats) -> Floats:
     return np.asarray(others.sum(axis=-1) / max(n_measures - 1, 1))
 
 
-def _in_short(taus: Mapping[tuple[str, str], float]) -> str:
-    """Say what pairs of metrics have: the mean, the highest and the lowest."""
-    low, high = min(taus.values()), max(taus.values())
-    if len(taus) == 1:
-        ((first, second),) = taus
-        return f"{first} and {second} agree with {shown(low)}."
-    mean = sum(taus.values()) / len(taus)
-    if shown(low) == shown(high):
-        return f"{shown(mean)} in each of {len(taus)} pairs of metrics."
-    ends = (_extreme(taus, "highest", high), _extreme(taus, "lowest", low))
-    return f"on average {mean:.2f}; {', '.join(ends)}."
-
-
-def _extreme(taus: Mapping[tuple[str, str], float], place: str, value: float) -> str:
-    found = [pair for pair, tau in taus.items() if tau == value]
-    who = f"between {listed(found[0])}" if len(found) == 1 else f"in {len(found)} pairs of metrics"
-    return f"{place} {who} ({value:.2f})"
-
-
-def _capitalised(text: str) -> str:
-    """Begin a sentence, but with a symbol as it is."""
-    return text if text.startswith("tau_") else text[0].upper() + text[1:]
-
-
-def _asymmetry(coefficient: Coefficient) -> str:
-    return "" if coefficient.symmetric else " The column is the reference of the row."
-
-
 def order_by_likeness(taus: Floats, numbers: Sequence[int]) -> list[int]:
     """Put numbers in an order in which neighbours agree: of the tree that joins the most alike."""
     from scipy.cluster.hierarchy import leaves_list, linkage
@@ -548,10 +510,3 @@ def order_by_likeness(taus: Floats, numbers: Sequence[int]) -> list[int]:
     order = leaves_list(linkage(apart, "average", optimal_ordering=True)).tolist()
     # Of an order and its reverse, that which begins nearer to the order given.
     return [numbers[place] for place in (order if order[0] <= order[-1] else order[::-1])]
-
-
-def _in_cell(tau: float) -> str:
-    """Print a tau shortly."""
-    if np.isnan(tau):
-        return "–"
-    return "1" if tau == 1.0 else f"{tau:.2f}".replace("0.", ".")

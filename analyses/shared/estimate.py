@@ -113,8 +113,6 @@ def stabilised(estimates: Floats, replicates: Floats) -> Floats:
     return np.asarray(estimates[..., None] + slopes[..., None] * (angles - means[..., None]))
 
 
-SUBSETS = "random subsets of three quarters of the systems"
-
 Numbers = NDArray[np.intp]
 Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -238,19 +236,6 @@ class Estimates:
         low, high = self._limits(a, b, reach=self._joint_reach(*self._numbers(among)))
         return Estimate(float((self.values[a] - self.values[b])[0]), float(low[0]), float(high[0]))
 
-    def first_in(self, best: Measure) -> dict[str, float]:
-        """Give the shares of what is drawn in which a measure is the best of the report measures.
-
-        By what is drawn: resamples, whose replicates are moved to where the values are, and subsets
-        of the systems; nothing of what there is not.
-        """
-        drawn = {"resamples": self.moved, SUBSETS: self.within}
-        return {
-            name: self._lead(best, some)
-            for name, some in drawn.items()
-            if some is not None and some.shape[1] > 1
-        }
-
     @property
     def moved(self) -> NDArray[np.float64]:
         """Replicates, moved to the values that are defined."""
@@ -260,13 +245,6 @@ class Estimates:
             centred = some - np.nanmean(some, axis=1, keepdims=True)
             moved[known] = centred + self.values[known, None]
         return moved
-
-    def _lead(self, best: Measure, drawn: NDArray[np.float64]) -> float:
-        """Give the share of columns, (n_measures, n_drawn), in which a measure is the best."""
-        reported = self.measures.numbers(self.measures.reported)
-        sign = -1.0 if self.lower_is_better else 1.0
-        highest = np.fmax.reduce(sign * drawn[reported], axis=0)
-        return float((sign * drawn[self.measures.index(best)] >= highest).mean())
 
     def _numbers(self, pairs: Iterable[tuple[Measure, Measure]]) -> tuple[Numbers, Numbers]:
         found = [tuple(map(self.measures.index, pair)) for pair in pairs]

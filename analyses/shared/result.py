@@ -18,7 +18,7 @@ from typing import (
 
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.sentences import said_by
+from analyses.shared.sentences import findings_of
 from analyses.shared.table import Table, excerpt
 from runs import InputError
 from runs.shared.errors import nearest
@@ -205,7 +205,7 @@ class Result:
     def findings(self) -> Sequence[str]:
         """Say in sentences what was found; by default what the estimates say."""
         found = self.estimates()
-        return () if found is None else said_by(found)
+        return () if found is None else findings_of(found)
 
     def conclusion(self) -> str:
         """Say below the tables of a command what was found; by default the findings."""

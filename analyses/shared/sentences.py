@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from math import isnan
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,74 +14,40 @@ MOST_NAMED = 5
 """So many pairs are named in a sentence."""
 
 
-def best_of(estimates: Estimates) -> str:
-    """Say which report measure has the best number; empty if none is defined."""
-    compared = estimates.measures.reported
-    by_label = estimates.of(compared)
-    if not by_label:
-        return ""
-    told = comparison(
-        by_label,
-        estimates.best,
-        lower_is_better=estimates.lower_is_better,
-        difference_of=lambda a, b: estimates.difference(
-            compared.called(a), compared.called(b), among=estimates.every_two
-        ),
-        first_in=lambda best: estimates.first_in(compared.called(best)),
-    )
-    how = ", lower is better" if estimates.lower_is_better else ""
-    return f"{estimates.subject} ({estimates.quantity}{compared.where}{how}): {told}"
-
-
-def said_by(estimates: Estimates) -> tuple[str, ...]:
+def findings_of(estimates: Estimates) -> tuple[str, ...]:
     """Say what estimates say: which measure is best, and whether depth helps."""
     return tuple(filter(None, (best_of(estimates), deeper_or_shallower(estimates))))
 
 
-def comparison(
-    estimates: Mapping[str, Estimate],
-    quality: str,
-    *,
-    lower_is_better: bool = False,
-    difference_of: Callable[[str, str], Estimate] = lambda first, second: Estimate(0.0),
-    first_in: Callable[[str], Mapping[str, float]] = lambda best: {},
-) -> str:
-    """Say which metric is best, which comes next, and whether the two can be told apart.
-
-    The best has most of the quality. The difference of two metrics, with an interval of its own
-    where that is known, says more than two intervals that overlap; the shares of resamples, and of
-    subsets of the systems, in which the best is first say how sure its place is.
-    """
-    if len(estimates) < 2:
-        return "".join(f"The only metric, {name}, has {e}." for name, e in estimates.items())
-    sign = 1 if lower_is_better else -1
-    ordered = sorted(estimates.items(), key=lambda item: sign * item[1].value)
-    (best, first), (second_best, second) = ordered[:2]
-    level = [name for name, e in ordered if shown(e.value) == shown(first.value)]
+def best_of(estimates: Estimates) -> str:
+    """Say which report measure has the best number, and whether the next differs significantly."""
+    compared = estimates.measures.reported
+    found, sign = estimates.of(compared), 1 if estimates.lower_is_better else -1
+    ordered = sorted(found.items(), key=lambda item: sign * item[1].value)
+    if not ordered:
+        return ""
+    how = ", lower is better" if estimates.lower_is_better else ""
+    start = f"{estimates.subject} ({estimates.quantity}{compared.where}{how}):"
+    (best, first), *others = ordered
+    if not others:
+        return f"{start} the only metric, {best}, has {first}."
+    level = [name for name, each in ordered if shown(each.value) == shown(first.value)]
     if len(level) > 1:
-        return f"{listed(level)} were level as the most {quality}: {shown(first.value)}."
+        return f"{start} {listed(level)} tie as the most {estimates.best}: {shown(first.value)}."
+    second, next_best = others[0]
+    pair = compared.called(best), compared.called(second)
+    difference = estimates.difference(*pair, among=estimates.every_two)
     return (
-        f"{best} was the most {quality}: {first}. Next came {second_best}: {second}. "
-        f"{_told_apart(first, second, difference_of(best, second_best))}"
-        f"{_how_sure(best, first_in(best))}"
+        f"{start} {best} was the most {estimates.best}: {first}. Next came {second}: {next_best}. "
+        f"{_significance_of(difference)}"
     )
 
 
-def _how_sure(best: str, first_in: Mapping[str, float]) -> str:
-    """Say how often the winner, which was selected for being so, is one in what is drawn anew."""
-    shares = [f"in {100 * share:.0f} % of {drawn}" for drawn, share in first_in.items()]
-    return f" {best} is first {' and '.join(shares)}." if shares else ""
-
-
-def _told_apart(first: Estimate, second: Estimate, difference: Estimate) -> str:
-    if difference.has_interval:
-        place = "beyond" if difference.is_beyond_noise else "within"
-        return f"Their difference, {difference}, is {place} noise."
-    if not (first.has_interval and second.has_interval):
+def _significance_of(difference: Estimate) -> str:
+    if not difference.has_interval:
         return "Without intervals it is not known whether that difference is noise."
-    if first.low <= second.high and second.low <= first.high:
-        return "The intervals overlap, so the order of these two may be noise."
-    return "The intervals do not overlap."
+    place = "beyond" if difference.is_beyond_noise else "within"
+    return f"Their difference, {difference}, is {place} noise."
 
 
 def deeper_or_shallower(estimates: Estimates) -> str:
@@ -97,36 +62,20 @@ def deeper_or_shallower(estimates: Estimates) -> str:
         for metric, curve in curves.items()
         if (curve[0].cutoff, curve[-1].cutoff) == (shallow, deep)
     }
-    differences = {
-        metric: estimates.difference(*pair, among=every.values()) for metric, pair in every.items()
-    }
-    sign = -1 if estimates.lower_is_better else 1
-    gains = {name: sign * d.value for name, d in differences.items() if not isnan(d.value)}
-    if not gains:
+    more: dict[str, list[str]] = {"more": [], "less": [], "equally": []}
+    for metric, pair in every.items():
+        found = estimates.difference(*pair, among=every.values())
+        gain = -found.value if estimates.lower_is_better else found.value
+        if not np.isnan(gain):
+            answer = "more" if gain > 0 else "less" if gain < 0 else "equally"
+            more[answer].append(f"{metric}{'*' * found.is_beyond_noise}")
+    parts = [f"{answer} by {listed(metrics)}" for answer, metrics in more.items() if metrics]
+    if not parts:
         return ""
-    sure = {
-        name: differences[name].is_beyond_noise for name in gains if differences[name].has_interval
-    }
-    answers = {
-        "more": [metric for metric, gain in gains.items() if gain > 0],
-        "less": [metric for metric, gain in gains.items() if gain < 0],
-        "as much": [metric for metric, gain in gains.items() if gain == 0],
-    }
-    parts = [
-        f"{answer} by {listed([metric + '*' * sure.get(metric, False) for metric in metrics])}"
-        for answer, metrics in answers.items()
-        if metrics
-    ]
     return (
-        f"Is cut-off {deep} more {estimates.more} than {shallow}? "
-        f"{capitalised('; '.join(parts))}{_of_noise(sure)}."
+        f"At cut-off {deep}, compared with {shallow}, the measures are {estimates.more}: "
+        f"{'; '.join(parts)} (*: beyond noise)."
     )
-
-
-def _of_noise(sure: Mapping[str, bool]) -> str:
-    if not sure:
-        return ""
-    return " (* beyond noise)" if any(sure.values()) else ", all within noise"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -140,11 +89,6 @@ def paired(pairs: Sequence[tuple[str, str]]) -> str:
     named = "; ".join(f"{a} and {b}" for a, b in pairs[:MOST_NAMED])
     n_others = len(pairs) - MOST_NAMED
     return f"{named}; and {n_others:,} other pairs" if n_others > 0 else named
-
-
-def capitalised(text: str) -> str:
-    """Begin a sentence."""
-    return text[0].upper() + text[1:]
 
 
 def count(users: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,142 +103,89 @@ class StudyWorld(Protocol):
         """Find it in the world of this work."""
 
 
-class Work(Protocol):
-    """What an analysis may use; what takes time is made when it is asked for."""
+class Work:
+    """What an analysis may use; what takes time is made when it is asked for.
 
-    @property
-    def name(self) -> str:
-        """Name of the study."""
-
-    @property
-    def scores(self) -> Scores:
-        """Scores of every user, by measure and system."""
-
-    @property
-    def scales(self) -> Mapping[Measure, int]:
-        """Factors that make the scores of some measures whole numbers."""
-
-    @property
-    def seed(self) -> int:
-        """Key of all that is random."""
-
-    @property
-    def n_jobs(self) -> int:
-        """Workers; results do not depend on it."""
-
-    @property
-    def progress(self) -> Progress:
-        """Shows what is being done."""
-
-    @property
-    def qrels(self) -> Qrels:
-        """The judgements."""
-
-    @property
-    def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
-        """Ratings of every item, by where they are counted; -1 for what is not in the catalogue."""
-
-    @property
-    def recommended(self) -> Mapping[str, NDArray[np.int32]]:
-        """By system: the items of its lists, (n_users, depth), -1 at the end of a row."""
-
-    @property
-    def full_ranks(self) -> Mapping[str, FullRanks]:
-        """By system: where the relevant items stand among all candidates."""
-
-    @property
-    def candidate_ranks(self) -> Mapping[str, CandidateRanks]:
-        """By system: where all candidates of some users stand."""
-
-    @property
-    def known_truth(self) -> Truth | None:
-        """What the systems are truly worth, if that is known."""
-
-    @property
-    def truth(self) -> Truth:
-        """What the systems are truly worth."""
-
-    def rescorer(self, n_samples: int) -> SumSamples:
-        """Give what scores the systems under changed judgements, of so many samples."""
-
-    def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
-        """Train the systems in other worlds, and give what is found in each, in their order."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class WorkInMemory:
-    """What an analysis may use where one thing is known, and nothing was trained; see `Work`.
-
-    The rest is refused in a sentence.
+    What is not known is refused in a sentence, unless a kind of work gives it. ``name``: of the
+    study, or of what is known; ``seed``: key of all that is random; ``n_jobs``: workers, on which
+    results do not depend; ``progress``: shows what is being done.
     """
 
-    name: ClassVar[str]
-    seed: int = 0
-    n_jobs: int = 1
-    progress: Progress = field(default_factory=Silent)
+    name: str
+    seed: int
+    n_jobs: int
+    progress: Progress
+    known_truth: Truth | None = None
+    """What the systems are truly worth, if that is known."""
 
     @cached_property
     def scores(self) -> Scores:
-        """Refuse: there are none."""
+        """Scores of every user, by measure and system."""
         self._refuse("scores")
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:
-        """Refuse: there are no scores."""
+        """Factors that make the scores of some measures whole numbers."""
         self._refuse("scores")
 
-    @property
+    @cached_property
     def qrels(self) -> Qrels:
-        """Refuse: there are none."""
+        """The judgements."""
         self._refuse("judgements")
 
-    @property
+    @cached_property
     def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
-        """Refuse: there are none."""
+        """Ratings of every item, by where they are counted; -1 for what is not in the catalogue."""
         self._refuse("counts of ratings")
 
-    @property
+    @cached_property
     def recommended(self) -> Mapping[str, NDArray[np.int32]]:
-        """Refuse: there are none."""
+        """By system: the items of its lists, (n_users, depth), -1 at the end of a row."""
         self._refuse("lists of items")
 
     @cached_property
     def full_ranks(self) -> Mapping[str, FullRanks]:
-        """Refuse: there are none."""
+        """By system: where the relevant items stand among all candidates."""
         self._refuse("ranks among all candidates")
 
     @cached_property
     def candidate_ranks(self) -> Mapping[str, CandidateRanks]:
-        """Refuse: there are none."""
+        """By system: where all candidates of some users stand."""
         self._refuse("ranks of all candidates, which studies that train systems have")
-
-    @property
-    def known_truth(self) -> Truth | None:
-        """There is none."""
-        return None
 
     @cached_property
     def truth(self) -> Truth:
-        """Refuse: there is none."""
-        self._refuse("a truth")
+        """What the systems are truly worth."""
+        if self.known_truth is None:
+            self._refuse("a truth")
+        return self.known_truth
 
     def rescorer(self, n_samples: int) -> SumSamples:
-        """Refuse: without judgements nothing can be scored anew."""
+        """Give what scores the systems under changed judgements, of so many samples."""
         self._refuse("judgements")
 
     def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
-        """Refuse: without systems and a world nothing can be trained anew."""
+        """Train the systems in other worlds, and give what is found in each, in their order."""
         self._refuse("a simulated world")
 
     def _refuse(self, what: str) -> NoReturn:
-        raise InputError(f"the analysis needs {what}, and only {self.name} are known.")
+        raise InputError(f"the analysis needs {what}; {self.name} has none.")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class WorkInMemory(Work):
+    """What an analysis may use where one thing is known, and nothing was trained."""
+
+    seed: int = 0
+    n_jobs: int = 1
+    progress: Progress = field(default_factory=Silent)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoresWork(WorkInMemory):
     """Scores without judgements, such as tables and notebooks have them."""
 
-    name = "scores"
+    name = "a table of scores"
     scores: Scores = field()
     scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
 
@@ -247,7 +194,7 @@ class ScoresWork(WorkInMemory):
 class ScoresAndTruth(WorkInMemory):
     """Scores without judgements, and what the systems are truly worth."""
 
-    name = "scores and their truth"
+    name = "a table of scores with its truth"
     scores: Scores = field()
     truth: Truth = field()
     scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
@@ -257,6 +204,6 @@ class ScoresAndTruth(WorkInMemory):
 class RanksWork(WorkInMemory):
     """Full ranks of relevant items by system, such as a table of ranks has them."""
 
-    name = "ranks"
+    name = "a table of ranks"
     full_ranks: Mapping[str, FullRanks] = field()
     candidate_ranks: Mapping[str, CandidateRanks] = field(default_factory=dict, kw_only=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure, Scores
-from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, Truth
+from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, Truth, Work
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
@@ -27,8 +27,8 @@ OF_SINGLE_LISTS = "is of one list for each user and system; these have replicate
 
 
 @dataclass(frozen=True, eq=False)
-class StudyWork:
-    """The work of a study; see `analyses.shared.work.Work`.
+class StudyWork(Work):
+    """The work of a study.
 
     Parameters
     ----------
@@ -60,22 +60,22 @@ class StudyWork:
     progress: Progress
     collection: Collection
     runs: Sequence[Run]
-    scores: Scores
-    metrics: Mapping[str, Metric]
-    catalogue: Catalogue
-    ranks: Mapping[str, Path]
+    scores: Scores = field()
+    metrics: Mapping[str, Metric] = field()
+    catalogue: Catalogue = field()
+    ranks: Mapping[str, Path] = field()
     whole: Mapping[str, Path] = field(default_factory=dict)
     weights: NDArray[np.float64] | None = None
     known_truth: Truth | None = None
     replicates: Replicates | None = None
     worlds: Callable[[Sequence[OtherWorld], StudyWorld], Iterator[Any]] | None = None
 
-    @property
+    @cached_property
     def qrels(self) -> Qrels:
         """The judgements."""
         return self.collection.qrels
 
-    @property
+    @cached_property
     def scales(self) -> Mapping[Measure, int]:
         """Scales of the measures whose scores are whole numbers over a common divisor.
 
@@ -91,12 +91,12 @@ class StudyWork:
         }
         return {measure: divisor * scale for measure, scale in scales.items() if scale is not None}
 
-    @property
+    @cached_property
     def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
         """Ratings of every item, by where they are counted."""
         return self.collection.popularity_counts()
 
-    @property
+    @cached_property
     def recommended(self) -> Mapping[str, NDArray[np.int32]]:
         """By system: the items of its lists."""
         if self.replicates is not None:
@@ -113,17 +113,10 @@ class StudyWork:
         """By system: where all candidates of some users stand."""
         return {system: read_evidence(path, CandidateRanks) for system, path in self.whole.items()}
 
-    @property
-    def truth(self) -> Truth:
-        """What the systems are truly worth."""
-        if self.known_truth is None:
-            raise InputError(f"the analysis needs a truth, and {self.name} has none.")
-        return self.known_truth
-
     def in_worlds(self, worlds: Sequence[OtherWorld], study: StudyWorld) -> Iterator[Any]:
         """Train the systems in other worlds, and give what is found in each, in their order."""
         if self.worlds is None:
-            raise InputError(f"the analysis draws other worlds, and {self.name} has none.")
+            self._refuse("a simulated world")
         return self.worlds(worlds, study)
 
     def rescorer(self, n_samples: int) -> SumSamples:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,15 @@ from analyses.correlation import Settings as CorrelationSettings
 from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import CountedIn, OtherWorld, ScoresWork, StudyWorld, SumSamples, Truth
+from analyses.shared.work import (
+    CountedIn,
+    OtherWorld,
+    ScoresWork,
+    StudyWorld,
+    SumSamples,
+    Truth,
+    Work,
+)
 from qrels import FullRanks, Qrels
 from qrels.ranks.full_ranks import CandidateRanks
 from runs.shared.progress import Progress, Silent
@@ -53,13 +62,13 @@ def correlate(scores: Scores, *, seed: int = 0, **settings: Any) -> Correlation:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedWork:
+class JudgedWork(Work):
     """Work on judgements under which a function scores systems."""
 
     sum_samples: SumSamples
-    qrels: Qrels
-    measures: Measures
-    n_systems: int
+    qrels: Qrels = field()
+    measures: Measures = field()
+    n_systems: int = field()
     seed: int = 0
     n_jobs: int = 1
     progress: Progress = field(default_factory=Silent)
@@ -71,12 +80,7 @@ class JudgedWork:
     known_truth: Truth | None = None
     candidate_ranks: Mapping[str, CandidateRanks] = field(default_factory=dict)
 
-    @property
-    def truth(self) -> Truth:
-        assert self.known_truth is not None
-        return self.known_truth
-
-    @property
+    @cached_property
     def scores(self) -> Scores:
         n_users = self.qrels.n_users
         values = np.zeros((len(self.measures), self.n_systems, n_users))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
-from analyses.shared.estimate import SUBSETS, Estimates
+from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
@@ -94,15 +94,6 @@ def test_too_few_systems_have_no_interval_over_systems_and_a_caution_says_so() -
     limits = few.areas()[["systems_low", "systems_high", "both_low", "both_high"]]
     assert limits.isna().all(axis=None)
     assert [line for line in few.cautions() if line.startswith("3 systems are too few")]
-    assert not few.estimates(loss="loss").first_in(MEASURES[0]).keys() - {"resamples"}
-
-
-def test_the_share_of_subsets_that_a_measure_leads_counts_report_measures() -> None:
-    measures = MEASURES.at(10)
-    within = np.array([[0.8, 0.6, 0.7, 0.9], [0.7, 0.7, 0.7, np.nan]])
-    found = Curves(measures, (1.0, 0.2), TAUS[:2], np.empty((2, 2, 0)), within, 8)
-    led = [found.estimates(loss="loss").first_in(measure) for measure in measures]
-    assert led == [{SUBSETS: 0.75}, {SUBSETS: 0.5}]
 
 
 @pytest.mark.parametrize("n_systems", [8, 20])

@@ -154,7 +154,7 @@ RANKS = RanksWork(full_ranks={})
     ],
 )
 def test_what_is_not_known_is_refused_in_a_sentence(known: WorkInMemory, what: str) -> None:
-    with pytest.raises(InputError, match=f"needs .*, and only {known.name} are known"):
+    with pytest.raises(InputError, match=f"needs .*; {known.name} has none"):
         getattr(known, what)
 
 

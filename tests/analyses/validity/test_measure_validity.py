@@ -6,10 +6,8 @@ import pytest
 from scipy.stats import ttest_rel
 
 from analyses.intervals.resampling import resampled_users
-from analyses.intervals.systems import system_subsets
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError, StudyFacts
-from analyses.shared.estimate import SUBSETS
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresAndTruth, Truth
 from analyses.validity import Settings, Validity, validity
@@ -144,18 +142,6 @@ def test_the_leading_measure_is_compared_with_the_others_in_pairs(
     told = found.estimates().difference(NDCG, P)
     assert told.value == pytest.approx(found.tau.values[1, 0] - found.tau.values[1, 1])
     assert told.low <= told.value <= told.high
-
-
-def test_whether_the_leader_would_lead_with_other_systems_is_told(rng: np.random.Generator) -> None:
-    true = scores(rng.random((2, 9, 1)) + 0.3 * rng.random((2, 9, 40)))
-    measured = scores(true.values[[0, 0]] + 0.2 * rng.random((2, 9, 1)))
-    found = compare(measured, true)
-    subsets = system_subsets(9, seed=0)
-    means, worth = measured.means(), true.means()[0]
-    first, second = (np.array([tau_b(m[s], worth[s]) for s in subsets]) for m in means)
-    best = found.estimates().first_in(NDCG)[SUBSETS]
-    assert 0 < best < 1
-    assert best == pytest.approx((first >= second - 1e-12).mean())
 
 
 def test_no_more_is_lost_than_lies_between_the_best_and_the_worst(rng: np.random.Generator) -> None:

@@ -1,6 +1,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -149,7 +149,7 @@ class ScoredWork(JudgedWork):
 
     values: Any = None
 
-    @property
+    @cached_property
     def scores(self) -> Scores:
         return scores_of(self.values)
 
