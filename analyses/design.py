@@ -418,98 +418,54 @@ class Design(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Say what the measures need, beside each other."""
-        every = (self._share_finding(), self._difference_finding(), self._reliability_finding())
-        return tuple(filter(None, every))
-
-    def _share_finding(self) -> str:
-        """Say what share of the pairs needs how many users."""
+        """Say how many users the measures need for the share of pairs, and for a reliable order."""
         order = np.argsort(self.needed, kind="stable")
         fewest, most = int(order[0]), int(order[-1])
         wanted = (
             f"For {percent(self.share)} of the pairs of systems to differ at p < {self.alpha:g}"
         )
         if np.isinf(self.needed[fewest]):
-            return f"{wanted}, no number of users is enough, as far as this pilot tells."
-        start = f"{wanted}, {self.measures[fewest]} needs {self._users_of(fewest)} users"
-        if len(order) == 1:
-            return f"{start}; the pilot has {self.n_users:,}."
-        both = f"{start} where {self.measures[most]} needs {self._users_of(most)}"
-        ratio, low, high = self.ratio(most, fewest)
-        if np.isnan(low):
-            return f"{both}."
-        place = "beyond" if low > 1 else "within"
-        return f"{both}: {times(ratio)} times as many [{times(low)}, {times(high)}], {place} noise."
-
-    def _difference_finding(self) -> str:
-        """Say what a named difference needs, and what the pilot finds."""
-        known = np.flatnonzero(self.means > 0)
-        if len(known) == 0:
-            return ""
-        users = _median_pair(self.relative)[known]
-        least = (np.median(self.detectable, axis=1)[known] / self.means[known]).tolist()
-        names = [str(self.measures[number]) for number in known]
-        fewest, most = int(np.argmin(users)), int(np.argmax(users))
-        finest, coarsest = least.index(min(least)), least.index(max(least))
-        return (
-            f"A difference of {percent(self.difference)} of the mean score is found with a power "
-            f"of {self.power:g}, in the median pair, with {count(users[fewest])} users by "
-            f"{names[fewest]} and {count(users[most])} by {names[most]}; the pilot's "
-            f"{self.n_users:,} users find {percent(least[finest])} by {names[finest]}, "
-            f"{percent(least[coarsest])} by {names[coarsest]}."
-        )
-
-    def _reliability_finding(self) -> str:
-        """Say what a reliable ordering needs."""
+            return (f"{wanted}, no number of users is enough, as far as this pilot tells.",)
+        found = [f"{wanted}, {self.measures[fewest]} needs {self._users_of(fewest)} users."]
+        if len(order) > 1:
+            ratio, low, high = self.ratio(most, fewest)
+            limits = "" if np.isnan(low) else f" [{times(low)}, {times(high)}]"
+            found.append(
+                f"{self.measures[most]} needs {self._users_of(most)}: {times(ratio)} times as many"
+                f"{limits}."
+            )
         users, _ = self.components.users_for(self.reliability)
         fewest, most = int(np.argmin(users)), int(np.argmax(users))
-        return (
+        found.append(
             f"The ordering of such systems has a reliability of {self.reliability:g} (E rho²) with "
-            f"{count(users[fewest])} users by {self.measures[fewest]} and {count(users[most])} "
-            f"by {self.measures[most]}."
+            f"{count(users[fewest])} users by {self.measures[fewest]}, and {count(users[most])} by "
+            f"{self.measures[most]}."
         )
+        return found
 
     def cautions(self) -> Sequence[str]:
         """Say where the pilot is small, its differences noisy, or the users needed far away."""
-        return tuple(
-            filter(None, (self._noise_caution(), self._small_caution(), self._far_caution()))
-        )
-
-    def _noise_caution(self) -> str:
-        """Say that observed differences are too large, where they are noisy."""
-        worst = int(np.argmax(self.noise))
-        if self.noise[worst] < NOISY:
-            return ""
-        return (
-            "Differences that a pilot observes are too large on average: up to "
-            f"{percent(self.noise[worst])} ({self.measures[worst]}) of their squares is noise. "
-            "Users for a share of the pairs allow for that; users for single pairs as observed do "
-            "not, and are too few."
-        )
-
-    def _small_caution(self) -> str:
-        """Say how badly a small pilot knows variances."""
-        if self.n_users >= FEW_USERS:
-            return ""
-        off = np.sqrt(2 / (self.n_users - 1))
-        return (
-            f"From {self.n_users:,} users a variance is known to {percent(off)} at best (one "
-            "standard error), and all numbers of users with it."
-        )
-
-    def _far_caution(self) -> str:
-        """Name measures that need many more users than there are."""
-        far = [
-            str(m)
-            for m, n in zip(self.measures, self.needed, strict=True)
-            if n > FAR * self.n_users
-        ]
-        if not far:
-            return ""
-        return (
-            f"By {', '.join(far)}, more than {FAR} times the pilot's users are needed: how many "
-            "rests on what is assumed of the differences too small to be seen."
-        )
+        found, worst = [], int(np.argmax(self.noise))
+        if self.noise[worst] >= NOISY:
+            found.append(
+                "Differences that a pilot observes are too large on average: up to "
+                f"{percent(self.noise[worst])} ({self.measures[worst]}) of their squares is noise. "
+                "Users for a share of the pairs allow for that; users for single pairs do not."
+            )
+        if self.n_users < FEW_USERS:
+            off = np.sqrt(2 / (self.n_users - 1))
+            found.append(
+                f"From {self.n_users:,} users a variance is known to {percent(off)} at best (one "
+                "standard error), and all numbers of users with it."
+            )
+        needed = zip(map(str, self.measures), self.needed, strict=True)
+        far = [measure for measure, users in needed if users > FAR * self.n_users]
+        if far:
+            found.append(
+                f"By {', '.join(far)}, more than {FAR} times the pilot's users are needed: how "
+                "many rests on what is assumed of the differences too small to be seen."
+            )
+        return found
 
     def about(self, measure: Measure) -> Mapping[str, str]:
         """Give the users that it needs."""

@@ -19,7 +19,7 @@ from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Best, Cell, Table, shown
+from analyses.shared.table import Cell, Table, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -77,24 +77,15 @@ MOST = 0.9
 """From this share of significant pairs on, significance tells little."""
 
 
-CONVENTIONS: Mapping[str, tuple[str, Best]] = {
-    "dp": (
-        "DP, the sum of p over unordered pairs of systems (Valcarce et al. 2018 print that over "
-        "ordered pairs, twice as much): lower is better",
-        min,
-    ),
-    "dp_ordered": (
-        "DP, the sum of p over ordered pairs of systems, twice that over unordered pairs, as "
-        "Valcarce et al. (2018) print it: lower is better",
-        min,
-    ),
-    "dp_mean": ("the mean p over pairs of systems: lower is better", min),
-    "significant_05": ("the share of pairs with p < .05: higher is better", max),
-    "median_p": ("the median p over pairs of systems: lower is better", min),
+CONVENTIONS = {
+    "dp": "DP, the sum of p over unordered pairs of systems (Valcarce et al. 2018 print that over "
+    "ordered pairs, twice as much): lower is better",
+    "dp_ordered": "DP, the sum of p over ordered pairs of systems, twice that over unordered "
+    "pairs, as Valcarce et al. (2018) print it: lower is better",
 }
-"""Ways to add up p-values: what they are called, and which is best."""
+"""Ways to add up p-values, and what they are called."""
 
-Convention = Literal["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]
+Convention = Literal["dp", "dp_ordered"]
 
 
 class Settings(Question):
@@ -153,12 +144,12 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         n_jobs=work.n_jobs,
         runs=scores.runs,
     )
-    means = scores.means()
+    means, sizes = scores.means(), effects(scores.values, level=CONFIDENCE, runs=scores.runs)
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,
         differences=means[:, first] - means[:, second],
-        effects=_sizes(scores, chosen),
+        effects={name: getattr(sizes, name)[:, chosen] for name in SIZES},
         p=found.p,
         methods=found.methods,
         required=found.required,
@@ -426,29 +417,24 @@ class Discrimination(Result):
             alpha=self.alpha,
         )
         few = [] if self.baseline is not None else too_few(len(self.systems))
-        return [*self._near_ties(), *self._all_significant(), *few, *warned]
-
-    def _near_ties(self) -> list[str]:
         reported = self.p[self.measures.numbers(self.measures.reported)]
-        near = (reported >= 0.05).all(axis=0) & ~self.alike
-        if not near.any():
-            return []
-        pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
-        return [
-            f"No metric tells {len(pairs):,} of the {len(self.pairs):,} pairs of systems apart at "
-            f"p < .05 ({paired(pairs)}): their order may be chance, and a tau counts it like any "
-            "other."
-        ]
-
-    def _all_significant(self) -> list[str]:
-        shares = (self.p[self.measures.numbers(self.measures.reported)] < 0.05).mean(axis=1)
-        if not shares.min() >= MOST:
-            return []
-        share = "all" if shares.min() == 1 else f"at least {math.floor(100 * shares.min())} % of"
-        return [
-            f"With {self.n_users:,} users, each metric finds {share} pairs of systems different at "
-            "p < .05: significance alone says little here; look at the size of the differences too."
-        ]
+        near, found = (reported >= LEVEL).all(axis=0) & ~self.alike, []
+        if near.any():
+            pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
+            found.append(
+                f"No metric tells {len(pairs):,} of the {len(self.pairs):,} pairs of systems apart "
+                f"at p < .05 ({paired(pairs)}): their order may be chance, and a tau counts it "
+                "like any other."
+            )
+        least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
+        if len(reported) and least >= MOST:
+            share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
+            found.append(
+                f"With {self.n_users:,} users, each metric finds {share} pairs of systems "
+                "different at p < .05: significance alone says little here; look at the size of "
+                "the differences too."
+            )
+        return [*found, *few, *warned]
 
     def about(self, measure: Measure) -> Mapping[str, str]:
         """Give the further conventions of discriminative power."""
@@ -466,14 +452,13 @@ class Discrimination(Result):
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
-        words, best = CONVENTIONS[convention]
         shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
         powers = self.summary()[convention].iloc[self.measures.numbers(shown_of)]
         cells = shown_of.crossed(powers, heading="power")
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
-        note = f"The numbers are {words}.{self._left_out_in_words()}"
-        return Table.crossed("power", title, note, "metric", cells, best=lambda _: best)
+        note = f"The numbers are {CONVENTIONS[convention]}.{self._left_out_in_words()}"
+        return Table.crossed("power", title, note, "metric", cells, best=lambda _: min)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -548,24 +533,29 @@ class Discrimination(Result):
         label_curves(ax, ordered=metric is not None)
         return ax
 
-    def caption(self, *, metric: str | None = None, cutoff: int | None = None) -> str:
-        """Say in full sentences what the curves show, or the tables by default."""
-        subject = "p-values"
-        if metric is not None:
-            subject = f"p-value curves of every cut-off of {metric}"
-        elif cutoff is not None:
-            subject = f"p-value curves of every metric at cut-off {cutoff}"
+    def caption(self) -> str:
+        """Say what the curves show, and the tables."""
         pairs = f"{len(self.pairs):,} unordered pairs of {len(self.systems):,} systems"
         if self.baseline is not None:
             pairs = f"{len(self.pairs):,} pairs of {self.baseline} with another system"
-        of_standard = "" if self.standard is None else f" of scores standardised ({self.standard})"
+        scores = "" if self.standard is None else f" of scores standardised ({self.standard})"
+        corrected, bands = "", ""
+        if self.correction != "none":
+            name = CORRECTIONS_IN_WORDS[self.correction]
+            corrected = f" Adjusted p-values are those of {name}, in one family a measure."
+        n_replicates = self.samples.powers.shape[1]
+        if n_replicates >= 2:
+            bands = (
+                f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are of what as many users have "
+                "on average: 1.96 standard deviations to either side (for DP, of its logarithm), "
+                f"over {n_replicates:,} resamples of the users, shared by all measures, with "
+                "normal approximations of the p-values."
+            )
         return (
-            f"{subject[0].upper()}{subject[1:]}{of_standard}, for the {pairs} over "
-            f"{self.n_users:,} users: "
-            f"two-sided {self._test_in_words()}.{self._correction_in_words()} "
-            "DP is the sum of the p-values over unordered pairs. Lower is more discriminative; "
-            f"DPs compare only for the same systems on the same data.{self._bands_in_words()}"
-            f"{self._left_out_in_words()}"
+            f"p-values{scores}, for the {pairs} over {self.n_users:,} users: two-sided "
+            f"{self._test_in_words()}.{corrected} DP is the sum of the p-values over unordered "
+            "pairs. Lower is more discriminative; DPs compare only for the same systems on the "
+            f"same data.{bands}{self._left_out_in_words()}"
         )
 
     def _left_out_in_words(self) -> str:
@@ -599,23 +589,6 @@ class Discrimination(Result):
         but = f" but for {others}, of {self.p.size:,}" if others else ""
         return f"{permutation}, computed exactly{but}"
 
-    def _correction_in_words(self) -> str:
-        if self.correction == "none":
-            return ""
-        name = CORRECTIONS_IN_WORDS[self.correction]
-        return f" Adjusted p-values are those of {name}, in one family a measure."
-
-    def _bands_in_words(self) -> str:
-        n_replicates = self.samples.powers.shape[1]
-        if n_replicates < 2:
-            return ""
-        return (
-            f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are of what as many users have on "
-            "average: 1.96 standard deviations to either side (for DP, of its logarithm), over "
-            f"{n_replicates:,} resamples of the users, shared by all measures, with normal "
-            "approximations of the p-values."
-        )
-
 
 def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.intp]:
     """Number the pairs with the baseline, or all, in the order of `pair_indices`."""
@@ -626,11 +599,6 @@ def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.i
         raise InputError(f"no system is called {baseline!r}; there are {', '.join(systems)}.")
     place = systems.index(baseline)
     return np.flatnonzero((first == place) | (second == place))
-
-
-def _sizes(scores: Scores, pairs: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
-    found = effects(scores.values, level=CONFIDENCE, runs=scores.runs)
-    return {name: getattr(found, name)[:, pairs] for name in SIZES}
 
 
 def _check(scores: Scores) -> None:

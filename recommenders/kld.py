@@ -31,7 +31,7 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
     :func:`recommenders.kernels.language_models.expansion_scorer`.
 
     The formula is known from the paper. That its length normalisation divides by the number
-    of users is inferred, and is the default as the reported quality is not met without: the
+    of users is inferred: the reported quality is not met without, since the
     quotient then grows by the number of users per neighbour, and popularity counts again.
     """
     return expansion_scorer(ratings, divergence, settings, system="kld")

@@ -6,7 +6,7 @@ from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
     LikelihoodNeighbours,
-    LikelihoodSettings,
+    SmoothedSettings,
     counts,
 )
 from recommenders.kernels.neighbours import all_neighbours
@@ -14,7 +14,7 @@ from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import AtLeastOne, Range, searched, system
 
 
-class LMWSRIBSettings(LikelihoodSettings):
+class LMWSRIBSettings(SmoothedSettings):
     """Settings of LM-WSR-IB."""
 
     neighbours: AtLeastOne = searched(
@@ -43,8 +43,7 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
     user has rated one of :math:`J_i` above 0.
 
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
-    Much depends on a high background weight: with less of it, with Dirichlet smoothing, or
-    weighing by ``"gain"``, items with few ratings come first.
+    Much depends on a high background weight: with less of it, items with few ratings come first.
     """
     matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
     graph = all_neighbours(LikelihoodNeighbours(matrix, settings))

@@ -6,14 +6,14 @@ from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
     LikelihoodNeighbours,
-    LikelihoodSettings,
+    SmoothedSettings,
     counts,
 )
 from recommenders.kernels.neighbours import NeighbourSumScorer
 from recommenders.shared.system import AtLeastOne, Range, searched, system
 
 
-class LMWSRUBSettings(LikelihoodSettings):
+class LMWSRUBSettings(SmoothedSettings):
     """Settings of LM-WSR-UB."""
 
     neighbours: AtLeastOne = searched(
@@ -43,7 +43,7 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
 
     The sum and the likelihood are known from the paper, its weights :math:`s_{uv}` are not:
     the likelihood itself would leave one neighbour only, so its geometric mean over the
-    ratings is the default:
+    ratings stands here:
     :class:`recommenders.kernels.language_models.LikelihoodNeighbours`.
     """
     matrix = counts(ratings, system="lm-wsr-ub")

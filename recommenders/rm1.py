@@ -13,11 +13,9 @@ from recommenders.kernels.language_models import (
     BackgroundWeight,
     LanguageModels,
     SmoothedSettings,
-    UserPrior,
     counts,
     log_odds_of_neighbours,
     smoothed,
-    user_priors,
 )
 from recommenders.kernels.neighbours import CosineNeighbours, NearestUsers, NeighbourSumScorer
 from recommenders.shared.scorers import row_maxima, row_of_entry, with_data
@@ -32,7 +30,6 @@ class RM1Settings(SmoothedSettings):
 
     neighbours: NearestUsers = searched(100, Range(25, 400, log=True))
     background_weight: BackgroundWeight = searched(0.8, Range(0.01, 0.99))
-    user_prior: UserPrior = "uniform"
 
 
 @system(
@@ -45,36 +42,29 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
     r"""Mix the models of the neighbours, each weighing as much as it explains the user.
 
     .. math:: s_{ui} = \sum_{v \in V_u} w_{uv} \, p_v(i), \quad
-              w_{uv} \propto p(v) \prod_{j \in I_u} p_v(j)
+              w_{uv} \propto \prod_{j \in I_u} p_v(j)
 
     with :math:`V_u` the k users of the highest cosine and :math:`p_v` the ratings of v as a
     language model, smoothed (:func:`recommenders.kernels.language_models.smoothed`). All
     items with ratings in training are scored.
 
     The formula is known from the paper. Its neighbours came from clusters; cosines are those
-    of later work by its authors. Smoothing, priors and k are inferred: of so many factors one
+    of later work by its authors. Smoothing and k are inferred: of so many factors one
     neighbour tends to outweigh the others, the less so the more weight the background has.
     """
     matrix = counts(ratings, system="rm1")
-    models = smoothed(matrix, settings)
-    priors = user_priors(matrix, settings.user_prior)
-    weighing = partial(_shares_of_likelihood, models=models, priors=priors)
+    models = smoothed(matrix, background_weight=settings.background_weight)
+    weighing = partial(_shares_of_likelihood, models=models)
     neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=weighing)
     return NeighbourSumScorer(ratings, neighbours, models.seen, partial(_mixtures, models=models))
 
 
 def _shares_of_likelihood(
-    near: csr_array[Any],
-    histories: csr_array[Any],
-    *,
-    models: LanguageModels,
-    priors: NDArray[np.float64],
+    near: csr_array[Any], histories: csr_array[Any], *, models: LanguageModels
 ) -> csr_array[Any]:
     """Weigh neighbours by how well they explain what was rated above 0."""
     rated = with_data(histories, (histories.data > 0).astype(np.float64))
-    logarithms = log_odds_of_neighbours(rated, models, near)
-    logarithms += np.log(priors[near.indices])
-    return shares_of_exponentials(with_data(near, logarithms))
+    return shares_of_exponentials(with_data(near, log_odds_of_neighbours(rated, models, near)))
 
 
 def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:

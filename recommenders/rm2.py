@@ -5,13 +5,10 @@ from __future__ import annotations
 from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
-    ItemPrior,
     RelevanceModelScorer,
     SmoothedSettings,
-    UserPrior,
     counts,
     smoothed,
-    user_priors,
 )
 from recommenders.kernels.neighbours import CosineNeighbours
 from recommenders.shared.system import AtLeastOne, Range, searched, system
@@ -26,8 +23,6 @@ class RM2Settings(SmoothedSettings):
         description="Nearest users that count (the paper's k): at least 1. Time grows with it.",
     )
     background_weight: BackgroundWeight = searched(0.1, Range(0.01, 0.99))
-    user_prior: UserPrior = "uniform"
-    item_prior: ItemPrior = "uniform"
 
 
 @system(
@@ -39,7 +34,7 @@ class RM2Settings(SmoothedSettings):
 def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModelScorer:
     r"""Multiply, over the user's items, the probability of meeting each with the candidate.
 
-    .. math:: s_{ui} = p(i) \prod_{j \in I_u} \sum_{v \in V_u} \frac{p(v) p_v(i) p_v(j)}{p(i)}
+    .. math:: s_{ui} = p(i) \prod_{j \in I_u} \sum_{v \in V_u} \frac{p_v(i) p_v(j)}{p(i)}
 
     of which the score is the logarithm, less a constant of the user; with :math:`V_u` the k
     users of the highest cosine and :math:`p_v` the ratings of v as a language model, smoothed
@@ -48,16 +43,8 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
 
     The formula is known from the paper, and with uniform priors and Jelinek-Mercer smoothing
     from a program by one of the authors of the later work. The neighbours came from clusters
-    there; cosines, and k, are inferred. The linear priors are two of those of Valcarce, Parapar
-    & Barreiro (2015), A study of priors for relevance-based language modelling of
-    recommender systems.
+    there; cosines, and k, are inferred.
     """
     matrix = counts(ratings, system="rm2")
-    models = smoothed(matrix, settings)
-    return RelevanceModelScorer(
-        ratings,
-        CosineNeighbours(matrix, settings.neighbours),
-        models,
-        user_priors(matrix, settings.user_prior),
-        settings.item_prior,
-    )
+    models = smoothed(matrix, background_weight=settings.background_weight)
+    return RelevanceModelScorer(ratings, CosineNeighbours(matrix, settings.neighbours), models)

@@ -25,9 +25,9 @@ from harness.cli.options import PATH, redrawing
 @click.option("--cutoff", type=int, help="Report measures by default; of table3, all.")
 @click.option(
     "--convention",
-    type=click.Choice(["dp", "dp_ordered", "dp_mean", "significant_05", "median_p"]),
-    help="How table3 adds up p-values: over unordered pairs (dp), as the RecSys'18 paper does "
-    "(dp_ordered), ...",
+    type=click.Choice(["dp", "dp_ordered"]),
+    help="How table3 adds up p-values: over unordered pairs (dp), or ordered ones, as the "
+    "RecSys'18 paper does (dp_ordered).",
 )
 @redrawing
 def table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,19 +31,18 @@ from recommenders.shared.scorers import (
     row_sums,
     with_data,
 )
-from recommenders.shared.system import Positive, Range, Settings, require_amounts, searched
+from recommenders.shared.system import Range, Settings, require_amounts, searched
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-Smoothing: TypeAlias = Literal["jelinek-mercer", "dirichlet", "absolute-discounting"]
 BackgroundWeight: TypeAlias = Annotated[
     float,
     Field(
         gt=0,
         lt=1,
-        description="Share of the collection under Jelinek-Mercer smoothing (the paper's "
+        description="Share of the collection in a model (Jelinek-Mercer smoothing; the paper's "
         "lambda): between 0 and 1.",
     ),
 ]
@@ -53,23 +52,7 @@ class SmoothedSettings(Settings):
     """What systems on smoothed models have in common; each has its own neighbours and weight."""
 
     neighbours: int
-    smoothing: Smoothing = Field(
-        "jelinek-mercer",
-        description="How a model is mixed with the collection: by a fixed share "
-        "(`background_weight`), by ratings added (`pseudo_ratings`) or by a part of each "
-        "rating (`discount`).",
-    )
     background_weight: BackgroundWeight
-    pseudo_ratings: Positive = Field(
-        500.0,
-        description="Sum of ratings that the collection adds under Dirichlet smoothing (the "
-        "paper's mu): above 0.",
-    )
-    discount: Positive = Field(
-        0.5,
-        description="What absolute discounting takes from each rating (the paper's delta): above "
-        "0; a smaller rating is taken whole.",
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,34 +85,18 @@ class LanguageModels:
         return self.gains().T.tocsr()
 
 
-def smoothed(matrix: csr_array[Any], settings: SmoothedSettings) -> LanguageModels:
-    r"""Estimate the model of each row, smoothed.
+def smoothed(matrix: csr_array[Any], *, background_weight: float) -> LanguageModels:
+    r"""Estimate the model of each row, smoothed by Jelinek and Mercer's method.
 
-    With :math:`d_v` the sum of a row, :math:`p_v(j)` is
+    .. math:: p_v(j) = (1 - \lambda) r_{vj} / d_v + \lambda p_C(j)
 
-    .. math::
-
-        (1 - \lambda) r_{vj} / d_v + \lambda p_C(j), \quad
-        \frac{r_{vj} + \mu p_C(j)}{d_v + \mu}, \quad
-        \frac{\max(r_{vj} - \delta, 0)}{d_v} + \frac{\sum_k \min(r_{vk}, \delta)}{d_v} p_C(j)
-
-    for Jelinek-Mercer, Dirichlet and absolute discounting, with :math:`\lambda` the
-    ``background_weight``, :math:`\mu` the ``pseudo_ratings`` and :math:`\delta` the ``discount``.
-    Ratings are not below 0 and not all 0; a row without any is the collection.
+    with :math:`d_v` the sum of a row and :math:`\lambda` the background weight. Ratings are not
+    below 0 and not all 0; a row without any is the collection.
     """
     sums = row_sums(matrix)
     divisors = np.where(sums > 0, sums, 1.0)[row_of_entry(matrix)]
-    if settings.smoothing == "jelinek-mercer":
-        seen = (1 - settings.background_weight) * matrix.data / divisors
-        shares = np.full(len(sums), settings.background_weight)
-    elif settings.smoothing == "dirichlet":
-        seen = matrix.data / (divisors + settings.pseudo_ratings)
-        shares = settings.pseudo_ratings / (sums + settings.pseudo_ratings)
-    else:
-        taken = np.minimum(matrix.data, settings.discount)
-        seen = (matrix.data - taken) / divisors
-        shares = row_sums(with_data(matrix, taken / divisors))
-    shares = np.where(sums > 0, shares, 1.0)
+    seen = (1 - background_weight) * matrix.data / divisors
+    shares = np.where(sums > 0, background_weight, 1.0)
     return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
 
 
@@ -144,20 +111,6 @@ def counts(ratings: Ratings, *, system: str) -> csr_array[Any]:
     return matrix
 
 
-Weights: TypeAlias = Literal["likelihood", "gain", "uniform"]
-
-
-class LikelihoodSettings(SmoothedSettings):
-    """What systems whose neighbours explain a row best have in common."""
-
-    weights: Weights = Field(
-        "likelihood",
-        description='What a neighbour weighs: "likelihood", the geometric mean over the ratings '
-        'relative to the nearest; "gain", the mean logarithm over what a neighbour that has '
-        'rated none of them would give; "uniform", 1.',
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class LikelihoodNeighbours:
     r"""Finds the rows whose models give a row the highest likelihood, and weighs them.
@@ -165,20 +118,15 @@ class LikelihoodNeighbours:
     .. math:: \log p(u|v) = \sum_j r_{uj} \log p_v(j)
 
     Only rows with a column in common are neighbours, as in the inverted index of a search
-    engine. With :math:`d_u` the sum of the ratings of u and :math:`\beta_v p_C` the background
-    of a model, the weights are
+    engine. With :math:`d_u` the sum of the ratings of u the weights are
 
-    .. math::
+    .. math:: \left(\frac{p(u|v)}{\max_w p(u|w)}\right)^{1/d_u}
 
-        \left(\frac{p(u|v)}{\max_w p(u|w)}\right)^{1/d_u}, \quad
-        \frac{1}{d_u} \sum_j r_{uj} \log \frac{p_v(j)}{\beta_v p_C(j)}, \quad 1
-
-    of which the second is what search engines score under Jelinek-Mercer smoothing. Ratings, of
-    shape (n_rows, n_columns), are above 0; see `Neighbours` for the graph.
+    Ratings, of shape (n_rows, n_columns), are above 0; see `Neighbours` for the graph.
     """
 
     matrix: csr_array[Any]
-    settings: LikelihoodSettings
+    settings: SmoothedSettings
 
     def __call__(
         self, histories: csr_array[Any], owners: NDArray[np.integer[Any]]
@@ -186,10 +134,6 @@ class LikelihoodNeighbours:
         """Weigh the neighbours of these rows; see `Neighbours`."""
         odds = self._mean_log_odds(histories)
         graph = strongest(odds, count=self.settings.neighbours, owners=owners)
-        if self.settings.weights == "uniform":
-            return with_data(graph, np.ones(graph.nnz))
-        if self.settings.weights == "gain":
-            return with_data(graph, graph.data - self._log_shares[graph.indices])
         return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
 
     def _mean_log_odds(self, histories: csr_array[Any]) -> NDArray[np.float64]:
@@ -202,7 +146,7 @@ class LikelihoodNeighbours:
 
     @cached_property
     def _models(self) -> LanguageModels:
-        return smoothed(self.matrix, self.settings)
+        return smoothed(self.matrix, background_weight=self.settings.background_weight)
 
     @cached_property
     def _log_shares(self) -> NDArray[np.float64]:
@@ -225,24 +169,8 @@ def log_odds_of_neighbours(
     return odds
 
 
-UserPrior: TypeAlias = Annotated[
-    Literal["uniform", "linear"],
-    Field(
-        description='Prior of a neighbour, p(v): "uniform", or "linear" in the sum of its ratings.'
-    ),
-]
-ItemPrior: TypeAlias = Annotated[
-    Literal["uniform", "linear"],
-    Field(description='Prior of an item, p(i): "uniform", or "linear" in the sum of its ratings.'),
-]
-
 # With some room for rounding.
 LOG_OF_LARGEST = 0.99 * np.log(np.finfo(np.float64).max)
-
-
-def user_priors(matrix: csr_array[Any], prior: UserPrior) -> NDArray[np.float64]:
-    """Give the prior of every user, up to a factor; 0 only for those without ratings."""
-    return np.ones(matrix.shape[0]) if prior == "uniform" else row_sums(matrix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,13 +182,11 @@ class RelevanceModelScorer(TrainedOnRatings):
     up to a constant of the user: the best item that the user has not rated scores 0. All models
     are divided by the collection, so that float64 holds products of many. A user without
     ratings, or without neighbours, scores NaN. Neighbours :math:`V` are training users, whatever
-    their weights; user priors :math:`p(v)` are of shape (n_users,), up to a factor.
+    their weights; priors of users and items are uniform.
     """
 
     neighbours: Neighbours
     models: LanguageModels
-    user_priors: NDArray[np.float64]
-    item_prior: ItemPrior
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users; NaN for items without ratings."""
@@ -273,12 +199,10 @@ class RelevanceModelScorer(TrainedOnRatings):
         from recommenders.kernels.relevance_loop import Models, add_log_odds
 
         near, own = self._graph[user_numbers], self.histories[user_numbers]
-        # This undoes the division by the collection, and applies the prior.
-        n_own = np.diff(own.indptr) if self.item_prior == "uniform" else np.ones(near.shape[0])
-        scores = n_own[:, np.newaxis] * self._log_collection
+        # This undoes the division by the collection.
+        scores = np.diff(own.indptr)[:, np.newaxis] * self._log_collection
         ratios, shares = self._ratios, self.models.background_shares.astype(np.float32)
-        priors = (self.user_priors / self.user_priors.max()).astype(np.float32)
-        models = Models(ratios.indptr, ratios.indices, ratios.data, shares, priors)
+        models = Models(ratios.indptr, ratios.indices, ratios.data, shares)
         rows = (near.indptr, near.indices, own.indptr, own.indices)
         add_log_odds(*rows, models, self._factors_at_once, candidates, depth, scores)
         scores -= _best_of_others(scores, own)[:, np.newaxis]
@@ -322,12 +246,6 @@ class ExpansionSettings(Settings):
     """What systems that weigh by two probabilities can be told."""
 
     neighbours: NearestUsers = searched(200, Range(25, 1000, log=True))
-    estimator: Literal["nln", "mle"] = Field(
-        "nln",
-        description='Estimate of the probabilities: "mle", shares of the sum of ratings, or '
-        '"nln", these divided by the number of users summed over (neighbourhood length '
-        "normalisation).",
-    )
 
 
 def expansion_scorer(
@@ -335,21 +253,18 @@ def expansion_scorer(
 ) -> NeighbourSumScorer:
     r"""Weigh items by their probability among the neighbours against that in the collection.
 
-    .. math:: p_V(i) = \frac{N_{ui}}{\sum_j N_{uj}}, \quad
-              p_C(i) = \frac{\sum_u r_{ui}}{\sum_{u,j} r_{uj}}, \quad
+    .. math:: p_V(i) = \frac{N_{ui}}{|V_u| \sum_j N_{uj}}, \quad
+              p_C(i) = \frac{\sum_u r_{ui}}{|U| \sum_{u,j} r_{uj}}, \quad
               N_{ui} = \sum_{v \in V_u} r_{vi}
 
-    under maximum likelihood; with length normalisation the first is divided by the number of
-    neighbours, the second by the number of users. An item that no neighbour has rated gets NaN.
-    The weight as a function of the two is one of a module, to be pickled. Ratings are refused as by
-    `require_amounts`.
+    which are normalised by the length of the neighbourhood, and by the number of users. An item
+    that no neighbour has rated gets NaN. The weight as a function of the two is one of a module, to
+    be pickled. Ratings are refused as by `require_amounts`.
     """
     matrix = counts(ratings, system=system)
     neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
-    collection, normalised = matrix.sum(axis=0) / matrix.sum(), settings.estimator == "nln"
-    if normalised:
-        collection /= np.count_nonzero(ratings.user_counts())
-    weights = partial(_weights, weighting=weighting, normalised=normalised, collection=collection)
+    collection = matrix.sum(axis=0) / matrix.sum() / np.count_nonzero(ratings.user_counts())
+    weights = partial(_weights, weighting=weighting, collection=collection)
     return NeighbourSumScorer(ratings, neighbours, matrix, weights)
 
 
@@ -359,10 +274,8 @@ def _weights(
     histories: csr_array[Any],
     *,
     weighting: Weighting,
-    normalised: bool,
     collection: NDArray[np.float64],
 ) -> NDArray[np.floating]:
     """Weigh the items of some users, given their sums over neighbours."""
-    sizes = np.diff(near.indptr) if normalised else np.ones(near.shape[0], dtype=np.intp)
-    totals = (row_sums(sums) * sizes)[row_of_entry(sums)]
+    totals = (row_sums(sums) * np.diff(near.indptr))[row_of_entry(sums)]
     return filled(with_data(sums, weighting(sums.data / totals, collection[sums.indices])))

@@ -22,17 +22,15 @@ jit_in_any_order = numba.njit(nogil=True, cache=True, error_model="numpy", fastm
 
 
 class Models(NamedTuple):
-    """What neighbours have rated: rows of csr, and the share of the background and prior of each.
+    """What neighbours have rated: rows of csr, and the share of the background of each.
 
-    Values are :math:`p_v(i) / p_C(i)` less the share of the background; priors :math:`p(v)` are
-    known up to a factor.
+    Values are :math:`p_v(i) / p_C(i)` less the share of the background.
     """
 
     ends: Integers
     items: Integers
     values: Singles
     shares: Singles
-    priors: Singles
 
 
 class Raters(NamedTuple):
@@ -56,7 +54,7 @@ def add_log_odds(
     depth: int,
     scores: Doubles,
 ) -> None:
-    r"""Add :math:`\sum_{j \in I_u} \log \sum_v p(v) p_v(i) p_v(j)` for a block of users.
+    r"""Add :math:`\sum_{j \in I_u} \log \sum_v p_v(i) p_v(j)` for a block of users.
 
     It is that relative to an item that nobody near has rated, a constant of the user, so such
     items keep what they have and cost nothing. Neighbours and own items are csr matrices with the
@@ -93,11 +91,11 @@ def _weights_of_own(
     background = np.zeros(n_own, dtype=np.float32)
     for number in range(len(neighbours)):
         v = neighbours[number]
-        weights[number] = models.priors[v] * models.shares[v]
+        weights[number] = models.shares[v]
         for entry in range(models.ends[v], models.ends[v + 1]):
             place = place_of[models.items[entry]]
             if place >= 0:
-                weights[number, place] += models.priors[v] * models.values[entry]
+                weights[number, place] += models.values[entry]
         _add(background, models.shares[v], weights[number])
     for number in range(len(neighbours)):
         for place in range(n_own):

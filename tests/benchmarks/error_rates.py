@@ -17,7 +17,7 @@ from analyses.significance.corrections import (
     max_t_test,
     tukey_test,
 )
-from analyses.significance.effects import bootstrap_intervals, t_intervals
+from analyses.significance.effects import effects
 from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test
 from analyses.significance.permutation import exact_test, monte_carlo_test, pair_indices
 from runs.shared.streams import random_words
@@ -137,17 +137,10 @@ def false_discoveries(drawn: Draw) -> Tallied:
 
 
 def coverage_of_differences(drawn: Draw) -> Tallied:
-    """Tell which intervals hold the difference of two systems' means."""
+    """Tell whether the interval holds the difference of two systems' means."""
     pair, truth = drawn.pair(number=3)
-    scores = pair[np.newaxis]
-    intervals = {
-        "t": t_intervals(scores, level=LEVEL),
-        "bootstrap": bootstrap_intervals(
-            scores, level=LEVEL, replicates=drawn.draws, seed=drawn.seed
-        ),
-    }
-    for name, (lower, upper) in intervals.items():
-        yield ("coverage", name, LEVEL), float(lower.item() <= truth <= upper.item())
+    found = effects(pair[np.newaxis], level=LEVEL)
+    yield ("coverage", "t", LEVEL), float(found.lower.item() <= truth <= found.upper.item())
 
 
 Tally = Callable[[Draw], Tallied]

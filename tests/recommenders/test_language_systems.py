@@ -11,7 +11,6 @@ import recommenders
 from qrels import Ratings
 from recommenders.kernels.language_models import smoothed
 from recommenders.kernels.neighbours import nearest_by_cosine
-from recommenders.rm2 import RM2Settings
 from recommenders.shared.scorers import BestScorer, LinearItemScorer
 from runs import top_items
 
@@ -37,24 +36,13 @@ def test_an_item_scores_where_the_user_rated_one_near_it(four_users: Ratings) ->
 # Half of what u2 (a 4, c 2) and u3 (b 4, d 5) rated, half of all, for a (9 of 24) and b (7 of 24).
 BY_SECOND = ((4 / 6 + 9 / 24) / 2) ** 5 * (7 / 48) ** 3
 BY_THIRD = (9 / 48) ** 5 * ((4 / 9 + 7 / 24) / 2) ** 3
-BY_NOBODY = (9 / 48) ** 5 * (7 / 48) ** 3
 
 
-@pytest.mark.parametrize(
-    ("weights", "second", "third"),
-    [
-        ("likelihood", 1.0, (BY_THIRD / BY_SECOND) ** (1 / 8)),
-        ("gain", np.log(BY_SECOND / BY_NOBODY) / 8, np.log(BY_THIRD / BY_NOBODY) / 8),
-        ("uniform", 1.0, 1.0),
-    ],
-)
-def test_scores_weigh_the_ratings_of_the_likeliest_users(
-    weights: str, second: float, third: float, four_users: Ratings
-) -> None:
+def test_scores_weigh_the_ratings_of_the_likeliest_users(four_users: Ratings) -> None:
     """User u1 rated a with 5, b with 3."""
-    settings = {"background_weight": 0.5, "weights": weights}
-    scorer = recommenders.train("lm-wsr-ub", settings, four_users, seed=1)
+    scorer = recommenders.train("lm-wsr-ub", {"background_weight": 0.5}, four_users, seed=1)
     scores = np.nan_to_num(scorer.score_batch(np.array([0], dtype=np.int32))[0])
+    second, third = 1.0, (BY_THIRD / BY_SECOND) ** (1 / 8)
     expected = [second * 4, third * 4, second * 2, third * 5, 0]
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
 
@@ -64,14 +52,10 @@ SECOND = (np.array([4, 0, 2, 0, 0]) / 6 + ALL_STARS) / 2
 THIRD = (np.array([0, 4, 0, 5, 0]) / 9 + ALL_STARS) / 2
 
 
-@pytest.mark.parametrize(("prior", "of_second", "of_third"), [("uniform", 1, 1), ("linear", 6, 9)])
-def test_scores_mix_the_models_of_the_neighbours(
-    prior: str, of_second: float, of_third: float, four_users: Ratings
-) -> None:
+def test_scores_mix_the_models_of_the_neighbours(four_users: Ratings) -> None:
     """User u1 rated a and b; u2 and u3 weigh as much as they explain both."""
-    settings = {"background_weight": 0.5, "user_prior": prior}
-    scorer = recommenders.train("rm1", settings, four_users, seed=1)
-    second, third = of_second * SECOND[0] * SECOND[1], of_third * THIRD[0] * THIRD[1]
+    scorer = recommenders.train("rm1", {"background_weight": 0.5}, four_users, seed=1)
+    second, third = SECOND[0] * SECOND[1], THIRD[0] * THIRD[1]
     expected = (second * SECOND + third * THIRD) / (second + third)
     scores = scorer.score_batch(np.array([0], dtype=np.int32))
     np.testing.assert_allclose(scores[0], expected, rtol=1e-6)
@@ -101,37 +85,25 @@ def test_scores_multiply_the_chances_of_meeting_the_users_items(four_users: Rati
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("smoothing", ["jelinek-mercer", "dirichlet", "absolute-discounting"])
-@pytest.mark.parametrize(
-    ("user_prior", "item_prior"), [("uniform", "linear"), ("linear", "uniform")]
-)
-def test_scores_are_those_of_loops(
-    smoothing: str, user_prior: str, item_prior: str, ratings: Ratings
-) -> None:
-    amounts = {"background_weight": 0.3, "pseudo_ratings": 30.0, "discount": 0.5}
-    priors = {"user_prior": user_prior, "item_prior": item_prior}
-    settings = {"neighbours": 8, "smoothing": smoothing, **amounts, **priors}
+def test_scores_are_those_of_loops(ratings: Ratings) -> None:
+    settings = {"neighbours": 8, "background_weight": 0.3}
     scorer = recommenders.train("rm2", settings, ratings, seed=1)
     matrix = ratings.matrix()
     table = matrix.toarray()
-    models = smoothed(matrix, RM2Settings(neighbours=8, smoothing=smoothing, **amounts))  # type: ignore[arg-type]
-    shares = models.background_shares[:, np.newaxis]
-    p = models.seen.toarray() + shares * models.collection
-    p_user = table.sum(axis=1) if user_prior == "linear" else np.ones(len(table))
-    p_item = models.collection if item_prior == "linear" else np.ones(table.shape[1])
+    models = smoothed(matrix, background_weight=0.3)
+    p = models.seen.toarray() + models.background_shares[:, np.newaxis] * models.collection
     near = nearest_by_cosine(matrix, count=8).toarray() > 0
     users = np.array([0, 7, 33], dtype=np.int32)
     for user, scores in zip(users, scorer.score_batch(users), strict=True):
-        expected = np.log(p_item)
+        expected = np.zeros(table.shape[1])
         for j in np.flatnonzero(table[user]):
             for i in range(table.shape[1]):
-                meetings = sum(p_user[v] * p[v, i] * p[v, j] for v in np.flatnonzero(near[user]))
-                expected[i] += log(meetings / p_item[i])
+                expected[i] += log(sum(p[v, i] * p[v, j] for v in np.flatnonzero(near[user])))
         np.testing.assert_allclose(scores, expected - expected[table[user] == 0].max(), atol=2e-4)
 
 
 @pytest.mark.parametrize("depth", [1, 5, 20, 1000])
-@pytest.mark.parametrize("settings", [{}, {"item_prior": "linear", "neighbours": 3}])
+@pytest.mark.parametrize("settings", [{}, {"neighbours": 3}])
 def test_looking_for_the_best_gives_the_lists_of_all_scores(
     ratings: Ratings, depth: int, settings: dict[str, Any]
 ) -> None:

@@ -7,16 +7,8 @@ import pytest
 from scipy import stats
 from scipy.stats import ttest_1samp, ttest_ind
 
-from analyses.intervals.resampling import resampled_users
 from analyses.shared.measure import RunDeviations
-from analyses.significance.effects import (
-    Effects,
-    bootstrap_intervals,
-    effects,
-    equivalence_test,
-    t_intervals,
-    variance_components,
-)
+from analyses.significance.effects import Effects, effects, equivalence_test, variance_components
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from tests.analyses.significance.references import Floats, pair_scores, some_scores
@@ -28,32 +20,11 @@ def scores(rng: np.random.Generator) -> Floats:
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_t_intervals_are_those_of_scipy(level: float, scores: Floats) -> None:
+def test_intervals_are_those_of_scipy(level: float, scores: Floats) -> None:
     first, second = pair_indices(4)
     test = stats.ttest_rel(scores[:, first], scores[:, second], axis=2)
-    expected = test.confidence_interval(level)
-    np.testing.assert_allclose(t_intervals(scores, level=level), expected, rtol=1e-9)
-
-
-@pytest.mark.parametrize("level", [0.5, 0.95])
-def test_bootstrap_intervals_are_percentiles_of_resampled_means(
-    level: float, scores: Floats
-) -> None:
-    first, second = pair_indices(4)
-    counts = resampled_users(0, 300, n_users=40, seed=5)
-    means = (scores[:, first] - scores[:, second]) @ counts.T / 40
-    expected = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=2)
-    found = bootstrap_intervals(scores, level=level, replicates=300, seed=5)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_measures_done_apart_have_the_same_intervals(
-    scores: Floats, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    together = bootstrap_intervals(scores, level=0.9, replicates=100, seed=5)
-    monkeypatch.setattr("analyses.significance.effects.MOST_VALUES", 1)
-    apart = bootstrap_intervals(scores, level=0.9, replicates=100, seed=5)
-    np.testing.assert_array_equal(together, apart)
+    expected, found = test.confidence_interval(level), effects(scores, level=level)
+    np.testing.assert_allclose([found.lower, found.upper], expected, rtol=1e-9)
 
 
 BOTH = np.array([True, True])
@@ -107,11 +78,6 @@ def test_a_single_user_has_a_difference_but_no_spread() -> None:
     found = of([2.0])
     assert found.differences == 2.0
     assert np.isnan([found.standardised, found.lower, found.upper]).all()
-
-
-def test_intervals_are_those_of_t(scores: Floats) -> None:
-    found = effects(scores, level=0.9)
-    np.testing.assert_array_equal([found.lower, found.upper], t_intervals(scores, level=0.9))
 
 
 def test_runs_widen_intervals_as_welch_does() -> None:

@@ -61,7 +61,7 @@ def test_the_paper_sums_each_pair_twice(finished: Path) -> None:
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_the_note_says_what_is_added_up(finished: Path, convention: str) -> None:
     made = tabulate(FinishedStudy.at(finished), "table3", convention=convention)
-    words, _ = CONVENTIONS[convention]
+    words = CONVENTIONS[convention]
     assert words in made.note
 
 
