@@ -253,14 +253,12 @@ class Correlation(Result):
         if not taus:
             return []
         mean = sum(taus.values()) / len(taus)
-        low, high = (
-            f"{listed(p)} ({taus[p]:.2f})"
-            for p in (of(taus, key=taus.__getitem__) for of in (min, max))
-        )
+        ends = (min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__))
+        lowest, highest = (f"{taus[pair]:.2f} ({listed(pair)})" for pair in ends)
         return [
             f"Agreement of the metrics{compared.where} by "
-            f"{find_coefficient(self.coefficient).label}: {mean:.2f} in the mean over {len(taus)} "
-            f"pairs; lowest between {low}, highest between {high}."
+            f"{find_coefficient(self.coefficient).label}: {mean:.2f} on average over pairs, from "
+            f"{lowest} to {highest}."
         ]
 
     def _cells(

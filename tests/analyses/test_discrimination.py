@@ -326,18 +326,6 @@ def test_few_systems_do_not_say_what_others_would(scores: Scores) -> None:
     assert not [line for line in discriminate(scores, replicates=0).findings() if "subsets" in line]
 
 
-def test_a_leader_among_other_systems_is_told(rng: np.random.Generator) -> None:
-    values = rng.random((2, 9, 40)) + np.arange(9)[:, None] * np.array([0.3, 0.0])[:, None, None]
-    measures = Measures((Measure("sure", 5), Measure("noise", 5)))
-    found = discriminate(
-        Scores(values, measures, tuple("abcdefghi"), np.arange(40).astype(np.str_)), replicates=0
-    )
-    assert any(
-        "sure is first in 100 % of random subsets of three quarters of the systems." in line
-        for line in found.findings()
-    )
-
-
 def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:
     rng = np.random.default_rng(4)
     values = rng.random((1, 4, 30)) * rng.integers(1, 9, 30)

