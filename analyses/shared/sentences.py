@@ -72,10 +72,7 @@ def deeper_or_shallower(estimates: Estimates) -> str:
     parts = [f"{answer} by {listed(metrics)}" for answer, metrics in more.items() if metrics]
     if not parts:
         return ""
-    return (
-        f"At cut-off {deep}, compared with {shallow}, the measures are {estimates.more}: "
-        f"{'; '.join(parts)} (*: beyond noise)."
-    )
+    return f"Cut-off {deep} against {shallow} ({estimates.more}): {'; '.join(parts)} (*: beyond noise)."
 
 
 def listed(names: Sequence[str]) -> str:

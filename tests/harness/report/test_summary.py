@@ -63,7 +63,7 @@ def test_a_difference_is_turned_to_the_better_metric(copied: Path) -> None:
 def test_cutoffs_that_differ_beyond_noise_are_marked(copied: Path, apart: float, told: str) -> None:
     areas = {("P", 5): 0.8, ("P", 20): 0.7}
     keep(copied, "sparsity", sparsity_of(areas, margin=0.1, apart=apart))
-    assert told in found(copied, "At cut-off 20")
+    assert told in found(copied, "Cut-off 20 against 5 (robust")
 
 
 def test_areas_that_are_undefined_are_left_out(copied: Path) -> None:
@@ -88,7 +88,7 @@ def test_level_metrics_are_all_named(copied: Path) -> None:
 
 def test_deeper_cutoffs_are_compared_metric_by_metric(copied: Path) -> None:
     keep_powers(copied, {"P": 0.1, "AP": 0.2, "RR": 0.4})
-    assert "more by P; less by RR; equally by AP" in found(copied, "At cut-off 20")
+    assert "more by P; less by RR; equally by AP" in found(copied, "Cut-off 20 against 5 (discr")
 
 
 def test_a_metric_without_a_number_is_not_compared() -> None:
