@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from qrels import Ratings
 from recommenders.kernels.krichene import (
     NeighbourSettings,
@@ -18,8 +15,6 @@ from recommenders.shared.system import Range, searched, system
 
 class KricheneYSettings(NeighbourSettings):
     """Settings of krichene-y: the paper's."""
-
-    as_printed: ClassVar[Mapping[str, Any]] = {"denominator": True}
 
     q: Power = searched(3.0, Range(0.5, 5.0))
 
@@ -46,9 +41,8 @@ def krichene_y(ratings: Ratings, settings: KricheneYSettings, *, seed: int) -> L
     Notes
     -----
     From the paper: the equations, q = 3, no limits; its equation 30 also divides by
-    :math:`\sum_j s''_{ij}` over all items, which cancels the norm of equation 29, whichever
-    norm is meant. That is ``variant = "as_printed"``, and does not come out at the published
-    exact metrics. Inferred, as it does come out there on MovieLens 1M: no denominator, the
-    Euclidean norm, and :math:`s_{ii} = 1` within that norm.
+    :math:`\sum_j s''_{ij}` over all items, which cancels the norm of equation 29 and does not
+    come out at the published exact metrics. Inferred, as it does come out there on MovieLens 1M:
+    no denominator, the Euclidean norm, and :math:`s_{ii} = 1` within that norm.
     """
     return neighbour_scorer(ratings, settings)

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from qrels import Ratings
-from recommenders.kernels.krichene import (
-    KeepSelf,
-    Nearest,
-    NeighbourSettings,
-    neighbour_scorer,
-    similarities_need,
-)
+from recommenders.kernels.krichene import NeighbourSettings, neighbour_scorer, similarities_need
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import Range, searched, system
 
 
 class KricheneZSettings(NeighbourSettings):
-    """Settings of krichene-z: the paper's, k and k' changing places in the published reading."""
+    """Settings of krichene-z: the paper's."""
 
-    as_printed: ClassVar[Mapping[str, Any]] = {
-        "k": 0,
-        "k_prime": 10,
-        "keep_self": True,
-        "denominator": True,
-    }
-
-    k: Nearest = searched(10, Range(5, 200, log=True))
-    keep_self: KeepSelf = False
+    k: int = searched(
+        10,
+        Range(5, 200, log=True),
+        ge=1,
+        description="Item j counts for item i if i is among the k nearest to j: at least 1.",
+    )
 
 
 @system(
@@ -54,10 +42,8 @@ def krichene_z(ratings: Ratings, settings: KricheneZSettings, *, seed: int) -> L
     Notes
     -----
     From the paper: the equations, q = 1, k unlimited, k' = 10; its equation 30 also divides by
-    :math:`\sum_j s''_{ij}` over all items, which cancels the norm of equation 29, whichever
-    norm is meant. That is ``variant = "as_printed"``, with every item among its own ten nearest,
-    and does not come out at the published exact metrics. Inferred, as it does come out there on
-    MovieLens 1M: k = 10 and k' unlimited, no item near itself, the Euclidean norm, no
-    denominator.
+    :math:`\sum_j s''_{ij}` over all items, which cancels the norm of equation 29 and does not
+    come out at the published exact metrics. Inferred, as it does come out there on MovieLens 1M:
+    k = 10 and k' unlimited, no item near itself, the Euclidean norm, no denominator.
     """
     return neighbour_scorer(ratings, settings)

@@ -72,7 +72,8 @@ def deeper_or_shallower(estimates: Estimates) -> str:
     parts = [f"{answer} by {listed(metrics)}" for answer, metrics in more.items() if metrics]
     if not parts:
         return ""
-    return f"Cut-off {deep} against {shallow} ({estimates.more}): {'; '.join(parts)} (*: beyond noise)."
+    answers = "; ".join(parts)
+    return f"Cut-off {deep} against {shallow} ({estimates.more}): {answers} (*: beyond noise)."
 
 
 def listed(names: Sequence[str]) -> str:

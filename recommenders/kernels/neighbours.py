@@ -115,7 +115,7 @@ def cosines(ratings: Ratings) -> csr_array[Any]:
     return shared
 
 
-def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool) -> csr_array[Any]:
+def nearest_of(similarities: csr_array[Any], *, neighbours: int) -> csr_array[Any]:
     """Keep the highest similarities, all above 0, of every row of a sparse matrix.
 
     Equal similarities are settled by item number, lower first; they are compared as float32.
@@ -124,7 +124,6 @@ def nearest_of(similarities: csr_array[Any], *, neighbours: int, keep_self: bool
         lambda rows: filled(similarities[rows], -np.inf).astype(np.float64, copy=False),
         n_rows=similarities.shape[0],
         count=neighbours,
-        keep_self=keep_self,
     )
 
 
@@ -257,9 +256,7 @@ def all_neighbours(neighbours: Neighbours) -> csr_array[Any]:
     return vstack(graphs, format="csr")
 
 
-def nearest(
-    likeness: Likeness, *, n_rows: int, count: int, keep_self: bool = False
-) -> csr_array[Any]:
+def nearest(likeness: Likeness, *, n_rows: int, count: int) -> csr_array[Any]:
     """Keep, of every row, the neighbours it is most like, ``count`` of them where so many exist.
 
     Equals, in float32, go by their number. Row u of the graph, of shape (n_rows, n_rows), holds the
@@ -267,12 +264,11 @@ def nearest(
     """
     from scipy.sparse import vstack
 
-    def graph_of(rows: slice) -> csr_array[Any]:
-        own = None if keep_self else np.arange(rows.start, rows.stop)
-        return strongest(likeness(rows), count=count, owners=own)
-
-    blocks = row_blocks(n_rows, row_bytes=8 * n_rows)
-    return vstack([graph_of(rows) for rows in blocks], format="csr")
+    graphs = [
+        strongest(likeness(rows), count=count, owners=np.arange(rows.start, rows.stop))
+        for rows in row_blocks(n_rows, row_bytes=8 * n_rows)
+    ]
+    return vstack(graphs, format="csr")
 
 
 def strongest(

@@ -72,12 +72,7 @@ def test_there_are_at_most_as_many_pairs_as_foreseen(ratings: Ratings) -> None:
 def test_the_nearest_are_the_same_for_every_size_of_block(
     ratings: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    all_at_once = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
+    all_at_once = nearest_of(cosines(ratings), neighbours=5)
     monkeypatch.setattr(scorers, "BLOCK_ROWS", 7)
-    in_blocks = nearest_of(cosines(ratings), neighbours=5, keep_self=False)
+    in_blocks = nearest_of(cosines(ratings), neighbours=5)
     np.testing.assert_array_equal(in_blocks.toarray(), all_at_once.toarray())
-
-
-def test_an_item_may_be_its_own_nearest(ratings: Ratings) -> None:
-    itself = nearest_of(cosines(ratings), neighbours=1, keep_self=True)
-    assert (itself.diagonal() == 1).sum() > 0.9 * len(ratings.items)
