@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -22,22 +21,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-Prune: TypeAlias = Literal["once", "fixpoint"]
-
-
-def prune(
-    ratings: Ratings, *, min_items_per_user: int, min_users_per_item: int, mode: Prune = "once"
-) -> Ratings:
+def prune(ratings: Ratings, *, min_items_per_user: int, min_users_per_item: int) -> Ratings:
     """Leave out the ratings of users with few items and of items with few users.
 
-    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. ``"once"``
-    counts before anything is left out, so that who is left may have less; ``"fixpoint"`` goes on
-    until all who are left have enough.
+    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. Ratings are
+    counted before anything is left out, so that who is left may have less.
     """
-    enough = partial(with_enough, user_min=min_items_per_user, item_min=min_users_per_item)
-    kept = enough(ratings)
-    while mode == "fixpoint" and len(fewer := enough(kept)) < len(kept):
-        kept = fewer
+    kept = with_enough(ratings, user_min=min_items_per_user, item_min=min_users_per_item)
     if len(kept) == 0:
         raise InputError(
             f"pruning leaves nothing to learn from: no rating is left of users with at least "
@@ -62,8 +52,7 @@ class EmbeddingSettings:
     `bm25`, or ``"none"`` for the values themselves; the thesis has BM25 and does not say which;
     ``k1``, ``b``: of BM25. The thesis has b = 0.75; k1 is implicit's default;
     ``min_items_per_user``, ``min_users_per_item``: what users and items are learned from; the
-    thesis has 2 to 20; ``prune``: whether these are counted once, or until all who are left have
-    enough; ours; ``neighbours``: nearest items kept for every item; ours.
+    thesis has 2 to 20; ``neighbours``: nearest items kept for every item; ours.
     """
 
     factors: int = 128
@@ -75,7 +64,6 @@ class EmbeddingSettings:
     b: float = 0.75
     min_items_per_user: int = 2
     min_users_per_item: int = 2
-    prune: Prune = "once"
     neighbours: int = 100
 
     def __post_init__(self) -> None:
@@ -87,8 +75,7 @@ class EmbeddingSettings:
                 raise InputError(f"`{name}` must be above 0, got {getattr(self, name)}.")
         if not 0 <= self.b <= 1:
             raise InputError(f"`b` must be from 0 to 1, got {self.b}.")
-        for name, choice in {"bm25_rows": BM25Rows, "prune": Prune}.items():
-            require_choice(name, getattr(self, name), get_args(choice))
+        require_choice("bm25_rows", self.bm25_rows, get_args(BM25Rows))
 
     def __str__(self) -> str:
         short = {k: v if isinstance(v, str) else f"{v:.10g}" for k, v in asdict(self).items()}
@@ -287,7 +274,6 @@ def similarity(
         interactions.totals(),
         min_items_per_user=settings.min_items_per_user,
         min_users_per_item=settings.min_users_per_item,
-        mode=settings.prune,
     )
     trained = np.unique(kept.item)
     vectors = item_factors(

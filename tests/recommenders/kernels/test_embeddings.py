@@ -254,22 +254,6 @@ def test_pruning_once_counts_before_anything_is_left_out() -> None:
     assert _rows(pruned) == ["ab", "abc", "cd", "abd"]
 
 
-@given(
-    rows=st.lists(st.sets(st.sampled_from("abcdef"), min_size=1), min_size=1, max_size=8),
-    least=st.tuples(st.integers(1, 3), st.integers(1, 3)),
-)
-def test_at_the_fixpoint_all_have_enough(rows: list[set[str]], least: tuple[int, int]) -> None:
-    ratings = _rated(*("".join(sorted(row)) for row in rows))
-    try:
-        kept = prune(
-            ratings, min_items_per_user=least[0], min_users_per_item=least[1], mode="fixpoint"
-        )
-    except InputError:
-        return
-    counts = kept.user_counts(), kept.item_counts()
-    assert all((count[count > 0] >= low).all() for count, low in zip(counts, least, strict=True))
-
-
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
