@@ -177,7 +177,7 @@ class Cells:
     counts: Floats
     n_users: int
     incidence: csr_array
-    _learned: dict[bool, dict[int, Floats]] = field(default_factory=dict, repr=False)
+    _learned: dict[tuple[int, bool], Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks], *, path: str = "grid") -> Cells:
@@ -250,31 +250,22 @@ class Cells:
 
         with w the shares of the items in the cells (Li et al., 2023, eq. 12, 21 and 22). Stopping
         early smooths the estimate. A steep start has rank r as likely as 1 / r, not uniform: it
-        fits as well, but has many items at the very first ranks. Earlier iterations are kept.
+        fits as well, but has many items at the very first ranks.
         """
-        weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
-        start = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
-        known = self._learned.setdefault(steep, {0: start})
-        done = max(number for number in known if number <= iterations)
-        mass = known[done]
-        for _ in range(iterations - done):
-            terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self._met)
-            mass = np.asarray(mass * sum(terms))
-        known[iterations] = mass
-        return mass
+        if (iterations, steep) not in self._learned:
+            weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
+            mass = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
+            for _ in range(iterations):
+                terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self._met)
+                mass = np.asarray(mass * sum(terms))
+            self._learned[iterations, steep] = mass
+        return self._learned[iterations, steep]
 
     def most_entropic(self, eta: float) -> Floats:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
         kernel, (shares,) = self.kernels[0], self.shares
         every = [most_entropy(kernel, share, eta) for share in shares.T]
         return np.stack(every, axis=1)
-
-    def true_masses(self, ranks: FullRanks) -> Floats:
-        """Give the distribution of full ranks at the nodes of the full path: (n_nodes, 1)."""
-        n_nodes = len(self.nodes)
-        above = ranks.above[np.isin(ranks.order, self.cells[:, 1])]
-        counts = np.bincount(np.minimum(above, n_nodes - 1), minlength=n_nodes)
-        return counts[:, np.newaxis] / len(above)
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
         """Resample the users of the first sample: a column for each replicate."""
