@@ -163,13 +163,11 @@ class Estimates(Result):
     @property
     def names(self) -> list[str]:
         """Short names of the ways: estimators without usual options; samples where they differ."""
+        several = len(self.sizes) > 1
         return [
-            estimator.replace(",prior=uniform", "")
-            + (f", {drawing}" if drawing != "uniform" else "")
-            + (f", m = {m:,}" if len(self.sizes) > 1 else "")
-            for estimator, drawing, m in zip(
-                self.estimators, self.drawings, self.negatives, strict=True
-            )
+            f"{name.replace(',prior=uniform', '')}{f', {drawing}' * (drawing != 'uniform')}"
+            f"{f', m = {m:,}' * several}"
+            for name, drawing, m in zip(self.estimators, self.drawings, self.negatives, strict=True)
         ]
 
     @property
@@ -321,38 +319,18 @@ class Estimates(Result):
             "Bias: expected estimate less the exact value. Noise: standard deviation over samples "
             f"for {self.users:,} users. Both are root mean squares over systems. In order: share "
             "of the pairs of systems in the true order, in expectation and in samples. Winner: "
-            f"share of the samples that find the best system. {self.caption()}"
+            f"share of the samples that find the best system. Users for {IN_ORDER:g}: the least "
+            f"number tried that has so many pairs in order in samples. {self.caption()}"
         )
         rows: list[list[Cell]] = [
-            [f"{metric}, {name}", *numbers[:5]]
+            [f"{metric}, {name}", *numbers[:5], "–" if np.isnan(u := numbers[5]) else f"{u:,.0f}"]
             for metric, of_ways in zip(self.metrics, np.array(self.advice).T.tolist(), strict=True)
             for name, numbers in zip(self.names, of_ways, strict=True)
             if not np.isnan(numbers[0])
         ]
         title = f"Bias and noise for {self.users:,} users, and pairs of systems in true order"
         headings = ["metric, estimator", "bias", "noise", "expected", "in order", "winner"]
-        return Table("sampled_orders", title, note, headings, rows)
-
-    @table("sampled_choose", "negatives and estimators to choose")
-    def choices(self) -> Table:
-        """Tabulate what to compare and to report by for each number of negatives."""
-        rows: list[list[Cell]] = []
-        for metric, size in np.ndindex(len(self.metrics), len(self.sizes)):
-            best, near = ((way, metric) for way in self.chosen[:, size, metric])
-            bias, noise, _, _, _, _ = (float(of[near]) for of in self.advice)
-            _, _, _, right, _, users = (float(of[best]) for of in self.advice)
-            label = f"{self.metrics[metric]}, m = {self.sizes[size]:,}"
-            row = [label, self.names[best[0]], right, "–" if np.isnan(users) else f"{users:,.0f}"]
-            rows.append([*row, self.names[near[0]], float(np.hypot(bias, noise))])
-        note = (
-            "To compare: the estimator with most pairs of systems in the order of full ranking, "
-            f"and the least number of users tried for whom it has {100 * IN_ORDER:.0f} % of them. "
-            "To report: the estimator with the smallest error, the root of squared bias and noise. "
-            f"{self.caption()}"
-        )
-        title, needs = f"What to choose for {self.users:,} users", f"users for {IN_ORDER:g}"
-        headings = ["metric, negatives", "to compare", "in order", needs, "to report", "error"]
-        return Table("sampled_choose", title, note, headings, rows)
+        return Table("sampled_orders", title, note, [*headings, f"users for {IN_ORDER:g}"], rows)
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:

@@ -147,6 +147,9 @@ class Kind(NamedTuple):
 
 
 REQUIRED = object()
+OF_CORRECTIONS = ("gamma", "denominator")
+"""Options of corrections; others are of what they learn from samples."""
+
 KINDS: Mapping[str, Kind] = {
     "uncorrected": Kind("Uncorrected", {}, uncorrected),
     "rank-estimate": Kind("RankEstimate", {"denominator": "m"}, rank_estimate),
@@ -190,9 +193,7 @@ class Estimator:
 
     def correct(self, at: Equations) -> Floats:
         """Correct values: (n_negatives + 1, n_columns)."""
-        if not self.is_linear:
-            return posterior_mean(at)
-        options = {name: value for name, value in self.options if name != "prior"}
+        options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
         return KINDS[self.name].correct(at, **options)
 
     def learn(self, cells: Cells) -> Floats | None:
@@ -317,8 +318,6 @@ class Fits:
         They are those of the first sample, for users with one relevant item; they may be negative
         or above 1, as only their mean over users is a metric.
         """
-        if not self.estimator.is_linear:
-            raise InputError(f"{self.estimator} does not correct values one by one.")
         return next(self._corrected(0, self._checked(names), [1]))[:, 0]
 
     def bootstrap(self, replicates: int, *, seed: int) -> Fits:

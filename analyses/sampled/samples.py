@@ -372,11 +372,6 @@ class Population:
         return f"{items} among n = {self.mean_candidates:,.6g} candidates (mean)"
 
 
-def text_of_range(least: int, most: int) -> str:
-    """Write a range, or the one number that it has."""
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
-
-
 def replacement(replace: bool) -> str:
     """Say whether negatives are drawn with replacement."""
     return f"{'with' if replace else 'without'} replacement"

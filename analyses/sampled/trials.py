@@ -64,13 +64,7 @@ CUTOFFS = range(1, 51)
 LARGEST_GROWTH = 5
 """Adaptive samples double so often by default: from 100 to 3,200, as those of Li et al. (2023)."""
 
-ESTIMATORS = (
-    "uncorrected",
-    "rank-estimate(denominator=m+1)",
-    "cls",
-    "bv(gamma=0.1)",
-    "mle(iters=100)",
-)
+ESTIMATORS = ("uncorrected", "rank-estimate(denominator=m+1)", "cls", "bv(gamma=0.1)", "mle")
 
 
 class Way(NamedTuple):
@@ -78,6 +72,10 @@ class Way(NamedTuple):
 
     estimator: Estimator
     design: SampleDesign
+
+
+def _one_or_more(value: Any) -> Any:
+    return (value,) if isinstance(value, int) else value
 
 
 class Settings(RankSettings):
@@ -91,29 +89,20 @@ class Settings(RankSettings):
     estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
         ESTIMATORS, description="Estimators of the exact metrics, with options."
     )
-    negatives: Annotated[
-        Sizes, BeforeValidator(lambda value: (value,) if isinstance(value, int) else value)
-    ] = Field(
-        (100,),
-        min_length=1,
-        description="Numbers of sampled negatives of each user, without relevant items.",
+    negatives: Annotated[Sizes, BeforeValidator(_one_or_more)] = Field(
+        (100,), min_length=1, description="Numbers of sampled negatives of each user."
     )
     replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
     repeats: Whole = Field(100, ge=2, description="Samples of each system.")
     n_max: Whole | None = Field(
         None,
-        description="Largest adaptive samples, for adaptive-mle; default: 32 times the negatives, "
-        "or a third of the candidates.",
+        description="Largest adaptive samples; default: 32 fold, or a third of the candidates.",
     )
     draws: Draws | None = Field(
-        None,
-        description="What systems share: the sampled items, the random number of each user, or "
-        "nothing (independent); default: items if all candidates are ranked, else shared.",
+        None, description="What systems share; default: items if all are ranked, else shared."
     )
     drawing: Annotated[tuple[Drawing, ...], AfterValidator(without_repetition)] = Field(
-        ("uniform",),
-        description="Ways to draw negatives: uniform; popular (by training ratings, to the power "
-        ".75), half hard and hard (top items of the first system) where studies train systems.",
+        ("uniform",), description="Ways to draw negatives, in studies that train systems."
     )
     users: Whole | None = Field(
         None, ge=1, description="Number of users to plan for; default: as many as in the input."
@@ -122,14 +111,18 @@ class Settings(RankSettings):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         names = {find_estimator(one).name for one in self.estimators}
-        if list(self.negatives) != sorted(self.negatives):
-            raise ValueError(f"`negatives` must rise, got {list(self.negatives)}")
-        if "ht-plugin" in names:
-            raise ValueError("HT estimates AUC where drawing = ['popular'], which adds it")
-        if self.n_max is not None and "adaptive-mle" not in names:
-            raise ValueError("`n_max` would be ignored: it needs adaptive-mle among the estimators")
-        if self.drawing != ("uniform",) and self.draws not in (None, "items"):
-            raise ValueError(f"`draws` must be items for other than uniform ones, got {self.draws}")
+        draws_items = self.drawing == ("uniform",) or self.draws in (None, "items")
+        for holds, rule in (
+            (list(self.negatives) == sorted(self.negatives), "`negatives` must rise"),
+            (
+                "ht-plugin" not in names,
+                "HT estimates AUC where drawing = ['popular'], which adds it",
+            ),
+            (self.n_max is None or "adaptive-mle" in names, "`n_max` is for adaptive-mle alone"),
+            (draws_items, "`draws` must be items where `drawing` is not uniform"),
+        ):
+            if not holds:
+                raise ValueError(rule)
         return self
 
     @property

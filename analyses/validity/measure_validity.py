@@ -96,7 +96,6 @@ def validity(work: Work, settings: Settings) -> Validity:
         regret=regret,
         tau_replicates=resampled.tau_replicates,
         rates=rates,
-        same_choice=resampled.same_choice(),
         p=p,
         true_p=true_p,
         attainable=comparison.attainable(),

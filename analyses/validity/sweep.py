@@ -24,8 +24,7 @@ from analyses.shared.drawing import (
     draw_whiskers,
     label_curves,
 )
-from analyses.shared.estimate import Estimate
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Table, shown
@@ -61,15 +60,8 @@ LABELS = {
 }
 """Titles and axes of aspects; others are validity by a reference."""
 
-AT_ZERO = {
-    "both": "is random",
-    "exposure": "does not follow popularity, and follows liking as ever",
-    "liking": "does not follow liking, and follows popularity as ever",
-}
-"""How ratings are observed at strength 0, by what the strengths multiply."""
-
-STRENGTHS = {"both": "the bias", "exposure": "exposure", "liking": "liking"}
-"""What the strengths are of."""
+FOLLOWED = {"both": "popularity and liking", "exposure": "popularity", "liking": "liking"}
+"""What observation follows by the strengths, by what they multiply."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +318,7 @@ class ValiditySweep(Result):
             draw_band(ax, along, (low, high), style, label=label)
             draw_whiskers(ax, along, mean, (mean - sd, mean + sd), style, label=label)
         title, axis = self._labels(place)
-        ax.set(xlabel=f"strength of {STRENGTHS[self.bias]}", ylabel=axis, title=title)
+        ax.set(xlabel=f"strength of {FOLLOWED[self.bias]}", ylabel=axis, title=title)
         label_curves(ax)
         return ax
 
@@ -342,7 +334,7 @@ class ValiditySweep(Result):
         taus, low, high = (each[self._place(None)][at] for each in (self.means, *self.limits))
         robustness = self.means[self._place(ROBUSTNESS)][at]
         draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))
-        ax.set_title(f"strength of {STRENGTHS[self.bias]}: {self.strengths[s]:g}")
+        ax.set_title(f"strength of {FOLLOWED[self.bias]}: {self.strengths[s]:g}")
         return ax
 
     def _place(self, aspect: str | None) -> int:
@@ -360,9 +352,10 @@ class ValiditySweep(Result):
         """Say what the worlds are, and what was asked of them."""
         return (
             f"Means over {self.n_worlds} worlds a point, each with its own tastes, ratings, split "
-            f"and training (seed {self.seed}). Strength 0: observation {AT_ZERO[self.bias]}; 1: as "
-            "in the study's world. Validity: tau-b with the true ordering of the systems; ideal: "
-            "tau-b expected of a measure that is right, but for chance over users; robustness: "
+            f"and training (seed {self.seed}). Strength 0: observation does not follow "
+            f"{FOLLOWED[self.bias]}; 1: as in the study's world. Validity: tau-b with the true "
+            "ordering of the systems; ideal: tau-b expected of a measure that is right, but for "
+            "chance over users; robustness: "
             "mean tau-b with itself on random samples of the judgements; significant pairs: at "
             f"{self.alpha:g}; wrong: those with the other sign by true {self.main}. Bands: 95 % of "
             "the mean, by Student's t over worlds; lines: one standard deviation of worlds."
@@ -399,15 +392,3 @@ class ValiditySweep(Result):
             "The sweep holds for its worlds, split and systems; where real data lie on its axis is "
             f"not known. Its intervals are of one mean each, over {self.n_worlds} worlds."
         ]
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give validity at the lowest and the highest strength."""
-        if measure not in self.measures:
-            return {}
-        n, density = self.measures.index(measure), self._usual(self.densities)
-        facts = {}
-        for s in sorted({0, len(self.strengths) - 1}):
-            at = self._place(None), n, s, density
-            estimate = Estimate(*(float(each[at]) for each in (self.means, *self.limits)))
-            facts[f"tau with true {self.main}, bias times {self.strengths[s]:g}"] = str(estimate)
-        return facts

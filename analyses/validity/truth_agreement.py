@@ -20,7 +20,6 @@ from analyses.validity.comparison import (
     Comparison,
     JointUsers,
     PairVerdicts,
-    put_first,
     regret,
     resampled_rates,
 )
@@ -148,13 +147,6 @@ class ResampledComparison:
         users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
         unknown = np.full(lost.shape, np.nan)
         return Uncertain(lost, users, (unknown, unknown), REGRETS)
-
-    def same_choice(self) -> Floats:
-        """Give the share of the replicates that put the same system first; NaN without any."""
-        if self.users.replicates == 0:
-            return np.full(len(self.means), np.nan)
-        alike = put_first(self.resampled_means) & put_first(self.means)[:, np.newaxis]
-        return np.asarray(alike.any(axis=2).mean(axis=1))
 
     def rates(self, p: Floats, true_p: Floats, question: Question) -> Uncertain:
         """Give power, type III and inverted; over users, those of the report measures alone."""

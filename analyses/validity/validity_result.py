@@ -48,8 +48,7 @@ MEANINGS = (
 )
 REGRET = (
     "Regret: the true score lost by choosing the system that the measure puts first, and its share "
-    "of the range of the true scores. Again: share of resamples of the users in which the measure "
-    "puts the same system first."
+    "of the range of the true scores."
 )
 
 
@@ -72,8 +71,6 @@ class Validity(Result):
     rates
         Power, type III and inverted, of shape (n_rates, n_truths, n_measures): see `PairVerdicts`.
         Limits over users are of the report measures alone.
-    same_choice
-        Share of the replicates in which a measure puts the same system first, (n_measures,).
     p, true_p
         p-values of measured and true differences, corrected if that is asked for; of shapes
         (n_measures, n_pairs) and (n_truths, n_measures, n_pairs).
@@ -99,7 +96,6 @@ class Validity(Result):
     regret: Uncertain
     tau_replicates: Floats
     rates: Uncertain
-    same_choice: Floats
     p: Floats
     true_p: Floats
     attainable: Floats
@@ -187,7 +183,7 @@ class Validity(Result):
         tau_ap; attainable (tau within noise); true_differences (pairs beyond noise) and inversions
         among them; regret with its limits over users, regret_share of the true range; the shares of
         pairs by verdict; power, type_iii and inverted with the same limits as tau; chosen (the
-        systems put first) and same_choice. Where less is kept: tau, its band, and itself, tau with
+        systems put first). Where less is kept: tau, its band, and itself, tau with
         the measure on all judgements.
         """
         import pandas as pd
@@ -208,7 +204,6 @@ class Validity(Result):
             column = name.replace(" ", "_").lower()
             columns |= self.rate(name).columns(column, f"{column}_")
         columns["chosen"] = np.array([*map(self.chosen, range(len(self.measures)))], dtype=object)
-        columns["same_choice"] = self.same_choice
         parts = [self._rows("all", [1.0], **columns)]
         for name, lost in (("judgements", self.kept), ("items", self.popular)):
             if lost is not None:
@@ -255,16 +250,15 @@ class Validity(Result):
             [
                 str(self.measures[n]),
                 self.chosen(n),
-                float(self.same_choice[n]),
                 float(self.regret.values[place, n]),
                 written_interval(self.regret.users, place, n, decimals=4),
                 float(shares[place, n]),
             ]
             for n in self.numbers(self.measures.compared(cutoff))
         ]
-        headings = ["measure", "chosen", "again", "regret", "95 %", "of range"]
+        headings = ["measure", "chosen", "regret", "95 %", "of range"]
         title = f"Regret by {self.title(truth)}"
-        return Table("choices", title, REGRET, headings, rows, {3: min, 5: min})
+        return Table("choices", title, REGRET, headings, rows, {2: min, 4: min})
 
     @table("verdicts", "true differences found, significant ones that are wrong, and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:

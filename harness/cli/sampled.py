@@ -133,7 +133,7 @@ def sampled(
         click.echo(result.caption(), err=True)
 
 
-TABLES = ("orders", "choose", "ranks", "sizes")
+TABLES = ("orders", "ranks", "sizes")
 """What is printed; the tables of the papers are written into the folder."""
 
 

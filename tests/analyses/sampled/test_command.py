@@ -35,7 +35,7 @@ def test_the_folder_holds_tables_figures_and_captions(table: Path, tmp_path: Pat
     figures = ("aaai2023-figure1a", "aaai2023-figure1b", "kdd2020-figure5", "kdd2020-figure6")
     assert {f"{name}.csv" for name in (*frames, "sampled_sizes")} <= made
     assert {f"{name}.{kind}" for name in figures for kind in ("svg", "png", "txt")} <= made
-    for title in ("Exact metrics", "Ranks of", "Agreement (tau-b)", "What to choose"):
+    for title in ("Exact metrics", "Bias and noise", "Ranks of", "Agreement (tau-b)"):
         assert title in answer.stdout
 
 
