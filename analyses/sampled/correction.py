@@ -148,14 +148,13 @@ def corrected_systems(
 def _estimator_and_metrics(
     settings: Settings, systems: Mapping[str, SampledRanks]
 ) -> tuple[Estimator, Metrics]:
-    weighted = {ranks.inverse_mass_above is not None for ranks in systems.values()}
-    if len(weighted) > 1 or any(
-        r.inverse_mass_above is not None and not r.replace for r in systems.values()
-    ):
+    weighted = {(of.inverse_mass_above is not None, of.replace) for of in systems.values()}
+    is_weighted = any(known for known, _ in weighted)
+    if is_weighted and weighted != {(True, True)}:
         raise InputError(
             "negatives drawn with probabilities must be drawn with replacement, for all systems."
         )
-    estimator = find_estimator(settings.estimator or ("ht-plugin" if True in weighted else "mle"))
+    estimator = find_estimator(settings.estimator or ("ht-plugin" if is_weighted else "mle"))
     metrics = read_metrics(settings.metrics)
     if estimator.name == "ht-plugin":
         metrics = read_metrics(["AUC"]) if settings.metrics == METRICS else metrics
@@ -296,16 +295,12 @@ class Corrected(Result):
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw the estimates of a metric, by default the first, with their intervals."""
         number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
-        ax.set_title(self.metrics[number])
-        places = np.arange(len(self.systems), dtype=np.float64)
-        lower, upper = self.limits
-        ((label, style),) = categories([self.estimator])
-        limits = lower[number], upper[number]
-        draw_whiskers(
-            ax, places, self.values[number], limits, style | {"linestyle": ""}, label=label
-        )
+        ((_, style),) = categories([self.estimator])
+        limits = (self.limits[0][number], self.limits[1][number])
+        places, style = np.arange(float(len(self.systems))), style | {"linestyle": ""}
+        draw_whiskers(ax, places, self.values[number], limits, style, label=self.estimator)
         ax.set_xticks(places, self.systems)
-        ax.set_ylabel(f"{self.metrics[number]}, corrected")
+        ax.set(title=self.metrics[number], ylabel=f"{self.metrics[number]}, corrected")
         return ax
 
     def caption(self) -> str:
@@ -323,14 +318,14 @@ class Corrected(Result):
 
     def findings(self) -> Sequence[str]:
         """Say for each metric how many pairs of systems differ, and which."""
-        return [*map(self._finding, self.metrics)]
-
-    def _finding(self, metric: str) -> str:
-        own = self.differences_frame().query("metric == @metric")
-        pairs = own[["system_a", "system_b", "difference", "told_apart"]].to_numpy()
-        apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
-        named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or ["none"])
-        return f"{metric}: {len(apart):,} of {len(pairs):,} pairs of systems differ: {named}."
+        sentences = []
+        for metric, own in self.differences_frame().groupby("metric", sort=False):
+            pairs = own[["system_a", "system_b", "difference", "told_apart"]].to_numpy()
+            apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
+            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or ["none"])
+            differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ"
+            sentences.append(f"{metric}: {differ}: {named}.")
+        return sentences
 
     def conclusion(self) -> str:
         """Say what was found, and what to beware of."""

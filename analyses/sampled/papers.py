@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -185,16 +184,12 @@ def with_paper_tables(kind: type[Kind]) -> type[Kind]:
 
 
 N_CANDIDATES = 10_000
-LISTS: Mapping[str, FullRanks] = MappingProxyType(
-    {
-        name: FullRanks.of(ranks, n_candidates=N_CANDIDATES)
-        for name, ranks in {
-            "A": (100, 100, 100, 100, 100),
-            "B": (40, 40, 8437, 9266, 4482),
-            "C": (212, 2, 743, 5342, 1548),
-        }.items()
-    }
-)
+RANKS = {
+    "A": (100, 100, 100, 100, 100),
+    "B": (40, 40, 8437, 9266, 4482),
+    "C": (212, 2, 743, 5342, 1548),
+}
+LISTS = {name: FullRanks.of(ranks, n_candidates=N_CANDIDATES) for name, ranks in RANKS.items()}
 """Ranks of the relevant items of five users, by system; tables 1 and 2 of Krichene & Rendle."""
 
 EXAMPLE_METRICS = ("AUC", "AP", "nDCG", "Recall@10")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -71,26 +71,19 @@ def _log_choices(n: Floats | int, k: Floats | int) -> Floats:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
-def distinct_ranks(
-    ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
-) -> Iterator[tuple[Integers, Floats]]:
-    """Give rows of kind, above, others and count, with their probabilities; some at a time."""
-    require_negatives(m, ranks.n_irrelevant)
-    columns = np.column_stack([kinds, ranks.above, ranks.n_irrelevant])
-    distinct, counts = np.unique(columns, axis=0, return_counts=True)
-    rows, step = np.column_stack([distinct, counts]), max(1, AT_ONCE // (m + 1))
-    for some in np.split(rows, range(step, len(rows), step)):
-        pmf = sampled_rank_pmf(some[:, 1] + 1, n=some[:, 2] + 1, m=m, replace=replace)
-        yield some, pmf / pmf.sum(axis=1)[:, np.newaxis]
-
-
 def expected_counts(
     ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
 ) -> Floats:
     """Expect how many items of each kind have 0, 1, .. m negatives above: (n_kinds, m + 1)."""
-    filled = np.zeros((int(kinds.max()) + 1, m + 1))
-    for rows, pmf in distinct_ranks(ranks, kinds, m=m, replace=replace):
-        np.add.at(filled, rows[:, 0], pmf * rows[:, 3:])
+    require_negatives(m, ranks.n_irrelevant)
+    columns = np.column_stack([kinds, ranks.above, ranks.n_irrelevant])
+    distinct, counts = np.unique(columns, axis=0, return_counts=True)
+    filled, step = np.zeros((int(kinds.max()) + 1, m + 1)), max(1, AT_ONCE // (m + 1))
+    for start in range(0, len(distinct), step):
+        kind, above, others = distinct[start : start + step].T
+        pmf = sampled_rank_pmf(above + 1, n=others + 1, m=m, replace=replace)
+        pmf *= (counts[start : start + step] / pmf.sum(axis=1))[:, np.newaxis]
+        np.add.at(filled, kind, pmf)
     return filled
 
 

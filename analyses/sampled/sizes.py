@@ -158,15 +158,11 @@ class Sizes(Result):
         number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
         expected = self.expected[:, :, number]
         for system, (label, style) in enumerate(categories(self.systems)):
-            ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
-            ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
-            for e, dash in zip(range(len(self.estimators)), DASHES, strict=False):
-                own = style | {"linestyle": dash, "linewidth": 1, "markersize": 2.5}
-                curve = expected[:, e, system]
-                ax.plot(self.negatives, curve, label=None if e else label, **own)
-        for dash, name in zip(DASHES, self.estimators, strict=False):
-            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=name)
-        ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
+            exact = self.exact[number, system]
+            ax.axhline(exact, color=style["color"], linewidth=0.6, label=f"{label}, exact")
+            for e, name in enumerate(self.estimators):
+                own = style | {"linestyle": DASHES[e], "linewidth": 1, "markersize": 2.5}
+                ax.plot(self.negatives, expected[:, e, system], label=f"{label}, {name}", **own)
         if min(expected.min(), self.exact[number].min()) > 0:
             scale_by_factors(ax, along="y")
         ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
@@ -179,7 +175,7 @@ class Sizes(Result):
         """Say what is shown."""
         return (
             f"Expected estimates of metrics of {len(self.systems):,} systems from m negatives, "
-            f"drawn {replacement(self.replace)}, and the exact values (arrows). {self.population}."
+            f"drawn {replacement(self.replace)}; thin lines: exact values. {self.population}."
         )
 
 

@@ -273,14 +273,13 @@ QRELS_FORMS = (
     "a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of ir_measures or Qrels of "
     "ranx"
 )
-COUNT_NAMES = ("count", "popularity", "n")
 
 Judgements: TypeAlias = (
     "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Iterable[Any] | pd.DataFrame"
 )
 """A qrels file, or what is read as one; see `judgements_of`."""
 
-Counts: TypeAlias = "Mapping[str, int] | pd.Series[int] | pd.DataFrame"
+Counts: TypeAlias = "Mapping[str, int] | pd.Series[int]"
 """A number for each item; see `counts_of`."""
 
 
@@ -314,20 +313,11 @@ def counts_of(given: Counts) -> dict[str, int]:
     Parameters
     ----------
     given
-        Counts by item: a dictionary, a Series such as ``value_counts()`` gives, or a data frame
-        with a column of items and one called count.
+        Counts by item: a dictionary, or a Series such as ``value_counts()`` gives.
     """
-    if is_frame(given):
-        ids, numbers = column_of(given, ITEM_NAMES), column_of(given, COUNT_NAMES)
-        if ids is None or numbers is None:
-            raise InputError(
-                f"popularity: columns of items ({' or '.join(ITEM_NAMES)}) and of counts "
-                f"({' or '.join(COUNT_NAMES)}) are needed; there are {', '.join(map(str, given))}."
-            )
-        given = given.set_index(ids)[numbers]
-    if not hasattr(given, "items"):
+    if is_frame(given) or not hasattr(given, "items"):
         raise InputError(
-            "popularity must be counts by item: a dictionary, a Series, or a data frame, got "
+            "popularity must be counts by item: a dictionary or a Series, got "
             f"{type(given).__name__}."
         )
     counts: dict[str, int] = {}

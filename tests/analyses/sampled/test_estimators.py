@@ -6,7 +6,7 @@ from scipy.stats import binom, hypergeom
 
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import rank_metric
-from analyses.sampled.rank_distribution import Kernel, most_entropy, sampled_rank_pmf
+from analyses.sampled.rank_distribution import sampled_rank_pmf
 from analyses.sampled.samples import SampleDesign, SampledRanks, weighted_auc
 from qrels import FullRanks
 from runs import InputError
@@ -72,22 +72,6 @@ def test_em_and_the_most_entropic_distribution_are_those_verified() -> None:
         masses = fit(name, FIVE).masses
         assert masses is not None
         np.testing.assert_allclose(masses[:, 0], expected, rtol=0, atol=1e-8)
-
-
-def test_estimates_from_expected_samples_are_those_verified() -> None:
-    n, m = 1000, 50
-    prior = 1 / (np.arange(1.0, n + 1) + 9)
-    kernel = Kernel(n - 1, m, m, True, "full")
-    shares = kernel.matrix.T @ (prior / prior.sum())
-    counts = np.full((n, 1), 1 / n)
-    for _ in range(100):
-        counts *= kernel.matrix @ (shares[:, None] / (kernel.matrix.T @ counts))
-    recall = counts[:, 0].cumsum()[[0, 4, 9, 49]]
-    verified = [0.02075338853, 0.08980549925, 0.1543092474, 0.3927025948]
-    np.testing.assert_allclose(recall, verified, atol=1e-8)
-    entropic = most_entropy(kernel, shares, 0.01)
-    verified = [0.020588825, 0.08914782, 0.15329826, 0.38833532]
-    np.testing.assert_allclose(entropic.cumsum()[[0, 4, 9, 49]], verified, atol=1e-6)
 
 
 @pytest.mark.parametrize("replace", [True, False])
@@ -179,14 +163,6 @@ def test_adaptive_samples_are_estimated_as_exact_likelihoods_would_be() -> None:
     np.testing.assert_allclose(found[:, 0], mass, atol=1e-9)
     with pytest.raises(InputError, match=r"samples of one size, .* use adaptive-mle"):
         fit("bv(gamma=0.1)", sample)
-
-
-def test_resampled_users_are_fitted_anew() -> None:
-    sample = _samples(300, several=True)[0]
-    for name in ("bv(gamma=0.1,prior=mle)", "mle", "uncorrected"):
-        found = fit(name, sample).bootstrap(200, seed=1).estimates(["AP"])[:, 0]
-        assert abs(found.mean() - fit(name, sample).estimate("AP").item()) < 0.1 * found.mean()
-        assert found.std() > 0
 
 
 def test_probabilities_of_negatives_make_auc_unbiased() -> None:

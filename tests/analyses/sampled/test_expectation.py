@@ -33,15 +33,6 @@ def test_expected_metrics_are_those_verified(
     np.testing.assert_allclose(found, [*verified.values()], rtol=1e-8)
 
 
-@pytest.mark.parametrize("m", [1, 2, 10, 99, 1000])
-def test_expected_ap_is_the_closed_form_of_krichene_and_rendle(m: int) -> None:
-    n = 1200
-    theta = np.arange(1, n) / (n - 1)
-    closed = -np.expm1((m + 1) * np.log1p(-theta[:-1])) / (theta[:-1] * (m + 1))
-    pmf = sampled_rank_pmf(np.arange(2, n), n=n, m=m, replace=True)
-    np.testing.assert_allclose(pmf @ (1 / np.arange(1, m + 2)), closed, atol=1e-10)
-
-
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("name", ["Recall@2", "AP", "nDCG@3", "AUC", "RR"])
 def test_all_sizes_are_expected_as_one_by_one(name: str, replace: bool) -> None:
@@ -92,7 +83,6 @@ def test_the_tables_of_the_papers_are_made() -> None:
     [
         ("AP", True, "ACB 1, ABC 73, ACB 281, CAB 438, CBA 954"),
         ("AP", False, "ACB 1, ABC 73, ACB 277, CAB 434, CBA 1108"),
-        ("nDCG", True, "ACB 1, CAB 692"),
         ("Recall@10", True, "A=B=C 1, ACB 10, ABC 228, BAC 1061, BCA 1263, CBA 2479"),
         ("nDCG@10", True, "ACB 1, ABC 122, ACB 712, CAB 899, CBA 941"),
     ],

@@ -43,14 +43,6 @@ def test_a_sample_does_not_depend_on_the_other_users() -> None:
         assert (design.draw(some, seed=1, repeat=3).rank == every.rank[:7]).all()
 
 
-def test_seeds_and_repeats_differ() -> None:
-    first, *others = (
-        SampleDesign((20,)).draw(ONE, seed=seed, repeat=repeat).rank
-        for seed, repeat in ((1, 0), (1, 1), (2, 0))
-    )
-    assert all((first != other).any() for other in others)
-
-
 def test_adaptive_samples_end_where_something_is_above_and_have_the_expected_size() -> None:
     ranks = FullRanks.of(np.full(20_000, 30), n_candidates=300)
     sample = SampleDesign.growing(10, 80).draw(ranks, seed=1)

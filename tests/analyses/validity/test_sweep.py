@@ -74,29 +74,9 @@ def test_a_world_does_not_depend_on_the_others_that_are_asked_for() -> None:
     assert set(few) < set(many)
 
 
-def test_every_world_has_a_seed_of_its_own() -> None:
-    worlds = [w for seed in (1, 2) for w in Settings().other_worlds(seed)]
-    assert len({world.seed for world in worlds}) == 100
-
-
-def test_what_the_strengths_multiply_is_asked_of_every_world() -> None:
-    worlds = [Settings(bias=bias).other_worlds(7) for bias in ("both", "exposure", "liking")]
-    assert [{world.bias for world in some} for some in worlds] == [
-        {"both"},
-        {"exposure"},
-        {"liking"},
-    ]
-    assert len({tuple(world.seed for world in some) for some in worlds}) == 1
-
-
 def test_measures_that_change_places_beyond_noise_are_named(found: ValiditySweep) -> None:
     assert found.turned == [("nDCG@10", "bpref@10")]
     assert "1 of 1 pairs of measures change places" in " ".join(found.findings())
-
-
-def test_measures_that_change_places_within_noise_are_not() -> None:
-    noisy = validity_sweep(Worlds(seed=3, noise=1.0), Settings(strengths=STRENGTHS, worlds=5))
-    assert noisy.turned == []
 
 
 def test_the_frame_has_every_mean_with_its_limits(found: ValiditySweep) -> None:
