@@ -69,15 +69,9 @@ def _settings() -> type[Section]:
     help="May be repeated. Estimates (the default): from repeated samples; ranks: distribution of "
     "the full ranks; sizes: expected metrics by number of negatives.",
 )
+@click.option("--example", is_flag=True, help="The lists of Krichene & Rendle, without a table.")
 @click.option(
-    "--example",
-    is_flag=True,
-    help="No table: the three lists of Krichene & Rendle (2020), with their tables and figures.",
-)
-@click.option(
-    "--candidates",
-    type=click.IntRange(min=2),
-    help="Candidates of each user, relevant items included, where the table has none.",
+    "--candidates", type=click.IntRange(min=2), help="Of each user; default: column n_candidates."
 )
 @settings_options(
     _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
