@@ -196,8 +196,13 @@ class Estimator:
         options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
         return KINDS[self.name].correct(at, **options)
 
-    def learn(self, cells: Cells) -> Floats | None:
-        """Learn a distribution of ranks: (n_nodes, n_samples), or one for all; None: uniform.
+    @property
+    def is_uniform(self) -> bool:
+        """Whether its prior is uniform, and nothing is learned."""
+        return self.is_linear and self.prior in ("", "uniform")
+
+    def learn(self, cells: Cells) -> Floats:
+        """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or one for all.
 
         A pooled prior is the mean of the estimates from all repeats, as in the released code of Li
         et al. (2023); with one sample it is not known.
@@ -206,8 +211,8 @@ class Estimator:
             return cells.most_likely(self.iterations)
         if self.name == "mes":
             return cells.most_entropic(dict(self.options)["eta"])
-        if self.prior in ("", "uniform"):
-            return None
+        if self.is_uniform:
+            return cells.nodes.weights[:, np.newaxis]
         name = self.prior.removeprefix("pooled:")
         pooled = name != self.prior
         if pooled and cells.counts.shape[1] == 1:
@@ -258,8 +263,8 @@ class Fits:
     cells: Cells
 
     @cached_property
-    def masses(self) -> Floats | None:
-        """The learned distributions of ranks at the nodes, or None: uniform."""
+    def masses(self) -> Floats:
+        """The learned distributions of ranks at the nodes."""
         return self.estimator.learn(self.cells)
 
     def estimate(self, name: str | RankMetric) -> Floats:
@@ -286,7 +291,7 @@ class Fits:
     def _estimates_of_items(self, metrics: Metrics) -> Floats:
         cells, masses = self.cells, self.masses
         n = cells.kernels[0].n_irrelevant
-        if not self.estimator.is_linear and cells.has_single_items and masses is not None:
+        if not self.estimator.is_linear and cells.has_single_items:
             return np.asarray(masses.T @ _scores(cells.nodes.above, n, metrics=metrics, orders=[1]))
         total = np.zeros((cells.counts.shape[1], len(metrics)))
         for number in range(len(cells.kernels)):
@@ -296,21 +301,18 @@ class Fits:
             rescaled = [m.rescaling(order, n_relevant, n_irrelevant=n) for m in metrics]
             factors, place = np.stack(rescaled, axis=1), np.searchsorted(orders, order)
             # One distribution serves all samples, or each its own.
-            one_for_all = masses is None or masses.shape[1] == 1
             for sample, values in enumerate(self._corrected(number, metrics, orders.tolist())):
-                served = slice(None) if one_for_all else slice(sample, sample + 1)
+                served = slice(None) if masses.shape[1] == 1 else slice(sample, sample + 1)
                 total[served] += counts[:, served].T @ (factors * values[x, place])
         return total / cells.n_users
 
     def _corrected(self, number: int, metrics: Metrics, orders: Sequence[int]) -> Iterator[Floats]:
         """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
         kernel, n_users = self.cells.kernels[number], self.cells.n_users
-        if self.masses is None and list(orders) == [1]:
+        if self.estimator.is_uniform and list(orders) == [1]:
             yield _uniformly_corrected(self.estimator, astuple(kernel), n_users, tuple(metrics))
-            return
-        weights = kernel.nodes.weights[:, np.newaxis]
-        masses = weights if self.masses is None else self.masses
-        yield from _corrected(self.estimator, kernel, masses, n_users, metrics, orders)
+        else:
+            yield from _corrected(self.estimator, kernel, self.masses, n_users, metrics, orders)
 
     def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
         """Give the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
