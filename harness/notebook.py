@@ -214,9 +214,8 @@ def robustness(
     loss
         "random": samples of the judgements; "popularity": those of the least popular items.
     popularity
-        Training ratings of items, if they are known: a dictionary, what ``value_counts()`` gives,
-        or a data frame with columns item and count. Otherwise an item is as popular as it has
-        judgements.
+        Training ratings of items, if they are known: a dictionary, or what ``value_counts()``
+        gives. Otherwise an item is as popular as it has judgements.
     seed, n_jobs
         Of all draws; threads.
     settings

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +15,12 @@ from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
-from analyses.sampled.samples import (
-    HALF_WIDTH,
-    Population,
-    SampledRanks,
-    coverage,
-    replacement,
-    text_of_range,
-    weighted_auc,
-)
+from analyses.sampled.samples import Population, SampledRanks, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import MOST_NAMED, listed
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
@@ -41,28 +33,30 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+HALF_WIDTH = 1.96
+"""Of an interval of 95 %, in standard errors."""
+
 WORTH_SAYING = 0.5
 """Bias in standard errors, from which on an interval holds the truth less than 93 of 100 times."""
 
-MOST_NAMED = 6
-"""So many pairs or systems are named in a sentence."""
+
+def _readable(text: str) -> str:
+    try:
+        return str(find_estimator(text))
+    except InputError as error:
+        raise ValueError(str(error)) from None
 
 
 class Settings(AnalysisSettings):
     """How metrics are estimated from ranks among sampled negatives."""
 
+    removed: ClassVar[Mapping[str, str]] = {"drawn": "a table that has probabilities says so"}
+
     metrics: MetricNames = METRICS
-    estimator: Annotated[str, AfterValidator(lambda text: str(find_estimator(text)))] | None = (
-        Field(
-            None,
-            description="Estimator of the exact metrics, with options; default: mle(iters=100), or "
-            "ht-plugin (of AUC) where negatives were drawn with probabilities.",
-        )
-    )
-    drawn: Literal["uniform", "weighted"] = Field(
-        "uniform",
-        description="How negatives were drawn: uniformly, or with probabilities (weighted), which "
-        "the table must have.",
+    estimator: Annotated[str, AfterValidator(_readable)] | None = Field(
+        None,
+        description="Estimator of the exact metrics, with options; default: mle(iters=100), or "
+        "ht-plugin (of AUC) where negatives were drawn with probabilities.",
     )
     replicates: Whole = Field(1000, ge=100, description="Number of resampled sets of users.")
 
@@ -97,7 +91,7 @@ def correct(
     seed
         Random seed of the resampled users, which all systems share.
     settings
-        ``metrics``, ``estimator``, ``drawn``, ``replicates``.
+        ``metrics``, ``estimator``, ``replicates``.
 
     Examples
     --------
@@ -108,9 +102,10 @@ def correct(
     try:
         chosen = Settings.model_validate(settings)
     except ValidationError as error:
-        name, *_ = (finding := error.errors()[0])["loc"]
+        finding = error.errors()[0]
+        names = "".join(f"`{name}`: " for name in finding["loc"][:1])
         rule = finding["msg"].removeprefix("Value error, ").rstrip(".")
-        raise InputError(f"`{name}`: {rule}.") from None
+        raise InputError(f"{names}{rule}.") from None
     systems = sampled_of(sampled, negatives=negatives, candidates=candidates, replace=replace)
     return corrected_systems(systems, chosen, seed=seed)
 
@@ -123,8 +118,7 @@ def corrected_systems(
     progress: Progress | None = None,
 ) -> Corrected:
     """Do as `correct` with ranks that were read."""
-    estimator, names = _estimator_and_metrics(settings, systems)
-    metrics = read_metrics(names)
+    estimator, metrics = _estimator_and_metrics(settings, systems)
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
@@ -153,22 +147,18 @@ def corrected_systems(
 
 def _estimator_and_metrics(
     settings: Settings, systems: Mapping[str, SampledRanks]
-) -> tuple[Estimator, tuple[str, ...]]:
-    weighted = {ranks.inverse_mass_above is not None for ranks in systems.values()}
-    if len(weighted) > 1 or (settings.drawn == "weighted" and weighted == {False}):
+) -> tuple[Estimator, Metrics]:
+    weighted = {(of.inverse_mass_above is not None, of.replace) for of in systems.values()}
+    is_weighted = any(known for known, _ in weighted)
+    if is_weighted and weighted != {(True, True)}:
         raise InputError(
-            "negatives that were drawn with probabilities need these: a column probability in a "
-            "table of scores, or inverse_mass_above in one of ranks, the sum of 1 / probability "
-            "over the negatives above. Nothing corrects metrics without them."
+            "negatives drawn with probabilities must be drawn with replacement, for all systems."
         )
-    if weighted == {True} and not all(ranks.replace for ranks in systems.values()):
-        raise InputError("negatives that were drawn with probabilities need replacement.")
-    estimator = find_estimator(settings.estimator or ("ht-plugin" if True in weighted else "mle"))
-    metrics = settings.metrics
+    estimator = find_estimator(settings.estimator or ("ht-plugin" if is_weighted else "mle"))
+    metrics = read_metrics(settings.metrics)
     if estimator.name == "ht-plugin":
-        metrics = ("AUC",) if metrics == METRICS else metrics
-        others = [name for name in metrics if name != "AUC"]
-        if others:
+        metrics = read_metrics(["AUC"]) if settings.metrics == METRICS else metrics
+        if others := [str(metric) for metric in metrics if metric.name != "AUC"]:
             raise InputError(
                 f"of negatives drawn with probabilities AUC alone is estimated, not {others[0]}: "
                 "give AUC as the only metric, or draw negatives uniformly."
@@ -244,11 +234,6 @@ class Corrected(Result):
         """Lower and upper limits of the estimates, 95 %."""
         return interval(self.values, self.replicates, limits=(0.0, 1.0))
 
-    @property
-    def covered(self) -> Floats:
-        """How many of 100 intervals hold the exact metric if the bias is as guessed."""
-        return coverage(self.bias / np.where(self.errors > 0, self.errors, np.nan))
-
     def differences(self) -> Differences:
         """Compare all pairs of systems, the first less the second."""
         a, b = pair_indices(len(self.systems))
@@ -273,7 +258,6 @@ class Corrected(Result):
             upper=upper,
             bias=self.bias,
             steep_bias=self.steep_bias,
-            covered=self.covered,
         )
 
     def differences_frame(self) -> pd.DataFrame:
@@ -289,7 +273,7 @@ class Corrected(Result):
         """Tabulate sampled and corrected metrics, intervals, and the bias that may be left."""
         rows = [
             [f"{metric}, {system}", plain, *_with_limits(*estimate), bias, steep]
-            for metric, system, _, plain, *estimate, bias, steep, _ in self.to_frame().to_numpy()
+            for metric, system, _, plain, *estimate, bias, steep in self.to_frame().to_numpy()
         ]
         headings = ["metric, system", "sampled", "corrected", "95 % interval"]
         title = f"Metrics among all candidates, by {self.estimator}"
@@ -311,101 +295,63 @@ class Corrected(Result):
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw the estimates of a metric, by default the first, with their intervals."""
         number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
-        ax.set_title(self.metrics[number])
-        places = np.arange(len(self.systems), dtype=np.float64)
-        lower, upper = self.limits
-        ((label, style),) = categories([self.estimator])
-        limits = lower[number], upper[number]
-        draw_whiskers(
-            ax, places, self.values[number], limits, style | {"linestyle": ""}, label=label
-        )
+        ((_, style),) = categories([self.estimator])
+        limits = (self.limits[0][number], self.limits[1][number])
+        places, style = np.arange(float(len(self.systems))), style | {"linestyle": ""}
+        draw_whiskers(ax, places, self.values[number], limits, style, label=self.estimator)
         ax.set_xticks(places, self.systems)
-        ax.set_ylabel(f"{self.metrics[number]}, corrected")
+        ax.set(title=self.metrics[number], ylabel=f"{self.metrics[number]}, corrected")
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
-        n, pairs = len(self.systems), ""
-        if n > 1:
-            pairs = (
-                "Differences are of the same users; intervals hold all "
-                f"{n * (n - 1) // 2:,} of a metric together, and p-values are corrected for as "
-                "many (largest t of the bootstrap). "
-            )
+        low, high = self.negatives
+        negatives = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         return (
-            f"Metrics of {listed(self.systems)} among all n = {self.population.n} candidates, "
-            f"estimated by {self.estimator} from the ranks of {self.population} among "
-            f"m = {text_of_range(*self.negatives)} negatives, sampled {replacement(self.replace)}; "
-            "corrections use the mean number of "
-            "candidates. "
-            f"Standard errors and intervals: {self.replicates.shape[2]:,} resampled sets of users, "
-            f"seed {self.seed}, through the whole correction; noise of users and of samples. "
-            f"{pairs}Bias left is a guess: what the estimator makes of ranks like those "
-            "that MLE(iters=100) finds, less their exact metric; if steep, of ranks that fit the "
-            "samples as well, with more items at the very first ranks."
+            f"Metrics of {listed(self.systems)}: estimates by {self.estimator} from ranks among "
+            f"m = {negatives} negatives, sampled {replacement(self.replace)}. {self.population}. "
+            f"Standard errors and 95 % intervals: {self.replicates.shape[2]:,} resampled sets of "
+            f"users (seed {self.seed}); those of differences hold for all pairs of a metric. Bias "
+            "left: the bias of the estimator for ranks like those that MLE(iters=100) finds; if "
+            "steep: for ranks that fit as well, with more items at the very first ranks."
         )
 
     def findings(self) -> Sequence[str]:
-        """Say for each metric which pairs of systems can be told apart, and which cannot."""
-        return [*map(self._finding, self.metrics)]
-
-    def _finding(self, metric: str) -> str:
-        apart, alike = [], []
-        own = self.differences_frame().query("metric == @metric")
-        for a, b, value, differ in own[
-            ["system_a", "system_b", "difference", "told_apart"]
-        ].to_numpy():
-            if differ:
-                apart.append(f"{a} above {b}" if value > 0 else f"{b} above {a}")
-            else:
-                alike.append(f"{a} and {b}")
-        text = f"can be told apart: {_first_of(apart)}" if apart else "no systems can be told apart"
-        others = f"; cannot: {_first_of(alike)}" if alike and apart else ""
-        return f"{metric} by {self.estimator}: {text}{others}."
+        """Say for each metric how many pairs of systems differ, and which."""
+        sentences = []
+        for metric, own in self.differences_frame().groupby("metric", sort=False):
+            pairs = own[["system_a", "system_b", "difference", "told_apart"]].to_numpy()
+            apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
+            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or ["none"])
+            differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ"
+            sentences.append(f"{metric}: {differ}: {named}.")
+        return sentences
 
     def conclusion(self) -> str:
         """Say what was found, and what to beware of."""
-        return "".join(f"{said}\n" for said in [*self.findings(), *self.cautions()])
+        return "".join(f"{sentence}\n" for sentence in [*self.findings(), *self.cautions()])
 
     def cautions(self) -> Sequence[str]:
-        """Say which intervals do not cover, and which metrics are sampled too shallowly."""
-        return [*self._bias_cautions(), *self._depth_cautions()]
-
-    def _bias_cautions(self) -> Iterator[str]:
+        """Say where bias may be larger than intervals show, and what samples cannot see."""
         with np.errstate(invalid="ignore"):
             biased = np.abs(self.bias) > WORTH_SAYING * self.errors
             least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
             unseen = np.abs(self.steep_bias) > least
-        if biased.any():
-            covered = text_of_range(*(round(end(self.covered[biased])) for end in (np.min, np.max)))
-            yield (
-                f"Intervals of {self._names_of(biased)} do not all cover as they should: if the "
-                f"bias that is left is as guessed, {biased.sum():,} of {self.bias.size:,} hold the "
-                f"exact metric in {covered} of 100 samples. Such levels are not to be reported; "
-                "systems whose bias is alike can still be compared."
-            )
-        if np.isnan(self.bias).all():
-            yield f"No bias can be guessed for {self.estimator}, whose samples are weighted."
-        if unseen.any():
-            alike = self.population.candidates[1] / self.negatives[0]
-            most = shown(float(np.abs(self.steep_bias[unseen]).max()))
-            yield (
-                f"Samples hardly tell the first {alike:,.0f} ranks from each other: if many "
-                f"relevant items are at the very first, estimates of {self._names_of(unseen)} "
-                f"are off by as much as {most}, beyond their intervals."
-            )
-
-    def _names_of(self, concerned: NDArray[np.bool_]) -> str:
-        return listed([self.metrics[n] for n in np.flatnonzero(concerned.any(axis=1))])
-
-    def _depth_cautions(self) -> Iterator[str]:
-        for name in self.metrics:
-            cutoff = rank_metric(name).cutoff
-            if cutoff is not None and cutoff > self.negatives[0]:
-                yield (
-                    f"{self.negatives[0]:,} negatives are too few to see {name} in samples: every "
-                    f"relevant item is among the first {cutoff:,} by construction."
-                )
+        cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.metrics])
+        sentences = {
+            "Intervals of {} are too narrow: the bias that may be left is large beside them. "
+            "Compare systems, but do not report these levels.": biased.any(axis=1),
+            "Estimates of {} may be off by more than their intervals: samples hardly tell the "
+            "first n / m ranks from each other.": unseen.any(axis=1),
+            "{} cannot be told from so few negatives: its cut-off is above their number.": (
+                cutoffs > self.negatives[0]
+            ),
+        }
+        return [
+            sentence.format(listed([self.metrics[n] for n in np.flatnonzero(concerned)]))
+            for sentence, concerned in sentences.items()
+            if concerned.any()
+        ]
 
 
 class Differences(NamedTuple):
@@ -442,8 +388,3 @@ class Differences(NamedTuple):
 def _with_limits(*numbers: Cell) -> tuple[str, str]:
     value, error, lower, upper = map(shown, numbers)
     return f"{value} ± {error}", f"[{lower}, {upper}]"
-
-
-def _first_of(names: Sequence[str]) -> str:
-    rest = len(names) - MOST_NAMED
-    return listed([*names[:MOST_NAMED], *([f"{rest:,} more"] if rest > 0 else [])])

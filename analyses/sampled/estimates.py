@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from scipy.special import ndtr
 from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import read_metrics, tidy, with_cutoffs
 from analyses.sampled.papers import draw_curves, with_paper_tables
-from analyses.sampled.samples import Population, coverage, first_of, replacement, text_of_range
-from analyses.sampled.trials import SHARED, ItemWeights, SampledSystems, Settings, run_trials
+from analyses.sampled.samples import Population, first_of, replacement
+from analyses.sampled.trials import SHARED, SampledSystems, Settings, run_trials
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
@@ -41,16 +41,28 @@ Floats = NDArray[np.float64]
 DECIMALS = 12
 """Values are compared after rounding to so many decimals."""
 
-ROUNDING = 1e-6
-"""Bias below it is that of the grid."""
-
-LEAST_COVERED = 90
-"""Of 100 intervals; an estimator whose intervals hold the truth in fewer is not for levels."""
-
 USERS = tuple(size * 10**power for power in range(2, 7) for size in (1, 2, 5))
 """Numbers of users that are tried."""
 
-ADVICE = ("bias", "noise", "in_expectation", "in_samples", "covered", "winner", "users_needed")
+IN_ORDER = 0.9
+"""Share of the pairs of systems that is to be in the true order."""
+
+
+class Advice(NamedTuple):
+    """What is known of every way to estimate, each of shape (n_ways, n_metrics).
+
+    Bias and noise are root mean squares over systems; pairs of systems are in the true order in
+    expectation, and in samples as if differences were normal; the winner is the share of samples
+    that find the best system; users_needed is the least number tried for whom nine in ten pairs are
+    in order. NaN where there are no pairs, and no best, but true ties.
+    """
+
+    bias: Floats
+    noise: Floats
+    in_expectation: Floats
+    in_samples: Floats
+    winner: Floats
+    users_needed: Floats
 
 
 @analysis(
@@ -63,33 +75,25 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     only_uniform = settings.drawing == ("uniform",)
     sampled = SampledSystems.of(work, settings.draws if only_uniform else "items")
     first, metrics = first_of(sampled.systems), read_metrics(settings.metrics)
-    ways, names, weights = settings.ways(first), tuple(sampled.systems), None
-    if not only_uniform:
-        counts = work.popularity_counts["train"]
-        weights = ItemWeights.of(sampled, counts, settings.negatives[-1])
-    arrays = run_trials(work, sampled, ways, metrics, repeats=settings.repeats, weights=weights)
-    every = sampled.systems.values()
-    growing = [way.design.sizes for way in ways if way.design.adaptive][:1]
-    sizes = tuple(m + 1 for m in growing[0]) if growing else ()
-    below = [1 - ranks.above / ranks.n_irrelevant for ranks in every] if growing else []
-    reached = [[1.0, *((one ** (n - 1)).mean() for n in sizes[:-1])] for one in below]
+    ways = settings.ways(first)
+    sizes = next((np.array(w.design.sizes) + 1 for w in ways if w.design.adaptive), np.arange(0))
+    below = [1 - ranks.above / ranks.n_irrelevant for ranks in sampled.systems.values()]
+    reached = [[(one ** (n - 1)).mean() for n in (1, *sizes[:-1])] for one in below if len(sizes)]
     return Estimates(
         study=work.name,
         measures=Measures(Measure(str(metric)) for metric in metrics),
-        systems=names,
+        systems=tuple(sampled.systems),
         estimators=tuple(str(way.estimator) for way in ways),
-        samples=tuple(str(way.design) for way in ways),
         drawings=tuple(way.design.drawing for way in ways),
         negatives=tuple(way.design.sizes[0] for way in ways),
-        **arrays,
-        adaptive_sizes=sizes,
-        reached=np.array(reached).reshape(len(names), len(sizes)),
+        **run_trials(work, sampled, ways, metrics, settings),
+        adaptive_sizes=tuple(sizes.tolist()),
+        reached=np.array(reached).reshape(len(sampled.systems), len(sizes)),
         population=Population.of(first),
         replace=settings.replace,
         seed=work.seed,
         draws=sampled.draws,
         users=settings.users or len(np.unique(first.user)),
-        in_order=settings.in_order,
     )
 
 
@@ -99,35 +103,31 @@ class Estimates(Result):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
     Arrays are of shape (n_ways, n_metrics, n_systems, n_repeats), or lack some of these axes. The
-    ways to estimate are labelled by their estimator, samples, drawing and first number of
-    negatives.
+    ways to estimate are labelled by their estimator, drawing and (first) number of negatives.
 
     Parameters
     ----------
     errors, errors_by_cutoff
         Mean relative error of the metric's curve at cut-offs 1 to 50, in per cent, without those
-        where the truth is 0 (``zero_cutoffs``); NaN for AUC, and where there are no others. The
-        second has cut-offs in place of repeats.
-    expected, expected_variance
+        where the truth is 0; NaN for AUC, and where there are no others. The second has cut-offs
+        in place of repeats.
+    expected
         What estimates converge to with more and more users, or their mean over the repeats for
-        adaptive and weighted samples. The variance over samples is known for linear estimates with
-        a uniform prior and one relevant item a user, else NaN.
-    scored_by_repeat, spread, sampled_shares
-        Mean number of items scored for a user, the relevant ones included; standard deviation over
-        users of the exact metrics; shares of the items at each rank of the samples of the first
-        way: (n_ranks, n_systems).
+        adaptive and weighted samples.
+    scored_by_repeat, sampled_shares
+        Mean number of items scored for a user, the relevant ones included; shares of the items at
+        each rank of the samples of the first way: (n_ranks, n_systems).
     adaptive_sizes, reached
         Sizes of adaptive samples, and the expected share of users whose samples are at least so
         large: (n_systems, n_sizes); none without adaptive samples.
-    users, in_order
-        For how many users advice is, and the share of pairs of systems to be in order.
+    users
+        For how many users advice is.
     """
 
     study: str
     measures: Measures
     systems: tuple[str, ...]
     estimators: tuple[str, ...]
-    samples: tuple[str, ...]
     drawings: tuple[str, ...]
     negatives: tuple[int, ...]
     exact: Floats
@@ -135,10 +135,7 @@ class Estimates(Result):
     errors: Floats
     errors_by_cutoff: Floats
     expected: Floats
-    expected_variance: Floats
     scored_by_repeat: Floats
-    zero_cutoffs: NDArray[np.int64]
-    spread: Floats
     sampled_shares: Floats
     adaptive_sizes: tuple[int, ...]
     reached: Floats
@@ -147,7 +144,6 @@ class Estimates(Result):
     seed: int
     draws: str
     users: int
-    in_order: float
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -167,11 +163,12 @@ class Estimates(Result):
     @property
     def names(self) -> list[str]:
         """Short names of the ways: estimators without usual options; samples where they differ."""
-        found = [name.replace(",prior=uniform", "") for name in self.estimators]
-        for way, (drawing, sample) in enumerate(zip(self.drawings, self.samples, strict=True)):
-            found[way] += f", {drawing}" if drawing != "uniform" else ""
-            found[way] += f", {sample}" if len(self.sizes) > 1 else ""
-        return found
+        several = len(self.sizes) > 1
+        return [
+            f"{name.replace(',prior=uniform', '')}{f', {drawing}' * (drawing != 'uniform')}"
+            f"{f', m = {m:,}' * several}"
+            for name, drawing, m in zip(self.estimators, self.drawings, self.negatives, strict=True)
+        ]
 
     @property
     def sd(self) -> Floats:
@@ -179,34 +176,24 @@ class Estimates(Result):
         return np.asarray(self.estimated.std(axis=-1, ddof=1))
 
     @cached_property
-    def advice_numbers(self) -> Floats:
-        """What is known of every way for so many users: (7, n_ways, n_metrics), as in `ADVICE`.
-
-        Bias and noise are root mean squares over systems; pairs of systems are in the true order
-        in expectation, and in samples as if differences were normal; covered is how many of 100
-        intervals over users hold the exact value; users_needed is the least number tried for whom
-        `in_order` of the pairs are. NaN where there are no pairs, and no best, but true ties.
-        """
+    def advice(self) -> Advice:
+        """What is known of every way for so many users."""
         scale = np.sqrt(self.population.n_users / self.users)
-        errors = self.expected - self.exact
         true, rightly, _ = self._pairs
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
-        error = np.hypot(self.sd * scale, self.spread / np.sqrt(self.users))
-        off = np.where(np.abs(errors) < ROUNDING, 0.0, errors)
-        apart = np.divide(off, error, out=np.where(off == 0, 0.0, np.inf), where=error > 0)
         best = exact == exact.max(axis=1, keepdims=True)
         first = estimated == estimated.max(axis=2, keepdims=True)
         found = (first.sum(axis=2) == 1) & (first & best[..., np.newaxis]).any(axis=2)
         needed = np.full(self.expected.shape[:2], np.nan)
         for users in reversed(USERS):
-            needed[self.in_samples(users) >= self.in_order] = users
-        bias, noise = (np.sqrt((of**2).mean(axis=2)) for of in (errors, self.sd * scale))
-        expected, in_samples = shares_in_order(rightly > 0, true), self.in_samples(self.users)
+            needed[self.in_samples(users) >= IN_ORDER] = users
+        errors = (self.expected - self.exact, self.sd * scale)
+        bias, noise = (np.sqrt((of**2).mean(axis=2)) for of in errors)
+        expected = shares_in_order(rightly > 0, true)
         wins = np.where(best.sum(axis=1) == 1, found.mean(axis=2), np.nan)
-        covered = coverage(apart).mean(axis=2)
-        numbers = [bias, noise, expected, in_samples, covered, wins, needed]
+        numbers = (bias, noise, expected, self.in_samples(self.users), wins, needed)
         # What a way does not estimate has no numbers.
-        return np.where(np.isnan(self.expected).any(axis=2), np.nan, np.array(numbers))
+        return Advice(*np.where(np.isnan(bias), np.nan, np.array(numbers)))
 
     def in_samples(self, users: int) -> Floats:
         """Give the share of pairs in the true order in samples of so many users."""
@@ -228,13 +215,12 @@ class Estimates(Result):
     @cached_property
     def chosen(self) -> NDArray[np.intp]:
         """Ways to compare systems by, and to report levels by: (2, n_sizes, n_metrics)."""
-        found = []
-        for m in self.sizes:
-            own = np.flatnonzero(np.array(self.negatives) == m)
-            numbers = self.advice_numbers[:, own]
-            in_samples = np.round(np.nan_to_num(numbers[3]), 4)
-            found.append([own[in_samples.argmax(axis=0)], own[nearest(numbers)]])
-        return np.array(found).swapaxes(0, 1)
+        compare = np.round(np.nan_to_num(self.advice.in_samples), 4)
+        report = -np.nan_to_num(np.hypot(self.advice.bias, self.advice.noise), nan=np.inf)
+        of_sizes = [np.flatnonzero(np.array(self.negatives) == m) for m in self.sizes]
+        return np.array(
+            [[own[of[own].argmax(axis=0)] for own in of_sizes] for of in (compare, report)]
+        )
 
     @property
     def costs(self) -> Floats | None:
@@ -253,13 +239,14 @@ class Estimates(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes."""
-        advice = dict(zip(ADVICE, self.advice_numbers, strict=True))
         scored = self.scored_by_repeat.mean(axis=(1, 2))[:, np.newaxis]
         frames = {
             "sampled": self.to_frame(),
             "sampled_repeats": self.repeats_frame(),
             "sampled_orders": self.orders(),
-            "sampled_advice": self._frame({}, users=self.users, scored=scored, **advice),
+            "sampled_advice": self._frame(
+                {}, users=self.users, scored=scored, **self.advice._asdict()
+            ),
         }
         if (costs := self.costs) is not None:
             axes = {"system": self.systems, "size": self.adaptive_sizes}
@@ -272,7 +259,7 @@ class Estimates(Result):
         read = [find_estimator(name) for name in self.estimators]
         labels = {"estimator": self.estimators, "prior": [one.prior for one in read]}
         names = {"iterations": [one.iterations for one in read], "drawing": self.drawings}
-        ways = pd.DataFrame({**labels, **names, "sample": self.samples, "m": self.negatives})
+        ways = pd.DataFrame({**labels, **names, "m": self.negatives})
         every = {"way": range(len(read)), "metric": self.metrics, **axes}
         frame = with_cutoffs(tidy(every, **columns))
         place = 2 + len(axes)
@@ -280,39 +267,34 @@ class Estimates(Result):
         return pd.concat([frame.iloc[:, :place], joined, frame.iloc[:, place:]], axis=1)
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row for each way, metric and system.
+        """Give one row for each way, metric and system: items ``scored`` for a user, errors in %.
 
-        Items for a user are ``scored``, a ``share`` of the candidates; ``standard_error`` is that
-        of the mean over the repeats; errors are in per cent, and leave out ``zero_cutoffs``.
+        ``sd`` and ``error_sd`` are over the repeats.
         """
-        scored = self.scored_by_repeat.mean(axis=2)[:, np.newaxis]
-        columns = {"repeats": self.n_repeats, "replace": self.replace, "scored": scored}
-        columns |= {"share": scored / self.population.mean_candidates, "exact": self.exact}
-        columns |= {"expected": self.expected, "expected_sd": np.sqrt(self.expected_variance)}
-        columns |= {"mean": self.estimated.mean(axis=3), "sd": self.sd}
-        columns["standard_error"] = self.sd / np.sqrt(self.n_repeats)
-        columns |= {"error": self.errors.mean(axis=3), "error_sd": self.errors.std(axis=3, ddof=1)}
-        return self._frame({"system": self.systems}, **columns, zero_cutoffs=self.zero_cutoffs)
+        return self._frame(
+            {"system": self.systems},
+            repeats=self.n_repeats,
+            scored=self.scored_by_repeat.mean(axis=2)[:, np.newaxis],
+            exact=self.exact,
+            expected=self.expected,
+            mean=self.estimated.mean(axis=3),
+            sd=self.sd,
+            error=self.errors.mean(axis=3),
+            error_sd=self.errors.std(axis=3, ddof=1),
+        )
 
     def repeats_frame(self) -> pd.DataFrame:
         """Give one row for each way, metric, system and repeat: its estimate and curve's error."""
         axes = {"system": self.systems, "repeat": range(1, self.n_repeats + 1)}
-        exact = self.exact[..., np.newaxis]
-        return self._frame(axes, exact=exact, value=self.estimated, error=self.errors)
+        return self._frame(axes, value=self.estimated, error=self.errors)
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats with a pair of systems in its true order: none if they truly tie."""
         systems, (a, b) = np.array(self.systems, dtype=object), pair_indices(len(self.systems))
-        exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
-        found = np.sign(estimated[:, :, a] - estimated[:, :, b])
-        true, *_ = self._pairs
-        frame = self._frame(
-            {"pair": range(len(a))},
-            exact_1=exact[:, a],
-            exact_2=exact[:, b],
-            correct=((found == true[..., np.newaxis]).sum(axis=3)) * (true != 0),
-            repeats=self.n_repeats * (true != 0),
-        )
+        estimated, (true, *_) = np.round(self.estimated, DECIMALS), self._pairs
+        found = np.sign(estimated[:, :, a] - estimated[:, :, b]) == true[..., np.newaxis]
+        repeats, correct = self.n_repeats * (true != 0), found.sum(axis=3) * (true != 0)
+        frame = self._frame({"pair": range(len(a))}, correct=correct, repeats=repeats)
         pair = frame.pop("pair")
         frame.insert(2, "system_1", systems[a][pair])
         frame.insert(3, "system_2", systems[b][pair])
@@ -321,10 +303,9 @@ class Estimates(Result):
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        mean, sd = self.estimated.mean(axis=3), self.sd
-        rows: list[list[Cell]] = []
+        mean, rows = self.estimated.mean(axis=3), list[list[Cell]]()
         for m, s in np.ndindex(self.exact.shape):
-            own = zip(mean[:, m, s].tolist(), sd[:, m, s].tolist(), strict=True)
+            own = zip(mean[:, m, s].tolist(), self.sd[:, m, s].tolist(), strict=True)
             texts = ("–" if np.isnan(of) else f"{shown(of)} ± {shown(off)}" for of, off in own)
             name = f"{self.metrics[m]}, {self.systems[s]}"
             rows.append([name, float(self.exact[m, s]), *texts])
@@ -335,44 +316,21 @@ class Estimates(Result):
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often systems are ordered rightly."""
         note = (
-            "Bias: the expected estimate less the exact value; more users do not reduce it. Noise: "
-            f"standard deviation over samples, for {self.users:,} users. Both are root mean "
-            "squares over the systems. In order: shares of the pairs of systems in the true order, "
-            "in expectation and in samples. Covered: how many of 100 intervals over users hold the "
-            f"exact value. Winner: share of the samples that find the best system. {self.caption()}"
+            "Bias: expected estimate less the exact value. Noise: standard deviation over samples "
+            f"for {self.users:,} users. Both are root mean squares over systems. In order: share "
+            "of the pairs of systems in the true order, in expectation and in samples. Winner: "
+            f"share of the samples that find the best system. Users for {IN_ORDER:g}: the least "
+            f"number tried that has so many pairs in order in samples. {self.caption()}"
         )
         rows: list[list[Cell]] = [
-            [f"{metric}, {name}", *numbers[:4], f"{numbers[4]:.0f} of 100", numbers[5]]
-            for metric, of_ways in zip(self.metrics, self.advice_numbers.T.tolist(), strict=True)
+            [f"{metric}, {name}", *numbers[:5], "–" if np.isnan(u := numbers[5]) else f"{u:,.0f}"]
+            for metric, of_ways in zip(self.metrics, np.array(self.advice).T.tolist(), strict=True)
             for name, numbers in zip(self.names, of_ways, strict=True)
             if not np.isnan(numbers[0])
         ]
         title = f"Bias and noise for {self.users:,} users, and pairs of systems in true order"
-        headings = ["metric, estimator", "bias", "noise", "expected", "in order", "covered"]
-        return Table("sampled_orders", title, note, [*headings, "winner"], rows)
-
-    @table("sampled_choose", "negatives and estimators to choose")
-    def choices(self) -> Table:
-        """Tabulate what to compare and to report by for each number of negatives."""
-        rows: list[list[Cell]] = []
-        for place, number in np.ndindex(len(self.metrics), len(self.sizes)):
-            best, near = self.chosen[:, number, place]
-            numbers = self.advice_numbers[..., place]
-            right, needed = float(numbers[3, best]), numbers[6, best]
-            users = "-" if np.isnan(needed) else f"{needed:,.0f}"
-            label = f"{self.metrics[place]}, m = {self.sizes[number]:,}"
-            row = [label, "-" if np.isnan(right) else self.names[best], right, users]
-            rows.append([*row, self.names[near], float(np.hypot(*numbers[:2, near]))])
-        note = (
-            "To compare: the estimator that has most pairs of systems in the order of full "
-            f"ranking, and the least number of users ({USERS[0]:,}, {USERS[1]:,}, {USERS[2]:,}, "
-            f"...) for whom it has {self.in_order:g} of them. To report: the one nearest to the "
-            "exact level among those whose intervals cover, with the root of its squared bias and "
-            f"noise. {self.caption()}"
-        )
-        title, needs = f"What to choose for {self.users:,} users", f"users for {self.in_order:g}"
-        headings = ["metric, negatives", "to compare", "in order", needs, "to report", "error"]
-        return Table("sampled_choose", title, note, headings, rows)
+        headings = ["metric, estimator", "bias", "noise", "expected", "in order", "winner"]
+        return Table("sampled_orders", title, note, [*headings, f"users for {IN_ORDER:g}"], rows)
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
     def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:
@@ -386,8 +344,8 @@ class Estimates(Result):
     @property
     def parts(self) -> tuple[str, ...]:
         """Metrics that have curves, each once."""
-        names = {name.partition("@")[0]: name for name in reversed(self.metrics)}
-        return tuple(name for name in self.metrics if name in names.values() and name != "AUC")
+        names = {name.partition("@")[0]: name for name in reversed(self.metrics) if name != "AUC"}
+        return tuple(reversed(names.values()))
 
     @figure(
         "aaai2023-figure1b", "Error of the estimates by cut-off", panels="part", comparable=False
@@ -396,13 +354,11 @@ class Estimates(Result):
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen = self.parts[chosen_panel(self.parts, part)]
         errors = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
-        first = self.drawings[0], self.sizes[0]
+        ways = zip(self.estimators, self.drawings, self.negatives, errors, strict=True)
         curves = {
             name.replace(",prior=uniform", ""): own
-            for name, drawing, m, own in zip(
-                self.estimators, self.drawings, self.negatives, errors, strict=True
-            )
-            if (drawing, m) == first
+            for name, drawing, m, own in ways
+            if (drawing, m) == (self.drawings[0], self.sizes[0])
         }
         labels: dict[str, Any] = {"xlabel": "cut-off K", "ylabel": "relative error, %"}
         ax = draw_curves(ax, curves, title=chosen.partition("@")[0], **labels)
@@ -430,60 +386,37 @@ class Estimates(Result):
         mean_sizes = (self.reached * np.diff(self.adaptive_sizes, prepend=0)).sum(axis=1)
         means = ", ".join(f"{s} {n:,.1f}" for s, n in zip(self.systems, mean_sizes, strict=True))
         return (
-            "Scores computed for each user whose adaptive sample ends at a size: those of all who "
-            "grow to it, over the users who end there. Where the curve climbs, larger samples do "
-            f"not pay. Expected from the full ranks of {self.population}, not simulated. Expected "
-            f"mean sizes: {means}."
+            "Scores of all users whose adaptive samples grow to a size, over the users who end "
+            f"there, expected from the full ranks of {self.population}. Mean sizes: {means}."
         )
 
     def caption(self) -> str:
         """Say what is shown."""
-        adaptive = (
-            "; adaptive ones, drawn with replacement, double from {:,} to at most {:,} items "
-        )
-        adaptive += "while the relevant item is the first"
-        sizes = self.adaptive_sizes
-        adaptive = adaptive.format(sizes[0], sizes[-1]) if sizes else ""
-        how = f"{replacement(self.replace)}{SHARED[self.draws]}{adaptive}"
-        negatives = text_of_range(self.sizes[0], self.sizes[-1])
+        negatives = " or ".join(f"{m:,}" for m in self.sizes)
+        sizes = self.adaptive_sizes[-1:]
+        adaptive = f", or adaptive samples of up to {sizes[0]:,} items," if sizes else ""
         return (
-            f"Metrics of {len(self.systems):,} system{'s' * (len(self.systems) > 1)} estimated "
-            f"from {negatives} sampled negatives: mean and standard deviation. Ties are settled as "
-            f"in the full ranks. {self.population} among n = {self.population.n} candidates; "
-            f"{self.n_repeats:,} samples of the negatives, not of the users, seed {self.seed}, "
-            f"drawn {how}; corrections use the mean number of candidates."
+            f"Metrics of {len(self.systems):,} systems estimated from {negatives} sampled "
+            f"negatives{adaptive} drawn {replacement(self.replace)}, {SHARED[self.draws]}: mean "
+            f"and standard deviation over {self.n_repeats:,} samples (seed {self.seed}). "
+            f"{self.population}; corrections use that mean."
         )
 
     def findings(self) -> Sequence[str]:
         """Say for each metric what to compare systems by, and what to report as a level."""
-        labels = [f"{metric} of {self.users:,} users:" for metric in self.metrics]
-        return [" ".join([label, *self._advice(place)]) for place, label in enumerate(labels)]
+        return [*map(self._finding, range(len(self.metrics)))]
 
-    def _advice(self, place: int) -> Iterator[str]:
-        numbers, (best, near) = self.advice_numbers[..., place], self.chosen[..., place]
-        right, number = numbers[3, best], 0
-        if np.isnan(right).all():
-            yield "there are no two systems to order."
-        else:
-            enough = np.flatnonzero(right >= self.in_order)
-            number = int(enough[0]) if len(enough) else int(np.nanargmax(right))
-            way = best[number]
-            cost = 100 * self.scored_by_repeat[way].mean() / self.population.mean_candidates
-            if not len(enough):
-                yield f"no samples have {100 * self.in_order:.0f} % of the pairs in order."
-            yield (
-                f"To compare systems: {self.names[way]} from {self.sizes[number]:,} negatives, "
-                f"with {100 * right[number]:.0f} % of the pairs in order "
-                f"({100 * numbers[2, way]:.0f} % in expectation), at {cost:.1f} % of the cost of "
-                "full ranking."
-            )
-        level = near[number]
-        bias, noise, covered = (float(of) for of in numbers[[0, 1, 4], level])
-        own = numbers[4, np.array(self.negatives) == self.sizes[number]]
-        none = ", and no estimator's cover as they should" if np.nanmax(own) < LEAST_COVERED else ""
-        yield (
-            f"To report a level: {self.names[level]}, bias {shown(bias)}, noise {shown(noise)}; "
-            f"{covered:.0f} of 100 intervals hold the exact value{none}."
+    def _finding(self, metric: int) -> str:
+        best, near = self.chosen[..., metric]
+        right = np.nan_to_num(self.advice.in_samples[best, metric])
+        enough = right >= IN_ORDER
+        size = int((enough if enough.any() else right).argmax())
+        bias, noise = (shown(float(of[near[size], metric])) for of in self.advice[:2])
+        return (
+            f"{self.metrics[metric]} of {self.users:,} users: compare systems by "
+            f"{self.names[best[size]]} from {self.sizes[size]:,} negatives "
+            f"({100 * right[size]:.0f} % of the pairs in the true order); report levels by "
+            f"{self.names[near[size]]} (bias {bias}, noise {noise})."
         )
 
 
@@ -491,10 +424,3 @@ def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
     """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
     counted, n_pairs = (right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1)
     return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
-
-
-def nearest(numbers: Floats) -> NDArray[np.intp]:
-    """Number the ways to report levels by, with intervals that cover if any do: (n_metrics,)."""
-    off, holds = np.hypot(*numbers[:2]), numbers[4] >= LEAST_COVERED
-    allowed = (holds | ~holds.any(axis=-2, keepdims=True)) & ~np.isnan(off)
-    return np.asarray(np.where(allowed, off, np.inf).argmin(axis=-2))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,6 @@ from scipy.linalg import cho_factor, cho_solve
 from analyses.sampled.metrics import RankMetric, distinct, rank_metric
 from analyses.sampled.rank_distribution import FLOOR, HEAD, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
-from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.parallel import single_threaded
@@ -49,7 +48,7 @@ class Equations:
     kernel: Kernel
     prior: Floats
     metrics: Callable[[ArrayLike, int], Floats]
-    exact: Callable[[], Floats]
+    exact: Floats
     n_users: int
 
     @cached_property
@@ -64,7 +63,7 @@ class Equations:
 
     def solve(self, matrix: Floats, scales: Floats) -> Floats:
         """Solve for P'Db with a matrix whose rows and columns are scaled."""
-        products = scales[:, np.newaxis] * (self.weighted.T @ self.exact())
+        products = scales[:, np.newaxis] * (self.weighted.T @ self.exact)
         return scales[:, np.newaxis] * cho_solve(cho_factor(matrix), products)
 
 
@@ -83,32 +82,21 @@ def rank_estimate(at: Equations, *, denominator: str) -> Floats:
     return at.metrics(others * np.arange(m + 1) // (m + (denominator == "m+1")), others)
 
 
-def cls(at: Equations, *, nonnegative: bool) -> Floats:
-    r"""Give the values of least bias that never rise with the sampled rank.
+def cls(at: Equations) -> Floats:
+    r"""Give the values of least bias that never rise with the sampled rank, and are not negative.
 
-    :math:`\min_v \sum_r p(r) ((Pv)(r) - M(r))^2` with :math:`v(1) \ge v(2) \ge \ldots`, p uniform
-    (Krichene & Rendle, 5.2). With :math:`v(t) = c_0 + \sum_{j \ge t} d_j` these are non-negative
-    least squares on the increments d. Their Table 3 fits only if values are not negative either.
+    :math:`\min_v \sum_r p(r) ((Pv)(r) - M(r))^2` with :math:`v(1) \ge v(2) \ge \ldots \ge 0`, p
+    uniform (Krichene & Rendle, 5.2; their Table 3 fits only if values are not negative). With
+    :math:`v(t) = \sum_{j \ge t} d_j` these are non-negative least squares on the increments d.
     """
-    roots = np.sqrt(at.prior)[:, np.newaxis]
-    turned, design = np.linalg.qr(roots * at.kernel.matrix.cumsum(axis=1))
-    targets = turned.T @ (roots * at.exact())
-    solved = [_decreasing_least_squares(design, b, free=not nonnegative) for b in targets.T]
-    return np.stack(solved, axis=1)
-
-
-def _decreasing_least_squares(design: Floats, targets: Floats, *, free: bool) -> Floats:
     from scipy.optimize import nnls
 
-    last = design[:, -1:] / np.linalg.norm(design[:, -1])
-    # What a free constant explains is taken out of the others.
-    others = design[:, :-1] - last @ (last.T @ design[:, :-1]) if free else design
-    scales = 1 / np.maximum(np.linalg.norm(others, axis=0), np.finfo(float).tiny)
-    steps = scales * nnls(others * scales, targets - free * last[:, 0] * (last[:, 0] @ targets))[0]
-    if free:
-        rest = last[:, 0] @ (targets - design[:, :-1] @ steps)
-        steps = np.append(steps, rest / np.linalg.norm(design[:, -1]))
-    return np.asarray(steps[::-1].cumsum()[::-1])
+    roots = np.sqrt(at.prior)[:, np.newaxis]
+    turned, design = np.linalg.qr(roots * at.kernel.matrix.cumsum(axis=1))
+    targets = turned.T @ (roots * at.exact)
+    scales = 1 / np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny)
+    steps = np.array([scales * nnls(design * scales, b)[0] for b in targets.T])
+    return np.asarray(steps[:, ::-1].cumsum(axis=1)[:, ::-1].T)
 
 
 def bv(at: Equations, *, gamma: float) -> Floats:
@@ -147,7 +135,7 @@ def mn(at: Equations) -> Floats:
 
 def posterior_mean(at: Equations) -> Floats:
     """Give what metrics are expected to be given the sampled rank, under the learned ranks."""
-    return at.weighted.T @ at.exact() / at.chances[:, np.newaxis]
+    return at.weighted.T @ at.exact / at.chances[:, np.newaxis]
 
 
 class Kind(NamedTuple):
@@ -159,10 +147,13 @@ class Kind(NamedTuple):
 
 
 REQUIRED = object()
+OF_CORRECTIONS = ("gamma", "denominator")
+"""Options of corrections; others are of what they learn from samples."""
+
 KINDS: Mapping[str, Kind] = {
     "uncorrected": Kind("Uncorrected", {}, uncorrected),
     "rank-estimate": Kind("RankEstimate", {"denominator": "m"}, rank_estimate),
-    "cls": Kind("CLS", {"nonnegative": False}, cls),
+    "cls": Kind("CLS", {}, cls),
     "bv": Kind("BV", {"gamma": REQUIRED, "prior": "uniform"}, bv),
     "mn": Kind("MN", {"prior": "mle@100"}, mn),
     "mle": Kind("MLE", {"iters": 100}, posterior_mean),
@@ -182,7 +173,7 @@ class Estimator:
 
     def __str__(self) -> str:
         label = KINDS[self.name].label
-        options = [f"{name}={_text_of(value)}" for name, value in self.options]
+        options = [f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in self.options]
         return f"{label}({','.join(options)})" if options else label
 
     @property
@@ -202,27 +193,26 @@ class Estimator:
 
     def correct(self, at: Equations) -> Floats:
         """Correct values: (n_negatives + 1, n_columns)."""
-        if not self.is_linear:
-            return posterior_mean(at)
-        options = {name: value for name, value in self.options if name != "prior"}
+        options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
         return KINDS[self.name].correct(at, **options)
 
-    def learn(self, cells: Cells, true: FullRanks | None = None) -> Floats | None:
-        """Learn a distribution of ranks: (n_nodes, n_samples), or one for all; None: uniform.
+    @property
+    def is_uniform(self) -> bool:
+        """Whether its prior is uniform, and nothing is learned."""
+        return self.is_linear and self.prior in ("", "uniform")
+
+    def learn(self, cells: Cells) -> Floats:
+        """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or one for all.
 
         A pooled prior is the mean of the estimates from all repeats, as in the released code of Li
-        et al. (2023); with one sample it is not known. The true prior needs the true ranks.
+        et al. (2023); with one sample it is not known.
         """
         if self.iterations:
             return cells.most_likely(self.iterations)
         if self.name == "mes":
             return cells.most_entropic(dict(self.options)["eta"])
-        if self.prior in ("", "uniform"):
-            return None
-        if self.prior == "true":
-            if true is None:
-                raise InputError(f"{self} needs the ranks among all candidates, as experiments do.")
-            return cells.true_masses(true)
+        if self.is_uniform:
+            return cells.nodes.weights[:, np.newaxis]
         name = self.prior.removeprefix("pooled:")
         pooled = name != self.prior
         if pooled and cells.counts.shape[1] == 1:
@@ -250,12 +240,11 @@ class Estimator:
         every = [samples] if isinstance(samples, SampledRanks) else samples
         if any(one.inverse_mass_above is not None for one in every):
             raise InputError(
-                f"{self} needs negatives drawn uniformly, and these were drawn with "
-                "probabilities: of these, ht-plugin estimates AUC."
+                f"{self} needs uniform negatives; with probabilities, ht-plugin estimates AUC."
             )
         return self.fit_cells(Cells.of(every, path=path))
 
-    def fit_cells(self, cells: Cells, *, true: FullRanks | None = None) -> Fits:
+    def fit_cells(self, cells: Cells) -> Fits:
         """Fit samples that were counted before."""
         sizes = sorted({kernel.n_negatives for kernel in cells.kernels})
         if len(sizes) > 1 and self.name not in ("mle", "adaptive-mle"):
@@ -263,7 +252,7 @@ class Estimator:
                 f"{self} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
                 "negatives: use adaptive-mle."
             )
-        return Fits(self, cells, true)
+        return Fits(self, cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,17 +261,11 @@ class Fits:
 
     estimator: Estimator
     cells: Cells
-    true: FullRanks | None = None
 
     @cached_property
-    def masses(self) -> Floats | None:
-        """The learned distributions of ranks at the nodes, or None: uniform."""
-        return self.estimator.learn(self.cells, self.true)
-
-    @cached_property
-    def of_first_items(self) -> Fits:
-        """The fit to each user's first relevant item alone."""
-        return Fits(self.estimator, self.cells.first, self.true)
+    def masses(self) -> Floats:
+        """The learned distributions of ranks at the nodes."""
+        return self.estimator.learn(self.cells)
 
     def estimate(self, name: str | RankMetric) -> Floats:
         """Estimate a metric such as ``Recall@10``: (n_samples,)."""
@@ -299,16 +282,16 @@ class Fits:
         found = np.empty((self.cells.counts.shape[1], len(metrics)))
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
-            for fits, own in ((self, ~of_first), (self.of_first_items, of_first)):
-                if own.any():
-                    chosen = [metrics[n] for n in np.flatnonzero(own).tolist()]
-                    found[:, own] = fits._estimates_of_items(chosen)
+            for own in filter(np.any, (~of_first, of_first)):
+                fits = Fits(self.estimator, self.cells.first) if of_first[own].all() else self
+                chosen = [metrics[n] for n in np.flatnonzero(own).tolist()]
+                found[:, own] = fits._estimates_of_items(chosen)
         return found
 
     def _estimates_of_items(self, metrics: Metrics) -> Floats:
         cells, masses = self.cells, self.masses
         n = cells.kernels[0].n_irrelevant
-        if not self.estimator.is_linear and cells.has_single_items and masses is not None:
+        if not self.estimator.is_linear and cells.has_single_items:
             return np.asarray(masses.T @ _scores(cells.nodes.above, n, metrics=metrics, orders=[1]))
         total = np.zeros((cells.counts.shape[1], len(metrics)))
         for number in range(len(cells.kernels)):
@@ -318,21 +301,18 @@ class Fits:
             rescaled = [m.rescaling(order, n_relevant, n_irrelevant=n) for m in metrics]
             factors, place = np.stack(rescaled, axis=1), np.searchsorted(orders, order)
             # One distribution serves all samples, or each its own.
-            one_for_all = masses is None or masses.shape[1] == 1
             for sample, values in enumerate(self._corrected(number, metrics, orders.tolist())):
-                served = slice(None) if one_for_all else slice(sample, sample + 1)
+                served = slice(None) if masses.shape[1] == 1 else slice(sample, sample + 1)
                 total[served] += counts[:, served].T @ (factors * values[x, place])
         return total / cells.n_users
 
     def _corrected(self, number: int, metrics: Metrics, orders: Sequence[int]) -> Iterator[Floats]:
         """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
         kernel, n_users = self.cells.kernels[number], self.cells.n_users
-        if self.masses is None and list(orders) == [1]:
+        if self.estimator.is_uniform and list(orders) == [1]:
             yield _uniformly_corrected(self.estimator, astuple(kernel), n_users, tuple(metrics))
-            return
-        weights = kernel.nodes.weights[:, np.newaxis]
-        masses = weights if self.masses is None else self.masses
-        yield from _corrected(self.estimator, kernel, masses, n_users, metrics, orders)
+        else:
+            yield from _corrected(self.estimator, kernel, self.masses, n_users, metrics, orders)
 
     def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
         """Give the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
@@ -340,13 +320,11 @@ class Fits:
         They are those of the first sample, for users with one relevant item; they may be negative
         or above 1, as only their mean over users is a metric.
         """
-        if not self.estimator.is_linear:
-            raise InputError(f"{self.estimator} does not correct values one by one.")
         return next(self._corrected(0, self._checked(names), [1]))[:, 0]
 
     def bootstrap(self, replicates: int, *, seed: int) -> Fits:
         """Resample users and repeat the whole fit; estimates have one value a replicate."""
-        return Fits(self.estimator, self.cells.resampled(replicates, seed=seed), self.true)
+        return Fits(self.estimator, self.cells.resampled(replicates, seed=seed))
 
     def _checked(self, names: Sequence[str | RankMetric]) -> Metrics:
         metrics, nodes = [rank_metric(name) for name in names], self.cells.nodes
@@ -374,7 +352,7 @@ def _corrected(
     orders: Sequence[int],
 ) -> Iterator[Floats]:
     scores = partial(_scores, metrics=metrics, orders=orders)
-    exact = cache(partial(scores, kernel.nodes.above, kernel.n_irrelevant))
+    exact = scores(kernel.nodes.above, kernel.n_irrelevant)
     for mass in (masses / masses.sum(axis=0)).T:
         at = Equations(kernel, mass, scores, exact, n_users)
         yield estimator.correct(at).reshape(-1, len(orders), len(metrics))
@@ -403,10 +381,12 @@ def _scores(
 
 
 WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
-PRIOR = re.compile(r"uniform|true|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
+PRIOR = re.compile(r"uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
 GONE = {
     "ls": "least squares cannot be computed from more than a few dozen negatives, and its "
     "estimator `ls` is gone: use cls or bv(gamma=0.01).",
+    "nonnegative": "`nonnegative` is gone: values of CLS are never negative; write cls.",
+    "true": "the prior `true` is gone: compare with mle, mes, or their pooled forms.",
     "mode": "`mode` is gone: estimated ranks are rounded down, as by Krichene & Rendle (2020).",
     "scale": "`scale` is gone: MES weighs the fit by the size of the sample, m+1; set `eta`.",
     "weights": "`weights` is gone: MES weighs the fit by the shares of the sampled ranks.",
@@ -428,11 +408,10 @@ def _number(text: str, kind: type[float], least: float, most: float) -> float:
 
 OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "denominator": ("m or m+1", {"m": "m", "m+1": "m+1"}.__getitem__),
-    "nonnegative": ("true or false", {"true": True, "false": False}.__getitem__),
     "gamma": ("a number from 1e-06 to 1", lambda text: _number(text, float, LEAST_GAMMA, 1)),
     "eta": ("a number from 1e-06", lambda text: _number(text, float, 1e-6, 1e9)),
     "iters": ("a whole number from 1", lambda text: _number(text, int, 1, np.inf)),
-    "prior": ("uniform, mle, mle@100 or mes, one of the last three after pooled:, or true", _prior),
+    "prior": ("uniform, mle, mle@100 or mes, the last three maybe after pooled:", _prior),
 }
 """What the value of each option must be, and what reads it."""
 
@@ -470,16 +449,11 @@ def find_estimator(text: str | Estimator) -> Estimator:
         try:
             options[option] = read(value)
         except (KeyError, ValueError):
-            raise InputError(f"`{option}` must be {rule}, got {value!r}.") from None
+            unfit = f"`{option}` must be {rule}, got {value!r}."
+            raise InputError(GONE.get(value, unfit)) from None
     if REQUIRED in options.values():
         raise InputError(f"{name} needs the option `gamma`, as {name}(gamma=0.1).")
     return Estimator(name, tuple(options.items()))
-
-
-def _text_of(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:

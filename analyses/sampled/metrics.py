@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -25,7 +25,7 @@ Value = TypeVar("Value")
 
 NAMES = ("AUC", "AP", "RR", "nDCG", "P", "Recall")
 OTHER_NAMES = {"Precision": "P", "NDCG": "nDCG", "MRR": "RR", "MAP": "AP"}
-NAME = re.compile(r"([A-Za-z]+)(?:\(divisor=([a-z]+)\))?(?:@([0-9]+))?")
+NAME = re.compile(r"([A-Za-z]+)(?:@([0-9]+))?")
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,6 @@ class RankMetric:
         One of ``NAMES``.
     cutoff
         Ranks considered; all of them by default. AUC takes none.
-    divisor
-        What AP divides by for users with q relevant items: q, ``"relevant"``, as trec_eval, or
-        min(q, k), ``"reachable"``, as Krichene & Rendle.
 
     Examples
     --------
@@ -56,7 +53,6 @@ class RankMetric:
 
     name: str
     cutoff: int | None = None
-    divisor: str = "relevant"
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
@@ -66,14 +62,9 @@ class RankMetric:
             raise InputError(f"AUC looks at all ranks and takes no cut-off, got {self.cutoff}.")
         if self.cutoff is not None and self.cutoff < 1:
             raise InputError(f"the cut-off must be at least 1, got {self.cutoff}.")
-        if self.divisor not in ("relevant", "reachable"):
-            raise InputError(f"`divisor` must be relevant or reachable, got {self.divisor!r}.")
-        if self.divisor != "relevant" and self.name != "AP":
-            raise InputError(f"{self.name} takes no `divisor`; AP does.")
 
     def __str__(self) -> str:
-        options = "" if self.divisor == "relevant" else f"(divisor={self.divisor})"
-        return self.name + options + ("" if self.cutoff is None else f"@{self.cutoff}")
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
 
     def __call__(self, ranks: ArrayLike, *, n: ArrayLike) -> Floats:
         """Score users with one relevant item, of ranks from 1 to n: values in [0, 1]."""
@@ -81,15 +72,11 @@ class RankMetric:
 
     def exact(self, ranks: FullRanks) -> float:
         """Give the mean over the users of the metric among all candidates."""
-        return float(self.of_users(ranks).mean())
-
-    def of_users(self, ranks: FullRanks) -> Floats:
-        """Give the metric of every user among all candidates: (n_users,)."""
         terms = self.summands(
             ranks.rank, n=ranks.n_candidates, order=ranks.order, n_relevant=ranks.n_relevant
         )
         _, place = np.unique(ranks.user, return_inverse=True)
-        return np.bincount(place, weights=terms).astype(np.float64)
+        return float(np.bincount(place, weights=terms).mean())
 
     def summands(
         self, ranks: ArrayLike, *, n: ArrayLike, order: ArrayLike, n_relevant: ArrayLike
@@ -97,7 +84,7 @@ class RankMetric:
         r"""Give what each relevant item adds to the metric of its user.
 
         With :math:`t_j` the rank of relevant item j of q, terms are :math:`[t_j \le k] / q` for
-        Recall, :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j d)` for AP,
+        Recall, :math:`[t_j \le k] / k` for P, :math:`[t_j \le k] \, j / (t_j q)` for AP,
         :math:`[t_1 \le k] / t_1` for RR (j = 1 alone),
         :math:`[t_j \le k] / (\log_2(t_j + 1) \, \mathrm{IDCG})` for nDCG and
         :math:`(1 - (t_j - j) / (n - q)) / q` for AUC. n is the length of the list, all candidates
@@ -129,22 +116,21 @@ class RankMetric:
             case "RR":
                 return (j == 1) / t
             case "AP":
-                return j / (t * (q if self.divisor == "relevant" else np.minimum(q, depth)))
+                return j / (t * q)
         reachable = np.minimum(q, depth)
         ideal = np.cumsum(1 / np.log2(np.arange(2, int(reachable.max(initial=1)) + 2)))
         return np.asarray(1 / (np.log2(t + 1) * ideal[reachable.astype(np.intp) - 1]))
 
 
 def rank_metric(text: str | RankMetric) -> RankMetric:
-    """Read a metric's name: ``AUC``, ``Recall@10``, ``AP(divisor=reachable)@10``."""
+    """Read a metric's name: ``AUC`` or ``Recall@10``."""
     if isinstance(text, RankMetric):
         return text
     found = NAME.fullmatch(text.strip())
     if found is None:
         raise InputError(f"{text!r} is no metric of ranks: it is written NAME or NAME@10.")
-    name, divisor, cutoff = found.groups()
-    cut = int(cutoff) if cutoff else None
-    return RankMetric(OTHER_NAMES.get(name, name), cut, divisor or "relevant")
+    name, cutoff = found.groups()
+    return RankMetric(OTHER_NAMES.get(name, name), int(cutoff) if cutoff else None)
 
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
@@ -189,5 +175,5 @@ def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:
 
     read = [*map(rank_metric, frame.pop("metric"))]
     frame.insert(0, "cutoff", pd.Series([metric.cutoff for metric in read], dtype="Int64"))
-    frame.insert(0, "metric", [str(replace(metric, cutoff=None)) for metric in read])
+    frame.insert(0, "metric", [metric.name for metric in read])
     return frame

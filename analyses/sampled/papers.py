@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Estimator, find_estimator
-from analyses.sampled.metrics import rank_metric
-from analyses.sampled.rank_distribution import sampled_rank_pmf
+from analyses.sampled.metrics import RankMetric, rank_metric
+from analyses.sampled.rank_distribution import expected_counts, sampled_rank_pmf
 from analyses.sampled.samples import SampledRanks
-from analyses.sampled.sizes import expected_by_size, orderings
-from analyses.sampled.trials import moments
 from analyses.shared.drawing import axes_or_new, categories, gradations, label_curves
 from analyses.shared.result import Result, figure, table, tables_of
 from analyses.shared.table import Cell, Table
@@ -26,7 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-Rows: TypeAlias = "Iterator[dict[str, Cell]]"
+Labels: TypeAlias = "dict[str, Cell]"
+Rows: TypeAlias = "Iterator[Labels]"
 Estimates: TypeAlias = Any
 """`analyses.sampled.estimates.Estimates`, a module that imports this one."""
 
@@ -43,7 +41,7 @@ BESIDE_ADAPTIVE = ("BV_MES", "BV_MLE", "MN_MES", "MN_MLE", ADAPTIVE)
 """Estimators of the tables with adaptive samples; the others have those of samples of one size."""
 
 
-def paper_metric(name: str) -> dict[str, Cell]:
+def paper_metric(name: str) -> Labels:
     """Give the columns of a paper's table that name a metric."""
     read = rank_metric(name)
     whole = "" if read.name == "AUC" else "none"
@@ -51,7 +49,7 @@ def paper_metric(name: str) -> dict[str, Cell]:
     return {"metric": read.name, "paper_metric": printed, "cutoff": read.cutoff or whole}
 
 
-def _kdd_estimator(one: Estimator) -> dict[str, Cell]:
+def _kdd_estimator(one: Estimator) -> Labels:
     """Give the columns that name an estimator of Krichene & Rendle; none for others."""
     if one.name not in KDD_NAMES or one.prior not in ("", "uniform"):
         return {}
@@ -74,42 +72,44 @@ def _aaai_estimator(one: Estimator) -> str:
 
 
 def _kdd_values(found: Estimates) -> Rows:
+    columns = ("estimator", "paper_estimator", "gamma", "m_negatives", "repeats", "value", "sd")
     mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
-    no_sample: dict[str, Cell] = {"estimator": "exact", "paper_estimator": "Exact", "gamma": ""}
-    no_sample |= {"m_negatives": "", "repeats": ""}
+    ways = [
+        (way, [*names.values()])
+        for way, one in enumerate(map(find_estimator, found.estimators))
+        if (names := _kdd_estimator(one)) and found.drawings[way] == "uniform"
+    ]
     for s, n in np.ndindex(len(found.systems), len(found.metrics)):
-        labels = {"dataset": found.study, "system": found.systems[s]}
-        labels |= paper_metric(found.metrics[n])
-        yield labels | no_sample | {"value": 100 * found.exact[n, s], "sd": "", "unit": "%"}
-        for way, one in enumerate(map(find_estimator, found.estimators)):
-            names = _kdd_estimator(one)
-            if names and found.drawings[way] == "uniform":
-                sizes = {"m_negatives": found.negatives[way], "repeats": found.n_repeats}
-                numbers = {"value": mean[way, n, s], "sd": sd[way, n, s], "unit": "%"}
-                yield labels | names | sizes | numbers
+        place = {"dataset": found.study, "system": found.systems[s]}
+        rows = [("exact", "Exact", "", "", "", 100 * found.exact[n, s], "")]
+        for way, labels in ways:
+            sizes = (found.negatives[way], found.n_repeats)
+            rows.append((*labels, *sizes, mean[way, n, s], sd[way, n, s]))
+        for row in rows:
+            numbers = dict(zip(columns, row, strict=True))
+            yield place | paper_metric(found.metrics[n]) | numbers | {"unit": "%"}
 
 
 def _kdd_orders(found: Estimates) -> Rows:
-    columns = ["metric", "cutoff", "system_1", "system_2", "estimator", "m", "repeats", "correct"]
-    orders = found.orders().query("drawing == 'uniform'")[columns].astype(object)
-    for metric, k, one, other, estimator, *numbers in orders.to_numpy():
-        if names := _kdd_estimator(find_estimator(estimator)):
+    orders = found.orders().query("drawing == 'uniform'").fillna({"cutoff": 0})
+    for row in orders.to_dict("records"):
+        one, other, metric = row["system_1"], row["system_2"], row["metric"]
+        name = f"{metric}@{row['cutoff']}" if row["cutoff"] else metric
+        if names := _kdd_estimator(find_estimator(row["estimator"])):
             labels = {"dataset": found.study, "pair": f"{one} vs {other}"}
-            labels |= {"system_1": one, "system_2": other}
-            labels |= paper_metric(f"{metric}@{k}" if isinstance(k, int) else metric)
-            counts = dict(zip(("m_negatives", "repeats", "value"), numbers, strict=True))
-            yield (
-                labels | names | counts | {"unit": f"correct orders out of {found.n_repeats} runs"}
-            )
+            pair = {"system_1": one, "system_2": other}
+            counts = {"m_negatives": row["m"], "repeats": row["repeats"], "value": row["correct"]}
+            unit = f"correct orders out of {found.n_repeats} runs"
+            yield labels | pair | paper_metric(name) | names | counts | {"unit": unit}
 
 
-def _aaai_ways(found: Estimates, adaptive: bool, size: int) -> Rows:
+def _aaai_ways(found: Estimates, adaptive: bool, size: int) -> Iterator[tuple[int, Labels]]:
     for way, one in enumerate(found.estimators):
         name = _aaai_estimator(find_estimator(one))
         of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
         if of_table and (name == ADAPTIVE or found.negatives[way] == found.sizes[size]):
             items = "adaptive" if name == ADAPTIVE else found.negatives[way] + 1
-            yield {"way": way, "estimator": name, "sample_set_size": items}
+            yield way, {"estimator": name, "sample_set_size": items}
 
 
 def _aaai_errors(
@@ -118,44 +118,29 @@ def _aaai_errors(
     def rows(found: Estimates) -> Rows:
         curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
         names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
+        none = dict.fromkeys(names, "")
         for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
             place = {"dataset": found.study, "system": found.systems[s]}
-            for labels in _aaai_ways(found, adaptive, size):
-                way = labels.pop("way")
-                errors, scored = (
-                    found.errors[way, curves[number], s],
-                    found.scored_by_repeat[way, s],
-                )
-                yield (
-                    place
-                    | names
-                    | labels
-                    | {"quantity": "average relative error", **_spread(errors), "unit": "%"}
-                )
+            for way, labels in _aaai_ways(found, adaptive, size):
+                errors = ("average relative error", found.errors[way, curves[number], s], "%")
+                yield place | names | labels | _spread(*errors)
                 if labels["estimator"] == ADAPTIVE:
-                    yield (
-                        place
-                        | dict.fromkeys(names, "")
-                        | labels
-                        | {
-                            "quantity": "average sample set size",
-                            **_spread(scored),
-                            "unit": "items",
-                        }
-                    )
+                    scored = ("average sample set size", found.scored_by_repeat[way, s], "items")
+                    yield place | none | labels | _spread(*scored)
 
     return rows
 
 
-def _spread(values: Floats) -> dict[str, Cell]:
-    return {"value": values.mean(), "sd": values.std(ddof=1)}
+def _spread(quantity: str, values: Floats, unit: str) -> Labels:
+    numbers = {"value": values.mean(), "sd": values.std(ddof=1)}
+    return {"quantity": quantity, **numbers, "unit": unit}
 
 
 def _aaai_winners(found: Estimates) -> Rows:
     unit = f"correct winners out of {found.n_repeats} repeats"
     for number, metric in enumerate(found.metrics):
-        for labels in _aaai_ways(found, adaptive=True, size=-1):
-            share = found.advice_numbers[5, labels.pop("way"), number]
+        for way, labels in _aaai_ways(found, adaptive=True, size=-1):
+            share = found.advice.winner[way, number]
             if rank_metric(metric).name != "AUC" and not np.isnan(share):
                 count = {"value": round(share * found.n_repeats), "unit": unit}
                 yield {"dataset": found.study} | paper_metric(metric) | labels | count
@@ -177,15 +162,13 @@ def paper_table(name: str, title: str, rows: Callable[..., Rows]) -> Any:
 
 
 Kind = TypeVar("Kind")
+RECALL, NDCG = _aaai_errors("Recall", size=0), _aaai_errors("nDCG", adaptive=True)
 TABLES = (
     ("kdd2020-table3", "exact metrics and all corrections, in per cent", _kdd_values),
     ("kdd2020-table4", "repeats that have pairs of systems in true order", _kdd_orders),
-    ("aaai2023-table1", "errors of Recall", _aaai_errors("Recall", size=0)),
-    ("aaai2023-table2", "errors of nDCG, adaptive", _aaai_errors("nDCG", adaptive=True)),
-    ("aaai2023-table3", "repeats that find the best system", _aaai_winners),
-    ("aaai2023-table6", "errors of Recall", _aaai_errors("Recall", size=0)),
-    ("aaai2023-table7", "errors of nDCG, adaptive", _aaai_errors("nDCG", adaptive=True)),
-    ("aaai2023-table8", "repeats that find the best system", _aaai_winners),
+    *((f"aaai2023-table{n}", "errors of Recall", RECALL) for n in (1, 6)),
+    *((f"aaai2023-table{n}", "errors of nDCG, adaptive", NDCG) for n in (2, 7)),
+    *((f"aaai2023-table{n}", "repeats that find the best system", _aaai_winners) for n in (3, 8)),
     ("aaai2023-table9", "errors of AP", _aaai_errors("AP", size=0)),
     ("aaai2023-table10", "errors of nDCG", _aaai_errors("nDCG")),
     ("aaai2023-table11", "errors of Recall, adaptive", _aaai_errors("Recall", adaptive=True)),
@@ -201,16 +184,12 @@ def with_paper_tables(kind: type[Kind]) -> type[Kind]:
 
 
 N_CANDIDATES = 10_000
-LISTS: Mapping[str, FullRanks] = MappingProxyType(
-    {
-        name: FullRanks.of(ranks, n_candidates=N_CANDIDATES)
-        for name, ranks in (
-            ("A", (100, 100, 100, 100, 100)),
-            ("B", (40, 40, 8437, 9266, 4482)),
-            ("C", (212, 2, 743, 5342, 1548)),
-        )
-    }
-)
+RANKS = {
+    "A": (100, 100, 100, 100, 100),
+    "B": (40, 40, 8437, 9266, 4482),
+    "C": (212, 2, 743, 5342, 1548),
+}
+LISTS = {name: FullRanks.of(ranks, n_candidates=N_CANDIDATES) for name, ranks in RANKS.items()}
 """Ranks of the relevant items of five users, by system; tables 1 and 2 of Krichene & Rendle."""
 
 EXAMPLE_METRICS = ("AUC", "AP", "nDCG", "Recall@10")
@@ -229,28 +208,67 @@ FIGURE_SIZES = (10, 50, 100, 500, 1000)
 CORRECTED, NEGATIVES = "AP", 100
 """What figure 4 corrects, from how many negatives."""
 
-CORRECTIONS = (
-    *(f"bv(gamma={gamma:g})" for gamma in (1, 0.1, 0.01, 0.001)),
-    "cls(nonnegative=true)",
-)
+CORRECTIONS = (*(f"bv(gamma={gamma:g})" for gamma in (1, 0.1, 0.01, 0.001)), "cls")
+
+DECIMALS = 12
+"""Expected values are compared after rounding to so many decimals."""
+
+
+def expected_by_size(metric: RankMetric, ranks: FullRanks, replace: bool) -> Floats:
+    r"""Give the expected sampled metric of users with one relevant item each: (n_irrelevant,).
+
+    Leaving out one of m negatives at random gives a sample of m - 1, so that
+
+    .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
+
+    leads from the shares c of items with x of all negatives above to those of 1, 2, ... negatives.
+    """
+    largest = int(ranks.n_irrelevant.min())
+    if metric.name == "AUC":
+        return np.full(largest, metric.exact(ranks))  # unbiased from any sample
+    shares = expected_counts(ranks, np.zeros_like(ranks.rank), m=largest, replace=replace)[0]
+    values, rising = metric(np.arange(1, largest + 2), n=largest + 1), np.arange(largest + 1.0)
+    total = np.empty(largest)
+    for m in range(largest, 0, -1):
+        total[m - 1] = (shares * values[: m + 1]).sum()
+        shares = (shares[:-1] * rising[m:0:-1] + shares[1:] * rising[1 : m + 1]) / m
+    return total / len(ranks)
+
+
+def orderings(systems: Sequence[str], values: Floats) -> list[tuple[int, str]]:
+    """Give the orderings of systems, as ``B > A = C``, each with the place at which it starts.
+
+    Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
+    """
+    values = np.round(values, DECIMALS)
+    signs = np.sign(values[:, np.newaxis] - values)
+    changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
+    found = []
+    for start in (0, *(np.flatnonzero(changes) + 1).tolist()):
+        groups: dict[float, list[str]] = {}
+        for value, name in sorted(zip(-values[:, start], systems, strict=True)):
+            groups.setdefault(value, []).append(name)
+        found.append((start, " > ".join(map(" = ".join, groups.values()))))
+    return found
 
 
 def _example_rows(found: Example, *, sampled: bool) -> Rows:
     """Give the rows of table 1 or 2: ranks and metrics of each list."""
-    how: dict[str, Cell] = {"estimator": "", "m_negatives": "", "repeats": ""} if sampled else {}
-    of_samples: dict[str, Cell] = {"estimator": "uncorrected", "m_negatives": SAMPLED}
-    of_samples["repeats"] = "exact"
+    how: Labels = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
+    how = how if sampled else {}
     of_ranks = {"metric": "predicted rank", "paper_metric": "Predicted Ranks", "cutoff": ""}
     values = found.expected if sampled else found.exact
     for s, (system, ranks) in enumerate(LISTS.items()):
-        place = {"dataset": f"toy (n={N_CANDIDATES})", "system": system}
-        for n, rank in enumerate(ranks.rank.tolist(), start=1):
-            row = place | of_ranks | {"instance": n} | how | {"value": rank}
-            yield row | {"sd": ""} if sampled else row
+        rows: list[Any] = [
+            (of_ranks, n, dict.fromkeys(how, ""), rank, "")
+            for n, rank in enumerate(ranks.rank.tolist(), start=1)
+        ]
         for m, metric in enumerate(found.names):
-            row = place | paper_metric(metric) | {"instance": ""}
-            row |= (of_samples if sampled else {}) | {"value": float(values[m, s])}
-            yield row | {"sd": float(found.sd[m, s])} if sampled else row
+            rows.append((paper_metric(metric), "", how, float(values[m, s]), float(found.sd[m, s])))
+        for names, instance, samples, value, sd in rows:
+            place = {"dataset": f"toy (n={N_CANDIDATES})", "system": system, **names}
+            row = place | {"instance": instance} | samples | {"value": value}
+            yield row | {"sd": sd} if sampled else row
 
 
 class Example(Result):
@@ -266,20 +284,25 @@ class Example(Result):
     sides = (f"the first {SHOWN} ranks in the sample", "true ranks")
 
     def __init__(self) -> None:
-        metrics = [*map(rank_metric, self.names)]
+        metrics, lists = [*map(rank_metric, self.names)], [*LISTS.values()]
         values = np.array([one(np.arange(1, SAMPLED + 2), n=SAMPLED + 1) for one in metrics]).T
-        known = np.array([moments(some, values, replace=True) for some in LISTS.values()]).T
-        self.exact = np.array([[one.exact(some) for some in LISTS.values()] for one in metrics])
-        self.expected, self.sd = known[:, 0], np.sqrt(known[:, 1])
+        ranks = np.array([some.rank for some in lists])
+        pmf = sampled_rank_pmf(ranks.ravel(), n=N_CANDIDATES, m=SAMPLED, replace=True)
+        pmf = pmf.reshape(*ranks.shape, -1)
+        pmf /= pmf.sum(axis=2, keepdims=True)
+        means = pmf @ values
+        variances = np.maximum(pmf @ values**2 - means**2, 0.0)
+        self.exact = np.array([[one.exact(some) for some in lists] for one in metrics])
+        self.expected = means.mean(axis=1).T
+        self.sd = np.sqrt(variances.sum(axis=1)).T / means.shape[1]
 
     @cached_property
     def by_size(self) -> Mapping[str, Floats]:
         """Expected metrics, of 1, 2, ... all negatives: (n_lists, n_sizes), by metric."""
+        metrics = {name: rank_metric(name) for name in self.names}
         return {
-            name: np.array(
-                [expected_by_size(rank_metric(name), one, True) for one in LISTS.values()]
-            )
-            for name in self.names
+            name: np.array([expected_by_size(one, ranks, True) for ranks in LISTS.values()])
+            for name, one in metrics.items()
         }
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -289,13 +312,13 @@ class Example(Result):
         tables = [face.make(self) for face in tables_of(Example)]
         return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in tables}
 
-    kdd2020_table1 = paper_table("kdd2020-table1", EXACT, partial(_example_rows, sampled=False))
-    kdd2020_table2 = paper_table("kdd2020-table2", MOMENTS, partial(_example_rows, sampled=True))
-    rendle2019_table1 = paper_table(
-        "rendle2019-table1", EXACT, partial(_example_rows, sampled=False)
+    kdd2020_table1, rendle2019_table1 = (
+        paper_table(f"{paper}-table1", EXACT, partial(_example_rows, sampled=False))
+        for paper in ("kdd2020", "rendle2019")
     )
-    rendle2019_table2 = paper_table(
-        "rendle2019-table2", MOMENTS, partial(_example_rows, sampled=True)
+    kdd2020_table2, rendle2019_table2 = (
+        paper_table(f"{paper}-table2", MOMENTS, partial(_example_rows, sampled=True))
+        for paper in ("kdd2020", "rendle2019")
     )
 
     @table("example_orders", "orders of the lists by the number of negatives")
@@ -321,28 +344,20 @@ class Example(Result):
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
-        labels: dict[str, Any] = {
-            "title": name,
-            "xlabel": "sampled negatives",
-            "ylabel": f"expected {name}",
-        }
-        ax = draw_curves(ax, curves, **labels)
+        ax = draw_curves(ax, curves, title=name, xlabel="negatives", ylabel=f"expected {name}")
         for start, _ in orderings([*LISTS], self.by_size[name])[1:]:
             ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
         ax.set_xscale("log")
         return ax
 
-    @figure(
-        "kdd2020-figure3", "Expected metrics by rank", panels="name", comparable=False, roomy=True
-    )
+    @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, roomy=True)
     def plot_expectations(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
-        one = rank_metric(name)
-        curves = {
-            f"m = {m:,}": _expected_by_rank(one(np.arange(1, m + 2), n=m + 1)) for m in FIGURE_SIZES
-        }
+        one, curves = rank_metric(name), dict[str, Floats]()
+        for m in FIGURE_SIZES:
+            curves[f"m = {m:,}"] = _expected_by_rank(one(np.arange(1, m + 2), n=m + 1))
         curves["exact"] = one(EVERY[:CLOSE], n=N_CANDIDATES)
-        labels: dict[str, Any] = {"title": name, "xlabel": "rank", "ylabel": f"expected {name}"}
+        labels = {"title": name, "xlabel": "rank", "ylabel": f"expected {name}"}
         return draw_curves(ax, curves, ordered=True, **labels)
 
     @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, roomy=True)
@@ -353,24 +368,20 @@ class Example(Result):
         values = {str(one): one.fit(sample).corrected([CORRECTED])[:, 0] for one in every}
         if side == self.sides[0]:
             first = {name: own[:SHOWN] for name, own in values.items()}
-            labels: dict[str, Any] = {
-                "xlabel": "rank in the sample",
-                "ylabel": f"corrected {CORRECTED}",
-            }
-            return draw_curves(ax, first, title=side, **labels)
+            label = f"corrected {CORRECTED}"
+            return draw_curves(ax, first, title=side, xlabel="rank", ylabel=label)
         curves = {name: _expected_by_rank(own) for name, own in values.items()}
         curves["exact"] = rank_metric(CORRECTED)(EVERY[:CLOSE], n=N_CANDIDATES)
-        labels = {"xlabel": "rank", "ylabel": f"expected corrected {CORRECTED}"}
-        ax = draw_curves(ax, curves, title=side, **labels)
+        label = f"expected corrected {CORRECTED}"
+        ax = draw_curves(ax, curves, title=side, xlabel="rank", ylabel=label)
         ax.set_xscale("log")
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
         return (
-            f"Ranks of five users among {N_CANDIDATES:,} candidates, exact metrics, and those "
-            f"among negatives drawn with replacement ({SAMPLED} in the tables, "
-            f"{NEGATIVES} for corrections): means and standard deviations are exact, not simulated."
+            f"Ranks of five users among {N_CANDIDATES:,} candidates and metrics: exact, and among "
+            f"{SAMPLED} negatives ({NEGATIVES} for corrections), with exact means and deviations."
         )
 
 

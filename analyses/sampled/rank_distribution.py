@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -71,26 +71,19 @@ def _log_choices(n: Floats | int, k: Floats | int) -> Floats:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
-def distinct_ranks(
-    ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
-) -> Iterator[tuple[Integers, Floats]]:
-    """Give rows of kind, above, others and count, with their probabilities; some at a time."""
-    require_negatives(m, ranks.n_irrelevant)
-    columns = np.column_stack([kinds, ranks.above, ranks.n_irrelevant])
-    distinct, counts = np.unique(columns, axis=0, return_counts=True)
-    rows, step = np.column_stack([distinct, counts]), max(1, AT_ONCE // (m + 1))
-    for some in np.split(rows, range(step, len(rows), step)):
-        pmf = sampled_rank_pmf(some[:, 1] + 1, n=some[:, 2] + 1, m=m, replace=replace)
-        yield some, pmf / pmf.sum(axis=1)[:, np.newaxis]
-
-
 def expected_counts(
     ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
 ) -> Floats:
     """Expect how many items of each kind have 0, 1, .. m negatives above: (n_kinds, m + 1)."""
-    filled = np.zeros((int(kinds.max()) + 1, m + 1))
-    for rows, pmf in distinct_ranks(ranks, kinds, m=m, replace=replace):
-        np.add.at(filled, rows[:, 0], pmf * rows[:, 3:])
+    require_negatives(m, ranks.n_irrelevant)
+    columns = np.column_stack([kinds, ranks.above, ranks.n_irrelevant])
+    distinct, counts = np.unique(columns, axis=0, return_counts=True)
+    filled, step = np.zeros((int(kinds.max()) + 1, m + 1)), max(1, AT_ONCE // (m + 1))
+    for start in range(0, len(distinct), step):
+        kind, above, others = distinct[start : start + step].T
+        pmf = sampled_rank_pmf(above + 1, n=others + 1, m=m, replace=replace)
+        pmf *= (counts[start : start + step] / pmf.sum(axis=1))[:, np.newaxis]
+        np.add.at(filled, kind, pmf)
     return filled
 
 
@@ -177,7 +170,7 @@ class Cells:
     counts: Floats
     n_users: int
     incidence: csr_array
-    _learned: dict[bool, dict[int, Floats]] = field(default_factory=dict, repr=False)
+    _learned: dict[tuple[int, bool], Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks], *, path: str = "grid") -> Cells:
@@ -250,31 +243,22 @@ class Cells:
 
         with w the shares of the items in the cells (Li et al., 2023, eq. 12, 21 and 22). Stopping
         early smooths the estimate. A steep start has rank r as likely as 1 / r, not uniform: it
-        fits as well, but has many items at the very first ranks. Earlier iterations are kept.
+        fits as well, but has many items at the very first ranks.
         """
-        weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
-        start = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
-        known = self._learned.setdefault(steep, {0: start})
-        done = max(number for number in known if number <= iterations)
-        mass = known[done]
-        for _ in range(iterations - done):
-            terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self._met)
-            mass = np.asarray(mass * sum(terms))
-        known[iterations] = mass
-        return mass
+        if (iterations, steep) not in self._learned:
+            weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
+            mass = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
+            for _ in range(iterations):
+                terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self._met)
+                mass = np.asarray(mass * sum(terms))
+            self._learned[iterations, steep] = mass
+        return self._learned[iterations, steep]
 
     def most_entropic(self, eta: float) -> Floats:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
         kernel, (shares,) = self.kernels[0], self.shares
         every = [most_entropy(kernel, share, eta) for share in shares.T]
         return np.stack(every, axis=1)
-
-    def true_masses(self, ranks: FullRanks) -> Floats:
-        """Give the distribution of full ranks at the nodes of the full path: (n_nodes, 1)."""
-        n_nodes = len(self.nodes)
-        above = ranks.above[np.isin(ranks.order, self.cells[:, 1])]
-        counts = np.bincount(np.minimum(above, n_nodes - 1), minlength=n_nodes)
-        return counts[:, np.newaxis] / len(above)
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
         """Resample the users of the first sample: a column for each replicate."""

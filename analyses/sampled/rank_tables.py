@@ -38,7 +38,6 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
         rows.frame["rank"] > rows.frame[CANDIDATES],
         "a rank must not be above the candidates, {n_candidates}, got {rank}.",
     )
-    rows.check_apart()
     systems = {
         str(system): FullRanks(*(own[c].to_numpy() for c in ("rank", CANDIDATES, "number")))
         for system, own in rows.frame.groupby("system", sort=False)
@@ -67,7 +66,6 @@ def sampled_of(
         rows = _Rows.read(path, lines)
         read = rows.scored if {"score", "label"} <= set(rows.frame) else rows.ranked
         ranked = read(sizes)
-        ranked.check_apart()
         ranked.check_lengths()
         for system, own in ranked.frame.groupby("system", sort=False):
             if system in systems:
@@ -84,15 +82,12 @@ def sampled_of(
 
 
 def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
-    if isinstance(given, str | PathLike):
-        given = [given]
-    if not isinstance(given, Sequence):
-        rows = given.astype(str).itertuples(index=False)
-        lines = [[*map(str, given.columns)], *([*row] for row in rows)]
+    if isinstance(given, str | PathLike | Sequence):
+        for path in [given] if isinstance(given, str | PathLike) else given:
+            yield Path(path), read_lines(Path(path))
+    else:
+        lines = [[*map(str, row)] for row in (given.columns, *given.to_numpy(dtype=object))]
         yield Path("the data frame"), iter(enumerate(lines, start=1))
-        return
-    for path in map(Path, given):
-        yield path, read_lines(path)
 
 
 class _Rows:
@@ -111,8 +106,8 @@ class _Rows:
         if PAIR.fullmatch(heading[1][0]):
             return cls(path, _read_pairs(path, [heading, *lines]))
         names = [name.partition(":")[0] for name in heading[1]]
-        names = [OTHER_NAMES.get(name, name) for name in names]
-        distinct(path, [(heading[0], name) for name in [names[0] or "user", *names[1:]]], "column")
+        names = [OTHER_NAMES.get(name, name) for name in [names[0] or "user", *names[1:]]]
+        distinct(path, [(heading[0], name) for name in names], "column")
         body = [(line, *check_width(path, line, row, heading[1])) for line, row in lines]
         if not body:
             raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
@@ -125,10 +120,10 @@ class _Rows:
             raise InputError.at(self.path, int(row["line"]), finding.format(**row))
 
     def whole(self, column: str, what: str, *, least: int) -> None:
-        numbers = [int(text) if text.isdecimal() else least - 1 for text in self.frame[column]]
+        numbers = np.array([int(t) if t.isdecimal() else least - 1 for t in self.frame[column]])
         rule = f"{what} must be a whole number from {least}, found {{{column}!r}}."
-        self.refuse(np.array(numbers) < least, rule)
-        self.frame[column] = np.array(numbers, dtype=np.int64)
+        self.refuse(numbers < least, rule)
+        self.frame[column] = numbers
 
     def number(self, column: str, where: Any = True) -> None:
         """Read finite numbers, where they are needed; NaN elsewhere."""
@@ -150,22 +145,28 @@ class _Rows:
             self.frame[column] = given
 
     def numbered(self) -> _Rows:
+        """Number the users, and refuse a rank that two relevant items of a user share."""
         self.frame["number"] = self.frame["user"].factorize()[0].astype(np.int64)
+        keys = ["system", "user", "rank"]
+        self.frame["before"] = self.frame.groupby(keys, sort=False)["line"].transform("first")
+        self.refuse(
+            self.frame.duplicated(keys),
+            "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}.",
+        )
         return self
 
     def ranked(self, sizes: Mapping[str, int | None]) -> _Rows:
         """Read a table of ranks, long or wide: a row for each rank, and users numbered."""
         for column, given in sizes.items():
             self.size(column, given)
-        frame, names = self.frame, [*self.frame.columns[1:]]
-        if MASS in frame:
+        if MASS in self.frame:
             self.number(MASS)
-        kept = ["line", *(name for name in (*LEAST, MASS) if name in frame)]
-        if not {"user", "rank"} <= set(names):
-            has_ids = names[0].lower() in ID_HEADERS
-            frame["user"] = frame[names[0]] if has_ids else frame["line"].astype(str)
+        frame, kept = self.frame, ["line", *(n for n in (*LEAST, MASS) if n in self.frame)]
+        if not {"user", "rank"} <= set(frame):
+            first, *_ = names = [*frame.columns[1:]]
+            has_ids = first.lower() in ID_HEADERS
+            frame["user"] = frame[first] if has_ids else frame["line"].astype(str)
             systems = [name for name in names[has_ids:] if name not in kept]
-            frame = frame[[*kept, "user", *systems]]
             frame = frame.melt([*kept, "user"], systems, var_name="system", value_name="rank")
             frame = frame.sort_values("line", kind="stable", ignore_index=True)
         elif "system" not in frame:
@@ -184,10 +185,8 @@ class _Rows:
         frame = self.frame
         if "user" not in frame:
             raise InputError.at(self.path, 1, "a table of scores has a column user, and none here.")
-        self.refuse(
-            ~frame["label"].isin(["0", "1", "0.0", "1.0"]),
-            "a label must be 1 (relevant) or 0 (a negative), found {label!r}.",
-        )
+        labels = frame["label"].isin(["0", "1", "0.0", "1.0"])
+        self.refuse(~labels, "a label must be 1 (relevant) or 0 (a negative), found {label!r}.")
         frame["relevant"] = frame["label"].astype(float) == 1
         self.number("score")
         self.size(CANDIDATES, sizes[CANDIDATES])
@@ -208,43 +207,36 @@ class _Rows:
         self.refuse(frame["n"] == 0, "user {user!r} has no negative.")
         ranked = pd.concat([_rank_among(own) for _, own in groups], ignore_index=True)
         if n_tied := int(ranked["tied"].sum()):
-            warn(
-                f"{self.path}: {n_tied:,} relevant items have the score of a negative; they are "
-                "placed below those.",
-                InputWarning,
-                stacklevel=3,
-            )
+            sentence = "relevant items have the score of a negative; they are placed below those."
+            warn(f"{self.path}: {n_tied:,} {sentence}", InputWarning, stacklevel=3)
         return _Rows(self.path, ranked).numbered()
-
-    def check_apart(self) -> None:
-        """Refuse a rank that two relevant items of a user share."""
-        keys = ["system", "user", "rank"]
-        self.frame["before"] = self.frame.groupby(keys, sort=False)["line"].transform("first")
-        self.refuse(
-            self.frame.duplicated(keys),
-            "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}.",
-        )
 
     def check_lengths(self) -> None:
         """Refuse ranks below the sample, samples above the candidates, and sizes that differ."""
         frame, sizes = self.frame, [NEGATIVES, CANDIDATES]
         own = frame.groupby(["system", "user"], sort=False)
         frame["before"], n_relevant = own["line"].transform("first"), own["rank"].transform("size")
-        self.refuse(
-            (own[sizes].transform("first") != frame[sizes]).any(axis=1),
-            "user {user!r} has other negatives or candidates in line {before}.",
+        frame["most"], frame["length"] = (
+            frame[CANDIDATES] - n_relevant,
+            frame[NEGATIVES] + n_relevant,
         )
-        frame["most"] = frame[CANDIDATES] - n_relevant
-        self.refuse(
-            frame[NEGATIVES] > frame["most"],
-            "the negatives must not be above the irrelevant candidates, {most}, got {n_negatives}.",
-        )
-        frame["most"] = frame[NEGATIVES] + n_relevant
-        self.refuse(
-            frame["rank"] > frame["most"],
-            "a rank must not be above {most}, the relevant items and negatives of the user, got "
-            "{rank}.",
-        )
+        for wrong, finding in (
+            (
+                (own[sizes].transform("first") != frame[sizes]).any(axis=1),
+                "user {user!r} has other negatives or candidates in line {before}.",
+            ),
+            (
+                frame[NEGATIVES] > frame["most"],
+                "the negatives must not be above the irrelevant candidates, {most}, got "
+                "{n_negatives}.",
+            ),
+            (
+                frame["rank"] > frame["length"],
+                "a rank must not be above {length}, the relevant items and negatives of the user, "
+                "got {rank}.",
+            ),
+        ):
+            self.refuse(wrong, finding)
 
 
 def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from analyses.sampled.metrics import RankMetric
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
@@ -26,15 +25,6 @@ from runs.shared.fields import Integers, spread, whole
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
-
-LARGEST_GROWTH = 5
-"""Adaptive samples double so often by default: from 100 to 3,200, as those of Li et al. (2023)."""
-
-LARGEST_SHARE = 1 / 3
-"""Largest share of the candidates in adaptive samples by default."""
-
-HALF_WIDTH = 1.96
-"""Of an interval of 95 %, in standard errors."""
 
 NEGLIGIBLE = 45.0
 """Minus the logarithm of a chance that is left out: 3e-20, well below the step of a uniform."""
@@ -85,15 +75,15 @@ class SampledRanks(FullRanks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        m, few = self.n_negatives, "`n_negatives` must not be above the irrelevant candidates"
-        for right, rule, values in (
-            (m >= 1, "`n_negatives` must be at least 1", m),
-            (m <= self.n_irrelevant, few, m),
-            (self.above <= m, "ranks must be from 1 to the length of the list", self.rank),
-        ):
-            if not right.all():
-                row = int(right.argmin())
-                raise InputError(f"{rule}, got {values[row]} in row {row} of the sampled ranks.")
+        m = self.n_negatives
+        right = (m >= 1) & (m <= self.n_irrelevant) & (self.above <= m)
+        if not right.all():
+            row = int(right.argmin())
+            raise InputError(
+                "`n_negatives` must be from 1 to the irrelevant candidates, and ranks from 1 to "
+                f"the length of the list, got {m[row]} negatives and rank {self.rank[row]} in row "
+                f"{row} of the sampled ranks."
+            )
 
 
 def weighted_auc(sample: SampledRanks) -> Floats:
@@ -114,12 +104,10 @@ def weighted_auc(sample: SampledRanks) -> Floats:
 
 def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
     """Refuse to sample no negatives, or more than a user has irrelevant candidates."""
-    if m < 1:
-        raise InputError(f"`{name}` must be at least 1 negative, got {m}.")
-    if m > n_irrelevant.min(initial=m):
+    if not 1 <= m <= n_irrelevant.min(initial=m):
         raise InputError(
-            f"`{name}` must not be above the irrelevant candidates, {n_irrelevant.min()} for some "
-            f"user, got {m}."
+            f"`{name}` must be at least 1 and not above the irrelevant candidates, "
+            f"{n_irrelevant.min()} for some user, got {m}."
         )
 
 
@@ -148,26 +136,10 @@ class SampleDesign:
         The printed algorithm stops only at n_max itself, so n_max is n0 times a power of 2; it has
         n0 - 1 negatives, where the released script draws n0.
         """
-        if n0 < 2:
-            raise InputError(
-                f"`n0` must be at least 2, the relevant item and a negative, got {n0}."
-            )
         ratio = n_max // n0
         if n_max != ratio * n0 or ratio < 1 or ratio & (ratio - 1):
             raise InputError(f"`n_max` must be `n0`, {n0}, times a power of 2, got {n_max}.")
         return cls(tuple(n0 * 2**n - 1 for n in range(ratio.bit_length())), adaptive=True)
-
-    @classmethod
-    def suited(cls, ranks: FullRanks, *, n0: int, n_max: int | None = None) -> SampleDesign:
-        """Grow to n_max; by default 32-fold, or to a third of the candidates."""
-        largest = max(LARGEST_SHARE * int(ranks.n_candidates.min()), n0)
-        usual = n0 * 2 ** min(int(np.log2(largest / n0)), LARGEST_GROWTH)
-        return cls.growing(n0, usual if n_max is None else n_max)
-
-    def __str__(self) -> str:
-        if self.adaptive:
-            return f"{self.sizes[0] + 1:,} to {self.sizes[-1] + 1:,}"
-        return f"m = {self.sizes[0]:,}"
 
     def check(self, ranks: FullRanks) -> None:
         """Refuse more negatives than some user has, and adaptive samples for several items."""
@@ -194,10 +166,25 @@ class SampleDesign:
                 left = np.broadcast_to(size - before - found, rows.shape)
                 drawn[rows] = found + negatives_above(uniforms, left, above, others, self.replace)
             negatives[growing] = size
-        every = drawn + ranks.order
-        return SampledRanks(
-            every, ranks.n_candidates, ranks.user, n_negatives=negatives, replace=self.replace
-        )
+        return sampled_ranks(ranks, drawn, negatives, self.replace)
+
+
+def sampled_ranks(
+    ranks: FullRanks,
+    above: Integers,
+    negatives: Integers,
+    replace: bool,
+    masses: Floats | None = None,
+) -> SampledRanks:
+    """Rank the same items among negatives, of which so many are above."""
+    return SampledRanks(
+        above + ranks.order,
+        ranks.n_candidates,
+        ranks.user,
+        n_negatives=negatives,
+        replace=replace,
+        inverse_mass_above=masses,
+    )
 
 
 @numba.njit(nogil=True, cache=True)
@@ -324,16 +311,10 @@ class Negatives:
                 negatives[rows] = np.where(grows, size, negatives[rows])
                 if masses is not None:
                     masses[rows] = (passed * inverse).sum(axis=2)
+        every = (above.T, negatives.T, [None] * self.repeats if masses is None else masses.T)
         return [
-            SampledRanks(
-                above[:, repeat] + relevant.order,
-                relevant.n_candidates,
-                relevant.user,
-                n_negatives=negatives[:, repeat],
-                replace=self.replace,
-                inverse_mass_above=None if masses is None else masses[:, repeat],
-            )
-            for repeat in range(self.repeats)
+            sampled_ranks(relevant, some, m, self.replace, mass)
+            for some, m, mass in zip(*every, strict=True)
         ]
 
 
@@ -374,37 +355,21 @@ def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
 
 @dataclass(frozen=True)
 class Population:
-    """Users, their relevant items, and the fewest, most and mean candidates of a user."""
+    """Users, their relevant items, and the mean number of candidates of a user."""
 
     n_users: int
     n_relevant: int
-    candidates: tuple[int, int]
     mean_candidates: float
 
     @classmethod
     def of(cls, ranks: FullRanks) -> Population:
         """Count those of some ranks."""
-        candidates = (int(ranks.n_candidates.min()), int(ranks.n_candidates.max()))
-        mean = mean_of_users(ranks.n_candidates, ranks)
-        return cls(len(np.unique(ranks.user)), len(ranks), candidates, mean)
+        users, mean = np.unique(ranks.user), mean_of_users(ranks.n_candidates, ranks)
+        return cls(len(users), len(ranks), mean)
 
     def __str__(self) -> str:
-        return f"{self.n_relevant:,} relevant items of {self.n_users:,} users"
-
-    @property
-    def n(self) -> str:
-        """The numbers of candidates as text."""
-        return text_of_range(*self.candidates)
-
-
-def text_of_range(least: int, most: int) -> str:
-    """Write a range, or the one number that it has."""
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
-
-
-def coverage(off: Floats) -> Floats:
-    """Say how many of 100 intervals of 95 % hold what they are off by so many standard errors."""
-    return np.asarray(100 * (ndtr(HALF_WIDTH - off) - ndtr(-HALF_WIDTH - off)))
+        items = f"{self.n_relevant:,} relevant items of {self.n_users:,} users"
+        return f"{items} among n = {self.mean_candidates:,.6g} candidates (mean)"
 
 
 def replacement(replace: bool) -> str:
@@ -420,9 +385,8 @@ class RankSettings(AnalysisSettings):
         if not given.has_training:
             raise SettingError(
                 "studies",
-                "[analyses.sampled] needs ranks among all candidates, which runs do not have: "
-                "begin with [ratings] and train systems, or give a table of ranks to "
-                "`harness sampled`.",
+                "[analyses.sampled] needs systems that are trained from [ratings]; runs lack ranks "
+                "among all candidates. Give a table of these to `harness sampled`.",
             )
         try:
             self.check_ranks(given.best_ranks())

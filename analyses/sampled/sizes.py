@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,7 @@ from pydantic import Field
 
 from analyses.ordering import tau_b
 from analyses.sampled.estimators import find_estimator, path_for
-from analyses.sampled.metrics import (
-    METRICS,
-    MetricNames,
-    RankMetric,
-    read_metrics,
-    tidy,
-    with_cutoffs,
-)
-from analyses.sampled.rank_distribution import expected_counts
+from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, tidy, with_cutoffs
 from analyses.sampled.samples import (
     Population,
     RankSettings,
@@ -28,7 +20,7 @@ from analyses.sampled.samples import (
     replacement,
     require_negatives,
 )
-from analyses.sampled.trials import Expectation
+from analyses.sampled.trials import expect, expected_cells
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     DASHES,
@@ -53,66 +45,10 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
-DECIMALS = 12
-"""Expected values are compared after rounding to so many decimals."""
-
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
 
 N_BINS = 50
 """Equal bins of the histogram."""
-
-
-def expected_by_size(
-    metric: RankMetric, ranks: FullRanks, replace: bool, largest: int | None = None
-) -> Floats:
-    r"""Give the expected sampled metric for 1, 2, ... negatives, by default up to all: (n_sizes,).
-
-    Leaving out one of m negatives at random gives a sample of m - 1, so that
-
-    .. math:: c_{m-1}(x) = \frac{m - x}{m} c_m(x) + \frac{x + 1}{m} c_m(x + 1)
-
-    leads from the shares c of items with x negatives above to those of all smaller samples. No term
-    is negative, so nothing cancels.
-    """
-    largest = int(ranks.n_irrelevant.min()) if largest is None else largest
-    if metric.name == "AUC":
-        return np.full(largest, metric.exact(ranks))  # unbiased from any sample
-    total, places = np.zeros(largest), np.arange(largest + 1)
-    columns = np.column_stack([ranks.order, ranks.n_relevant])
-    kinds, kind_of = np.unique(columns, axis=0, return_inverse=True)
-    counts = expected_counts(ranks, kind_of.ravel(), m=largest, replace=replace)
-    above, below = np.arange(largest + 1.0), np.arange(largest, -1.0, -1.0)
-    product, other = np.empty(largest + 1), np.empty(largest)
-    for (order, q), shares in zip(kinds.tolist(), counts, strict=True):
-        asked = {"order": order, "n_relevant": q}
-        values = metric.summands(places + order, n=largest + q, **asked)
-        for m in range(largest, 0, -1):
-            total[m - 1] += np.multiply(shares, values[: m + 1], out=product[: m + 1]).sum()
-            kept = np.multiply(shares[:-1], below[largest - m : largest], out=product[:m])
-            kept += np.multiply(shares[1:], above[1 : m + 1], out=other[:m])
-            shares = kept / m
-    return np.asarray(total / len(np.unique(ranks.user)))
-
-
-def ordering_of(systems: Sequence[str], values: Floats) -> str:
-    """Write the order of systems by their values, highest first, as ``B > A = C``."""
-    groups = (
-        [name for name, own in zip(systems, values, strict=True) if own == value]
-        for value in np.unique(values)[::-1]
-    )
-    return " > ".join(map(" = ".join, groups))
-
-
-def orderings(systems: Sequence[str], values: Floats) -> list[tuple[int, str]]:
-    """Give the orderings along sizes, each with the place at which it starts.
-
-    Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
-    """
-    values = np.round(values, DECIMALS)
-    signs = np.sign(values[:, np.newaxis] - values)
-    changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
-    starts = (0, *(np.flatnonzero(changes) + 1).tolist())
-    return [(start, ordering_of(systems, values[:, start])) for start in starts]
 
 
 def round_numbers(largest: int) -> tuple[int, ...]:
@@ -152,13 +88,12 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     systems, metrics = work.full_ranks, read_metrics(settings.metrics)
     first = first_of(systems)
     numbers, estimators = settings.numbers(first), [find_estimator(name) for name in ESTIMATORS]
-    found = np.empty((2, len(numbers), len(estimators), len(metrics), len(systems)))
+    found = np.empty((len(numbers), len(estimators), len(metrics), len(systems)))
     with work.progress("Expecting sampled metrics", len(numbers)) as bar, single_threaded("blas"):
         for n, m in enumerate(numbers):
             for s, ranks in enumerate(systems.values()):
-                expectation = Expectation(ranks, m, settings.replace, path_for(metrics))
-                for e, one in enumerate(estimators):
-                    found[:, n, e, :, s] = expectation.of(one, metrics)
+                cells = expected_cells(ranks, m, settings.replace, path_for(metrics))
+                found[n, :, :, s] = [expect(one, cells, metrics) for one in estimators]
             bar.advance()
     return Sizes(
         measures=Measures(Measure(str(metric)) for metric in metrics),
@@ -166,8 +101,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
         estimators=tuple(map(str, estimators)),
         negatives=numbers,
         exact=np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics]),
-        expected=found[0],
-        variance=found[1],
+        expected=found,
         population=Population.of(first),
         replace=settings.replace,
     )
@@ -175,10 +109,10 @@ def sizes(work: Work, settings: Settings) -> Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Sizes(Result):
-    """Expected estimates of metrics, and their variance over samples, by number of negatives.
+    """Expected estimates of metrics by number of negatives.
 
     Exact metrics are of shape (n_metrics, n_systems), what is expected of (n_sizes, n_estimators,
-    n_metrics, n_systems). The variance is NaN where users have several relevant items.
+    n_metrics, n_systems).
     """
 
     measures: Measures
@@ -187,7 +121,6 @@ class Sizes(Result):
     negatives: tuple[int, ...]
     exact: Floats
     expected: Floats
-    variance: Floats
     population: Population
     replace: bool
 
@@ -197,24 +130,10 @@ class Sizes(Result):
         return self.measures.metrics
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give expectations, and from which number of negatives on systems are ordered how."""
-        import pandas as pd
-
+        """Give the expected and exact metrics by number of negatives, estimator and system."""
         axes = {"m": self.negatives, "estimator": self.estimators, "metric": self.metrics}
-        numbers = {"expected": self.expected, "expected_sd": np.sqrt(self.variance)}
-        frame = tidy({**axes, "system": self.systems}, **numbers, exact=self.exact)
-        rows = [
-            (estimator, metric, self.negatives[place], ordering, ordering == exact)
-            for e, estimator in enumerate(self.estimators)
-            for n, metric in enumerate(self.metrics)
-            for exact in [ordering_of(self.systems, self.exact[n].round(DECIMALS))]
-            for place, ordering in orderings(self.systems, self.expected[:, e, n].T)
-        ]
-        headings = ["estimator", "metric", "m", "ordering", "exact"]
-        return {
-            "sampled_sizes": with_cutoffs(frame),
-            "sampled_crossings": pd.DataFrame(rows, columns=headings),
-        }
+        frame = tidy({**axes, "system": self.systems}, expected=self.expected, exact=self.exact)
+        return {"sampled_sizes": with_cutoffs(frame)}
 
     @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
     def agreement(self) -> Table:
@@ -239,15 +158,11 @@ class Sizes(Result):
         number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
         expected = self.expected[:, :, number]
         for system, (label, style) in enumerate(categories(self.systems)):
-            ends = {"color": style["color"], "marker": "<", "markersize": 4, "clip_on": False}
-            ax.plot(1, self.exact[number, system], **ends, transform=ax.get_yaxis_transform())
-            for e, dash in zip(range(len(self.estimators)), DASHES, strict=False):
-                own = style | {"linestyle": dash, "linewidth": 1, "markersize": 2.5}
-                curve = expected[:, e, system]
-                ax.plot(self.negatives, curve, label=None if e else label, **own)
-        for dash, name in zip(DASHES, self.estimators, strict=False):
-            ax.plot([], [], color="0.3", linestyle=dash, linewidth=1, label=name)
-        ax.scatter([], [], s=16, color="0.3", marker="<", label="exact")
+            exact = self.exact[number, system]
+            ax.axhline(exact, color=style["color"], linewidth=0.6, label=f"{label}, exact")
+            for e, name in enumerate(self.estimators):
+                own = style | {"linestyle": DASHES[e], "linewidth": 1, "markersize": 2.5}
+                ax.plot(self.negatives, expected[:, e, system], label=f"{label}, {name}", **own)
         if min(expected.min(), self.exact[number].min()) > 0:
             scale_by_factors(ax, along="y")
         ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
@@ -259,10 +174,8 @@ class Sizes(Result):
     def caption(self) -> str:
         """Say what is shown."""
         return (
-            f"Expected estimates of metrics of {len(self.systems):,} systems from m sampled "
-            "negatives, not simulated, and the exact values (arrows). "
-            f"{self.population} among n = {self.population.n} "
-            f"candidates; negatives are drawn {replacement(self.replace)}."
+            f"Expected estimates of metrics of {len(self.systems):,} systems from m negatives, "
+            f"drawn {replacement(self.replace)}; thin lines: exact values. {self.population}."
         )
 
 
@@ -318,13 +231,8 @@ class RankDistributions(Result):
         medians = (f"{median:,g}" for median in self.medians)
         rows = [*zip(self.systems, medians, *shares, strict=True)]
         headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops)]
-        title, best = (
-            "Ranks of the relevant items: median, and shares of them",
-            range(2, 2 + len(tops)),
-        )
-        return Table(
-            "sampled_ranks", title, self.caption(), headings, rows, dict.fromkeys(best, max)
-        )
+        title = "Ranks of the relevant items: median, and shares of them"
+        return Table("sampled_ranks", title, self.caption(), headings, rows)
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -342,9 +250,5 @@ class RankDistributions(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        medians = zip(self.systems, self.medians, strict=True)
-        return (
-            f"Full ranks of {self.population} among n = {self.population.n} candidates: shares in "
-            f"{min(N_BINS, int(self.ends[-1]))} bins of equal width. Median "
-            f"ranks: {'; '.join(f'{system} {median:,.10g}' for system, median in medians)}."
-        )
+        bins = min(N_BINS, int(self.ends[-1]))
+        return f"Full ranks of {self.population}: shares in {bins} bins of equal width."

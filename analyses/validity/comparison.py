@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,7 +69,16 @@ class Comparison:
         numbers = scores.measures.numbers(known)
         runs = None if scores.runs is None else scores.runs.of(numbers)
         some = replace(scores, values=scores.values[numbers], measures=known, runs=runs)
-        _check_systems(some, truth.scores)
+        if len(some.systems) < 2 or len(some.users) == 0 or len(truth.scores.users) == 0:
+            raise InputError(
+                "validity needs at least two systems, a user and a user of the truth, got "
+                f"{len(some.systems)}, {len(some.users)} and {len(truth.scores.users)}."
+            )
+        if some.systems != truth.scores.systems:
+            raise InputError(
+                "the truth must be of the same systems in the same order, "
+                f"{listed(some.systems)}, got {listed(truth.scores.systems)}."
+            )
         places = truth.scores.measures.numbers
         each = [[number] * len(known) for number in places(truth.references)]
         references = np.array([places(known), *each], dtype=np.intp)
@@ -88,19 +97,6 @@ class Comparison:
         """Give the tau that is expected of a measure that is right, (n_truths, n_measures)."""
         true = reliability(self.true.values)[self.references]
         return tau_within_noise(reliability(self.measured.values), true)
-
-
-def _check_systems(scores: Scores, true: Scores) -> None:
-    if len(scores.systems) < 2 or len(scores.users) == 0 or len(true.users) == 0:
-        raise InputError(
-            "validity needs at least two systems, a user and a user of the truth, got "
-            f"{len(scores.systems)}, {len(scores.users)} and {len(true.users)}."
-        )
-    if scores.systems != true.systems:
-        raise InputError(
-            f"the truth must be of the same systems in the same order, {listed(scores.systems)}, "
-            f"got {listed(true.systems)}."
-        )
 
 
 def _p_values(scores: Scores, work: Work, question: Question) -> Floats:
@@ -358,16 +354,12 @@ def resampled_rates(
     rates = np.full((len(RATES), *references.shape, users.replicates), np.nan)
     if users.replicates == 0 or not can_be_resampled(question):
         return rates
-    tested_reference = cache(lambda number: _tested(comparison.true, number, users, question))
+    # References are few, and tested once.
+    tested = lru_cache(maxsize=8)(lambda number: _tested(comparison.true, number, users, question))
     for number in numbers:
         own = _tested(comparison.measured, number, users, question)
-        for truth, reference in enumerate(references[:, number]):
-            true = (
-                tested_reference(reference)
-                if truth
-                else _tested(comparison.true, reference, users, question)
-            )
-            verdicts = PairVerdicts.of(*own, *true, alpha=question.alpha)
+        for truth, reference in enumerate(references[:, number].tolist()):
+            verdicts = PairVerdicts.of(*own, *tested(reference), alpha=question.alpha)
             rates[:, truth, number] = verdicts.rates()
     return rates
 

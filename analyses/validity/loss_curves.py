@@ -1,4 +1,4 @@
-"""Validity with fewer judgements, items or users: what is left, compared with the truth."""
+"""Validity with fewer judgements: what is left, compared with the truth."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.popularity import keep_items
 from analyses.shared.judgement_samples import sample_judgements
-from analyses.shared.measure import Measures, Scores
-from analyses.users import random_order, subset_means, usual_sizes
+from analyses.shared.measure import Measures
 from analyses.validity.comparison import Comparison, block_sums, signs_of
 from runs.shared.streams import random_words
 
@@ -127,21 +126,3 @@ class LossOfJudgements:
             np.stack([np.stack(each) for each in taus], -1),
             np.stack(replicates, -2),
         )
-
-
-def user_subset_taus(
-    scores: Scores, true_means: Floats, *, seed: int, repeats: int
-) -> tuple[tuple[int, ...], Floats]:
-    """Give sizes of random subsets of the users, and their tau-b with true means.
-
-    Means are of shape (n_truths, n_measures, n_systems), taus of (n_truths, n_measures, n_sizes,
-    n_repeats).
-    """
-    n_users = len(scores.users)
-    sizes = (*usual_sizes(n_users), n_users)
-    orders = np.stack([random_order(n_users, seed, repeat) for repeat in range(repeats)])
-    taus = []
-    for size in sizes:
-        means, _ = subset_means(scores, orders[:, :size])
-        taus.append(np.stack([tau_b(means, true[:, np.newaxis]) for true in true_means]))
-    return sizes, np.stack(taus, axis=2)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,16 @@ from analyses.shared.drawing import (
     draw_whiskers,
     label_curves,
 )
-from analyses.shared.estimate import Estimate
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Best, Cell, Table, shown
+from analyses.shared.table import Best, Table, shown
 from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
 from analyses.validity.comparison import Comparison, PairVerdicts, ratio_of
 from analyses.validity.loss_curves import LossOfJudgements
-from analyses.validity.measure_validity import draw_robustness
 from analyses.validity.truth_agreement import ITSELF
+from analyses.validity.validity_result import best_labels, draw_robustness
 from runs import InputError
 from runs.shared.settings import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
@@ -61,15 +60,8 @@ LABELS = {
 }
 """Titles and axes of aspects; others are validity by a reference."""
 
-AT_ZERO = {
-    "both": "is random",
-    "exposure": "does not follow popularity, and follows liking as ever",
-    "liking": "does not follow liking, and follows popularity as ever",
-}
-"""How ratings are observed at strength 0, by what the strengths multiply."""
-
-STRENGTHS = {"both": "the bias", "exposure": "exposure", "liking": "liking"}
-"""What the strengths are of."""
+FOLLOWED = {"both": "popularity and liking", "exposure": "popularity", "liking": "liking"}
+"""What observation follows by the strengths, by what they multiply."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,11 +244,6 @@ class ValiditySweep(Result):
         low, high = np.stack(limits, axis=1)
         return low, high
 
-    @property
-    def by_density(self) -> tuple[float, ...] | None:
-        """The densities, if there are several."""
-        return self.densities if len(self.densities) > 1 else None
-
     @cached_property
     def turned(self) -> list[tuple[str, str]]:
         """Pairs of measures, the first more valid at one strength, the second at another.
@@ -274,19 +261,7 @@ class ValiditySweep(Result):
         return pairs
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``validity_sweep`` (see `to_frame`) and ``validity_sweep_differences``.
-
-        The latter has a row for each aspect, pair of measures, strength and density: columns
-        aspect, measure_a, measure_b, strength, density, difference of the means, low, high (95 %
-        over worlds, which both measures see).
-        """
-        return {
-            "validity_sweep": self.to_frame(),
-            "validity_sweep_differences": self._differences(),
-        }
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per aspect, measure, strength and density.
+        """Give ``validity_sweep``: one row per aspect, measure, strength and density.
 
         Columns aspect, metric, cutoff, strength, density, mean, sd (over worlds), low, high (95 %
         of the mean), worlds (in which it is defined).
@@ -299,34 +274,20 @@ class ValiditySweep(Result):
         frame = pd.DataFrame(labels, columns=columns, dtype=object)
         frame = frame.astype({"strength": float, "density": float})
         low, high = self.limits
-        return frame.assign(
+        frame = frame.assign(
             mean=self.means.ravel(),
             sd=deviation_of_defined(self.values).ravel(),
             low=low.ravel(),
             high=high.ravel(),
             worlds=np.count_nonzero(~np.isnan(self.values), axis=-1).ravel(),
         )
-
-    def _differences(self) -> pd.DataFrame:
-        import pandas as pd
-
-        first, second = np.triu_indices(len(self.measures), k=1)
-        differences = self.values[:, first] - self.values[:, second]
-        low, high = over_worlds(differences)
-        pairs = combinations(map(str, self.measures), 2)
-        points = product(self.aspects, pairs, self.strengths, self.densities)
-        labels = [(aspect, *pair, *point) for aspect, pair, *point in points]
-        columns = ["aspect", "measure_a", "measure_b", "strength", "density"]
-        return pd.DataFrame(labels, columns=columns).assign(
-            difference=mean_of_defined(differences).ravel(), low=low.ravel(), high=high.ravel()
-        )
+        return {"validity_sweep": frame}
 
     @table("validity_sweep", "validity of every measure, by the strength of the bias")
     def by_strength(self, *, aspect: str | None = None) -> Table:
         """Tabulate the means over worlds at each strength: of validity, or another aspect."""
         place, density = self._place(aspect), self._usual(self.densities)
-        means, (low, high) = self.means[place, :, :, density], self.limits
-        reach = np.nanmax((high - low)[place, :, :, density], initial=0.0) / 2
+        means = self.means[place, :, :, density]
         cells = {
             (str(measure), f"{strength:g}"): float(means[m, s])
             for m, measure in enumerate(self.measures)
@@ -334,37 +295,9 @@ class ValiditySweep(Result):
         }
         chosen: Best = min if aspect == WRONG else max
         title = f"{self._labels(place)[0]}, by the strength of the bias"
-        sides = f"Intervals (95 %) of these means reach {shown(reach, decimals=3)} to both sides"
-        caption = f"{self.caption()} {sides} at most."
         return Table.crossed(
-            "validity_sweep", title, caption, "measure", cells, best=lambda _: chosen
+            "validity_sweep", title, self.caption(), "measure", cells, best=lambda _: chosen
         )
-
-    @table("validity_sweep_best", "the most valid, robust and powerful measure at each strength")
-    def best(self) -> Table:
-        """Tabulate which measure has most of each aspect, and how valid that one is."""
-        density, rows = self._usual(self.densities), list[list[Cell]]()
-        for s, strength in enumerate(self.strengths):
-            row: list[Cell] = [f"{strength:g}"]
-            for aspect in (self.main, ROBUSTNESS, POWER):
-                best = self._first(aspect, s, density)
-                row += [listed([str(self.measures[m]) for m in best])]
-                row += [float(self.means[self._place(None), best, s, density].mean())]
-            rows.append(row)
-        headings = ["strength"]
-        for quality in ("most valid", "most robust", "most powerful"):
-            headings += [quality, "its validity"]
-        title = "The best measures by the strength of the bias"
-        mean = f"Validity is tau-b with true {self.main}; of measures that are level, the mean."
-        caption = f"{mean} {self.caption()}"
-        return Table("validity_sweep_best", title, caption, headings, rows)
-
-    def _first(self, aspect: str, strength: int, density: int) -> list[int]:
-        """Number the measures that have most of an aspect, as far as is shown."""
-        means = self.means[self._place(aspect), :, strength, density]
-        if np.isnan(means).all():
-            return list(range(len(means)))
-        return [m for m, mean in enumerate(means) if shown(mean) == shown(np.nanmax(means))]
 
     @figure(
         "validity_sweep",
@@ -376,25 +309,17 @@ class ValiditySweep(Result):
         self, ax: Axes | None = None, *, aspect: str | None = None, density: float | None = None
     ) -> Axes:
         """Draw the means of one aspect, by default validity, against the strength of the bias."""
-        place = self._usual(self.densities) if density is None else self.densities.index(density)
-        ax = self._draw(ax, aspect, self.strengths, (slice(None), slice(None), place))
-        ax.set_xlabel(f"strength of {STRENGTHS[self.bias]}")
-        return ax
-
-    @figure(
-        "validity_sweep_density",
-        "Validity, robustness and power against the number of ratings",
-        panels="aspect",
-        comparable=False,
-        of="by_density",
-    )
-    def plot_density(
-        self, ax: Axes | None = None, *, aspect: str | None = None, strength: float | None = None
-    ) -> Axes:
-        """Draw the means of one aspect against the density, at the strength next to the study's."""
-        place = self._usual(self.strengths) if strength is None else self.strengths.index(strength)
-        ax = self._draw(ax, aspect, self.densities, (slice(None), place))
-        ax.set_xlabel("ratings, as multiple")
+        d = self._usual(self.densities) if density is None else self.densities.index(density)
+        ax, place, along = axes_or_new(ax), self._place(aspect), np.asarray(self.strengths)
+        spread = deviation_of_defined(self.values)
+        every = (each[place, :, :, d] for each in (self.means, *self.limits, spread))
+        styles = categories(self.measures.labels)
+        for (label, style), mean, low, high, sd in zip(styles, *every, strict=True):
+            draw_band(ax, along, (low, high), style, label=label)
+            draw_whiskers(ax, along, mean, (mean - sd, mean + sd), style, label=label)
+        title, axis = self._labels(place)
+        ax.set(xlabel=f"strength of {FOLLOWED[self.bias]}", ylabel=axis, title=title)
+        label_curves(ax)
         return ax
 
     @figure(
@@ -409,24 +334,7 @@ class ValiditySweep(Result):
         taus, low, high = (each[self._place(None)][at] for each in (self.means, *self.limits))
         robustness = self.means[self._place(ROBUSTNESS)][at]
         draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))
-        ax.set_title(f"strength of {STRENGTHS[self.bias]}: {self.strengths[s]:g}")
-        return ax
-
-    def _draw(
-        self, ax: Axes | None, aspect: str | None, places: Sequence[float], where: tuple[Any, ...]
-    ) -> Axes:
-        """Draw a curve a measure, with the interval of its mean as a band."""
-        ax, place, along = axes_or_new(ax), self._place(aspect), np.asarray(places)
-        means, low, high = (array[place][where] for array in (self.means, *self.limits))
-        spreads = deviation_of_defined(self.values)[place][where]
-        for m, (label, style) in enumerate(categories(self.measures.labels)):
-            draw_band(ax, along, (low[m], high[m]), style, label=label)
-            limits = means[m] - spreads[m], means[m] + spreads[m]
-            draw_whiskers(ax, along, means[m], limits, style, label=label)
-        title, axis = self._labels(place)
-        ax.set_ylabel(axis)
-        ax.set_title(title)
-        label_curves(ax)
+        ax.set_title(f"strength of {FOLLOWED[self.bias]}: {self.strengths[s]:g}")
         return ax
 
     def _place(self, aspect: str | None) -> int:
@@ -442,103 +350,45 @@ class ValiditySweep(Result):
 
     def caption(self) -> str:
         """Say what the worlds are, and what was asked of them."""
-        kept = listed([f"{100 * level:g} %" for level in self.levels])
         return (
             f"Means over {self.n_worlds} worlds a point, each with its own tastes, ratings, split "
-            f"and training. Strength 0: observation {AT_ZERO[self.bias]}; 1: it follows "
-            "popularity and liking as in the study's world. Validity: tau-b with the true ordering "
-            "of the systems; ideal: what is expected of a measure that orders them rightly, but "
-            "for chance over users; robustness: mean tau-b with itself on random samples of "
-            f"{kept} of the judgements ({self.samples} samples); significant pairs: at "
-            f"{self.alpha:g}; wrong: significant pairs that truly differ the other way round by "
-            f"{self.main}, as a share of the significant ones. Of two measures at most, "
-            "bands: 95 % of the mean, by Student's t over worlds; lines: one standard deviation "
-            f"of worlds (seed {self.seed})."
+            f"and training (seed {self.seed}). Strength 0: observation does not follow "
+            f"{FOLLOWED[self.bias]}; 1: as in the study's world. Validity: tau-b with the true "
+            "ordering of the systems; ideal: tau-b expected of a measure that is right, but for "
+            "chance over users; robustness: "
+            "mean tau-b with itself on random samples of the judgements; significant pairs: at "
+            f"{self.alpha:g}; wrong: those with the other sign by true {self.main}. Bands: 95 % of "
+            "the mean, by Student's t over worlds; lines: one standard deviation of worlds."
         )
 
     def caption_of(self, part: str) -> str:
-        """Say at which strength densities, and means of robustness and validity, are compared."""
+        """Say at which strength means of robustness and validity are compared."""
         strength = self.strengths[self._usual(self.strengths)]
-        shows = "means with 95 %; on the line a measure is as valid as robust"
-        content = "by number of ratings" if part == "by_density" else shows
-        return f"At strength {strength:g}, {content}. {self.caption()}"
+        return f"At strength {strength:g}: means, with 95 % over worlds. {self.caption()}"
 
     def findings(self) -> Sequence[str]:
         """Say what changes with the strength of the bias, and which conclusions depend on it."""
-        return [self._changes(), self._leaders(), self._reversals()]
-
-    def _changes(self) -> str:
-        """Say between what each aspect lies over measures, at the lowest and highest strength."""
-        ranges = [
-            f"{name} from {self._range(aspect, 0)} to {self._range(aspect, -1)}"
-            for name, aspect in (
-                (f"tau-b with true {self.main}", self.main),
-                ("what chance over users allows (ideal)", IDEAL),
-                ("robustness", ROBUSTNESS),
-                ("the share of significant pairs", POWER),
-                ("the share of these that are wrong", WRONG),
-            )
+        density, ends = self._usual(self.densities), (self.strengths[0], self.strengths[-1])
+        ranges = []
+        for place in map(self._place, (self.main, IDEAL, ROBUSTNESS, POWER, WRONG)):
+            first, last = mean_of_defined(self.means[place, :, [0, -1], density])
+            ranges.append(f"{self._labels(place)[0]} {shown(first)} and {shown(last)}")
+        leaders = [
+            f"{listed(best_labels(self.measures, of.round(4)))} at strength {strength:g}"
+            for strength, of in zip(self.strengths, self.means[1, :, :, density].T, strict=True)
         ]
-        return (
-            f"From strength {self.strengths[0]:g} to {self.strengths[-1]:g}, lowest and highest of "
-            f"{len(self.measures)} measures: {listed(ranges)}."
-        )
-
-    def _range(self, aspect: str, strength: int) -> str:
-        means = self.means[self._place(aspect), :, strength, self._usual(self.densities)]
-        if np.isnan(means).all():
-            return "unknown"
-        low, high = (shown(float(f(means)), decimals=2) for f in (np.nanmin, np.nanmax))
-        return low if low == high else f"{low}–{high}"
-
-    def _leaders(self) -> str:
-        """Say which measures are the most valid, and where."""
-        where: dict[str, list[str]] = {}
-        for s, strength in enumerate(self.strengths):
-            first = self._first(self.main, s, self._usual(self.densities))
-            best = listed([str(self.measures[m]) for m in first])
-            where.setdefault(best, []).append(f"{strength:g}")
-        if len(where) == 1:
-            return f"Most valid by true {self.main} at every strength: {next(iter(where))}."
-        leaders = "; ".join(f"{best} at strength {listed(at)}" for best, at in where.items())
-        return (
-            f"Most valid by true {self.main}: {leaders}. Which measure is put first depends on the "
-            "strength of the bias, or on chance: see the differences."
-        )
-
-    def _reversals(self) -> str:
+        turned = paired(self.turned) if self.turned else "none"
         n_pairs = len(self.measures) * (len(self.measures) - 1) // 2
-        if not self.turned:
-            return (
-                f"None of {n_pairs} pairs of measures is turned round beyond noise between the "
-                "strengths; others may be, in other worlds or more of them."
-            )
-        return (
-            f"{len(self.turned)} of {n_pairs} pairs of measures are turned round between "
-            "strengths, both times beyond noise (of all pairs at once): "
-            f"{paired(self.turned)}. Which of the two is more valid depends on the strength of the "
-            "bias, which ratings alone do not tell, and is to be reported so."
-        )
+        return [
+            f"Means over measures at strength {ends[0]:g} and {ends[1]:g}: {listed(ranges)}.",
+            f"Most valid by true {self.main}: {'; '.join(leaders)}.",
+            f"{len(self.turned)} of {n_pairs} pairs of measures change places between strengths, "
+            f"both times beyond noise: {turned}.",
+        ]
 
     def cautions(self) -> Sequence[str]:
         """Say what worlds can and cannot tell."""
         return [
-            "The worlds of the sweep are of one kind, and so are the systems: what holds in them "
-            "holds of these tastes, this split and these systems. Real data may be anywhere on the "
-            "axis, or off it.",
-            "Intervals of the sweep are of each mean or difference by itself, over "
-            f"{self.n_worlds} worlds: of twenty differences that are none, one is beyond noise by "
-            "chance. Where all worlds agree, the interval has no width.",
+            "The sweep holds for its worlds, split and systems; where real data lie on its axis is "
+            f"not known. Its intervals are of one mean each, over {self.n_worlds} worlds."
         ]
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give validity at the lowest and the highest strength."""
-        if measure not in self.measures:
-            return {}
-        n, density = self.measures.index(measure), self._usual(self.densities)
-        facts = {}
-        for s in sorted({0, len(self.strengths) - 1}):
-            at = self._place(None), n, s, density
-            estimate = Estimate(*(float(each[at]) for each in (self.means, *self.limits)))
-            facts[f"tau with true {self.main}, bias times {self.strengths[s]:g}"] = str(estimate)
-        return facts

@@ -33,23 +33,14 @@ SETTINGS = imported("analyses.sampled.correction.Settings")
 )
 @click.argument("tables", metavar="SAMPLED.csv...", nargs=-1, required=True, type=PATH)
 @click.option(
-    "--negatives",
-    type=click.IntRange(min=1),
-    help="Sampled for each user, where the table has no column n_negatives.",
+    "--negatives", type=click.IntRange(min=1), help="Of each user; default: column n_negatives."
 )
 @click.option(
-    "--candidates",
-    type=click.IntRange(min=2),
-    help="Of each user, relevant items included, where the table has no column n_candidates.",
+    "--candidates", type=click.IntRange(min=2), help="Of each user; default: column n_candidates."
 )
-@click.option(
-    "--replace/--without-replacement",
-    default=True,
-    show_default=True,
-    help="Whether an item could be sampled twice.",
-)
+@click.option("--replace/--without-replacement", default=True, help="How negatives were drawn.")
 @settings_options(SETTINGS)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of resampled users.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 @printable
 @click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
 @quietly

@@ -48,32 +48,8 @@ class Form:
     width: int
 
 
-@dataclass(frozen=True, eq=False)
-class Triples:
-    """Topics, items and numbers of shape (n,), and what they are, for messages."""
-
-    what: str
-    topics: NDArray[np.str_]
-    items: NDArray[np.str_]
-    numbers: NDArray[np.float64]
-
-    def pairs(self) -> Pairs:
-        """Number topics and items."""
-        if not len(self.topics):
-            raise InputError(f"{self.what}: there is no item.")
-        topics, items = Numbering.of(self.topics), Numbering.of(self.items)
-        pairs = Pairs(topics, items, topics.numbers(self.topics), items.numbers(self.items))
-        for place in pairs.repeated()[:1]:
-            raise InputError(f"{self.what}: {self.named(place)} is duplicated.")
-        return pairs
-
-    def named(self, place: int) -> str:
-        """Name the pair at a place."""
-        return f"item {str(self.items[place])!r} of topic {str(self.topics[place])!r}"
-
-
-def read_triples(data: Any, form: Form) -> Triples:
-    """Read what a notebook has.
+def read_pairs(data: Any, form: Form) -> tuple[Pairs, NDArray[np.float64]]:
+    """Read what a notebook has: pairs of topics and items, and a number for each.
 
     Parameters
     ----------
@@ -84,11 +60,31 @@ def read_triples(data: Any, form: Form) -> Triples:
     form
         How a frame is laid out.
     """
-    topics, items, numbers = _columns_of(data, form)
-    found = Triples(form.what, _ids(topics, form), _ids(items, form), _numbers(numbers, form))
-    for place in np.flatnonzero(np.isnan(found.numbers))[:1]:
-        raise InputError(f"{form.what}: {found.named(place)} has no number.")
-    return found
+    frame = _frame_of(data, form)
+    if has_columns_of_trec(frame, width=form.width):
+        columns = [frame.iloc[:, place] for place in (0, 2, form.number)]
+    else:
+        every = {"topics": TOPIC_NAMES, "items": ITEM_NAMES, "numbers": form.names}
+        columns = [frame[_column(frame, names, role, form)] for role, names in every.items()]
+    topics, items = (_ids(column, form) for column in columns[:2])
+    try:
+        numbers = np.asarray(columns[2], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{form.what}: numbers are expected ({error}).") from None
+    if not len(topics):
+        raise InputError(f"{form.what}: there is no item.")
+    users, ids = Numbering.of(topics), Numbering.of(items)
+    pairs = Pairs(users, ids, users.numbers(topics), ids.numbers(items))
+    wrong = {"has no number": np.flatnonzero(np.isnan(numbers)), "is duplicated": pairs.repeated()}
+    for finding, places in wrong.items():
+        for place in places[:1]:
+            raise InputError(f"{form.what}: {_name_of(pairs, place)} {finding}.")
+    return pairs, numbers
+
+
+def _name_of(pairs: Pairs, place: int) -> str:
+    user, item = pairs.users.ids[pairs.user[place]], pairs.items.ids[pairs.item[place]]
+    return f"item {str(item)!r} of topic {str(user)!r}"
 
 
 def is_frame(data: Any) -> TypeGuard[pd.DataFrame]:
@@ -103,13 +99,23 @@ def is_single(data: Any) -> bool:
     return hasattr(data, "to_dict") or hasattr(data, "to_df")
 
 
+def _is_of_numbers(items: Mapping[Any, Any]) -> bool:
+    return not any(isinstance(number, Mapping) for number in items.values())
+
+
 def column_of(frame: pd.DataFrame, names: Sequence[str]) -> str | None:
     """Give the column of a frame that has one of the names; None if there is none."""
     return next((name for name in names if name in frame.columns), None)
 
 
-def _is_of_numbers(items: Mapping[Any, Any]) -> bool:
-    return not any(isinstance(number, Mapping) for number in items.values())
+def _column(frame: pd.DataFrame, names: Sequence[str], role: str, form: Form) -> str:
+    name = column_of(frame, names)
+    if name is None:
+        raise InputError(
+            f"{form.what}: no column holds the {role}; it is called {' or '.join(names)}, and "
+            f"there are {', '.join(map(str, frame.columns)) or 'none'}."
+        )
+    return name
 
 
 def has_columns_of_trec(frame: pd.DataFrame, *, width: int) -> bool:
@@ -117,74 +123,38 @@ def has_columns_of_trec(frame: pd.DataFrame, *, width: int) -> bool:
     return [*map(str, frame.columns)] == [*map(str, range(width))]
 
 
-def _columns_of(data: Any, form: Form) -> Iterable[Any]:
-    if is_frame(data):
-        return _columns_of_frame(data, form)
-    if hasattr(data, "to_df"):
-        return _columns_of_frame(data.to_df(), form)
-    if isinstance(data, Mapping):
-        return _columns_of_mapping(data, form)
-    if hasattr(data, "to_dict"):
-        return _columns_of_mapping(data.to_dict(), form)
-    return _columns_of_frame(_frame_of_records(data, form), form)
-
-
-def _columns_of_frame(frame: pd.DataFrame, form: Form) -> Iterable[Any]:
-    """Give topics, items and numbers of a frame, by names or as TREC files have them."""
-    if has_columns_of_trec(frame, width=form.width):
-        return [frame.iloc[:, place] for place in (0, 2, form.number)]
-    every = (("topics", TOPIC_NAMES), ("items", ITEM_NAMES), ("numbers", form.names))
-    found = [(role, names, column_of(frame, names)) for role, names in every]
-    for role, names, name in found:
-        if name is None:
-            raise InputError(
-                f"{form.what}: no column holds the {role}; it is called {' or '.join(names)}, and "
-                f"there are {', '.join(map(str, frame.columns)) or 'none'}."
-            )
-    return [frame[name] for _, _, name in found]
-
-
-def _columns_of_mapping(data: Mapping[Any, Any], form: Form) -> Iterable[Any]:
-    for topic, items in data.items():
-        if not isinstance(items, Mapping) or not _is_of_numbers(items):
-            raise InputError(
-                f"{form.what}: numbers by item are expected for topic {str(topic)!r}, got "
-                f"{type(items).__name__}."
-            )
-    rows = [(t, item, number) for t, items in data.items() for item, number in items.items()]
-    return [[row[place] for row in rows] for place in range(3)]
-
-
-def _frame_of_records(data: Any, form: Form) -> pd.DataFrame:
+def _frame_of(data: Any, form: Form) -> pd.DataFrame:
+    """Make a frame of what is laid out otherwise."""
     import pandas as pd
 
-    if isinstance(data, str | bytes) or not isinstance(data, Iterable):
-        raise InputError(f"{form.what} must be {form.forms}, got {type(data).__name__}.")
-    records = list(data)
-    for record in records[:1]:
-        if not hasattr(record, "_fields"):
-            kind = type(record).__name__
-            raise InputError(f"{form.what} must be {form.forms}, got a list of {kind}.")
-    names = records[0]._fields if records else (TOPIC_NAMES[0], ITEM_NAMES[0], form.names[0])
-    return pd.DataFrame(records, columns=names)
+    names = (TOPIC_NAMES[0], ITEM_NAMES[0], form.names[0])
+    if is_frame(data) or hasattr(data, "to_df"):
+        frame: pd.DataFrame = data if is_frame(data) else data.to_df()
+        return frame
+    if isinstance(data, Mapping) or hasattr(data, "to_dict"):
+        by_topic = data if isinstance(data, Mapping) else data.to_dict()
+        for topic, items in by_topic.items():
+            if not isinstance(items, Mapping) or not _is_of_numbers(items):
+                raise InputError(
+                    f"{form.what}: numbers by item are expected for topic {str(topic)!r}, got "
+                    f"{type(items).__name__}."
+                )
+        rows = [(t, item, n) for t, items in by_topic.items() for item, n in items.items()]
+        return pd.DataFrame(rows, columns=names, dtype=object)
+    is_list = isinstance(data, Iterable) and not isinstance(data, str | bytes)
+    records = [*data] if is_list else []
+    if not is_list or (records and not hasattr(records[0], "_fields")):
+        kind = f"a list of {type(records[0]).__name__}" if records else type(data).__name__
+        raise InputError(f"{form.what} must be {form.forms}, got {kind}.")
+    return pd.DataFrame(records, columns=records[0]._fields if records else names)
 
 
-def _ids(column: Any, form: Form) -> NDArray[np.str_]:
+def _ids(column: pd.Series[Any], form: Form) -> NDArray[np.str_]:
     """Give ids as text."""
-    import pandas as pd
-
-    ids = pd.Series(column, dtype=object if isinstance(column, list) else None)
-    missing = ids.isna().to_numpy()
+    missing = column.isna().to_numpy()
     if missing.any():
         raise InputError(f"{form.what}: in row {int(missing.argmax()) + 1} an id is missing.")
-    return ids.astype(str).to_numpy(dtype=np.str_)
-
-
-def _numbers(column: Any, form: Form) -> NDArray[np.float64]:
-    try:
-        return np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{form.what}: numbers are expected ({error}).") from None
+    return column.astype(str).to_numpy(dtype=np.str_)
 
 
 RUN_FORMS = (
@@ -218,10 +188,11 @@ def replicates_of(given: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     found: list[RunFile] = []
     systems: list[str] = []
     for name, value in given.items():
-        runs = value if _are_runs(value) else [value]
-        for place, run in enumerate(runs, start=1):
-            found.append(_named(f"{name}-{place}" if _are_runs(value) else str(name), run))
-            systems.append(str(name))
+        runs = {str(name): value}
+        if _are_runs(value):
+            runs = {f"{name}-{place}": run for place, run in enumerate(value, start=1)}
+        found += [_named(own, run) for own, run in runs.items()]
+        systems += [str(name)] * len(runs)
     return found, tuple(systems)
 
 
@@ -258,11 +229,8 @@ def runs_of(given: Runs) -> list[RunFile]:
         return [_named(str(name), run) for name, run in given.items()]
     if not isinstance(given, Sequence):
         raise _nameless(given)
-    return [run for one in given for run in _of_several(one)]
-
-
-def _of_several(one: Any) -> list[RunFile]:
-    return runs_of(one) if isinstance(one, str | PathLike) else [_own(one)]
+    each = (runs_of(one) if isinstance(one, str | PathLike) else [_own(one)] for one in given)
+    return [run for runs in each for run in runs]
 
 
 def _own(run: Any) -> RunFile:
@@ -284,8 +252,8 @@ def _named(name: str, run: Any) -> RunFile:
     if isinstance(run, str | PathLike):
         return replace(read_run(Path(run)), system=name)
     form = Form(f"the run {name!r}", RUN_FORMS, SCORE_NAMES, number=SCORE_FIELD, width=N_FIELDS)
-    found = read_triples(run, form)
-    return RunFile(form.what, name, *found.pairs(), found.numbers)
+    pairs, scores = read_pairs(run, form)
+    return RunFile(form.what, name, *pairs, scores)
 
 
 def _parts(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -305,14 +273,13 @@ QRELS_FORMS = (
     "a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of ir_measures or Qrels of "
     "ranx"
 )
-COUNT_NAMES = ("count", "popularity", "n")
 
 Judgements: TypeAlias = (
     "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Iterable[Any] | pd.DataFrame"
 )
 """A qrels file, or what is read as one; see `judgements_of`."""
 
-Counts: TypeAlias = "Mapping[str, int] | pd.Series[int] | pd.DataFrame"
+Counts: TypeAlias = "Mapping[str, int] | pd.Series[int]"
 """A number for each item; see `counts_of`."""
 
 
@@ -329,19 +296,15 @@ def judgements_of(given: Judgements) -> QrelsFile:
     if isinstance(given, str | PathLike):
         return read_qrels(Path(given))
     form = Form("the qrels", QRELS_FORMS, GRADE_NAMES, number=GRADE_FIELD, width=N_QRELS_FIELDS)
-    found = read_triples(given, form)
-    return QrelsFile(*found.pairs(), _grades(found))
-
-
-def _grades(found: Triples) -> NDArray[np.int32]:
-    """Make grades of numbers; negative ones, of any size, mean "not judged"."""
-    numbers = np.maximum(found.numbers, -1.0)
+    pairs, numbers = read_pairs(given, form)
+    # Negative grades, of any size, mean "not judged".
+    numbers = np.maximum(numbers, -1.0)
     for place in np.flatnonzero((numbers != np.floor(numbers)) | (numbers > HIGHEST_GRADE))[:1]:
         raise InputError(
             f"the qrels: a grade must be a whole number of at most {HIGHEST_GRADE}, and "
-            f"{found.named(place)} has {numbers[place]:g}."
+            f"{_name_of(pairs, place)} has {numbers[place]:g}."
         )
-    return numbers.astype(np.int32)
+    return QrelsFile(*pairs, numbers.astype(np.int32))
 
 
 def counts_of(given: Counts) -> dict[str, int]:
@@ -350,33 +313,19 @@ def counts_of(given: Counts) -> dict[str, int]:
     Parameters
     ----------
     given
-        Counts by item: a dictionary, a Series such as ``value_counts()`` gives, or a data frame
-        with a column of items and one called count.
+        Counts by item: a dictionary, or a Series such as ``value_counts()`` gives.
     """
-    return {str(item): _count(item, count) for item, count in _by_item(given)}
-
-
-def _count(item: Any, count: Any) -> int:
-    is_number = isinstance(count, Real)
-    if not is_number or count < 0 or count % 1:
+    if is_frame(given) or not hasattr(given, "items"):
         raise InputError(
-            f"popularity: a count is a whole number from 0 on, and item {str(item)!r} has {count}."
+            "popularity must be counts by item: a dictionary or a Series, got "
+            f"{type(given).__name__}."
         )
-    return int(count)
-
-
-def _by_item(given: Counts) -> Iterable[tuple[Any, Any]]:
-    if not is_frame(given):
-        if not hasattr(given, "items"):
+    counts: dict[str, int] = {}
+    for item, count in given.items():
+        if not isinstance(count, Real) or count < 0 or count % 1:
             raise InputError(
-                "popularity must be counts by item: a dictionary, a Series, or a data frame, got "
-                f"{type(given).__name__}."
+                f"popularity: a count is a whole number from 0 on, and item {str(item)!r} has "
+                f"{count}."
             )
-        return given.items()
-    item, count = column_of(given, ITEM_NAMES), column_of(given, COUNT_NAMES)
-    if item is None or count is None:
-        raise InputError(
-            f"popularity: columns of items ({' or '.join(ITEM_NAMES)}) and of counts "
-            f"({' or '.join(COUNT_NAMES)}) are needed; there are {', '.join(map(str, given))}."
-        )
-    return zip(given[item], given[count], strict=True)
+        counts[str(item)] = int(count)
+    return counts

@@ -88,9 +88,9 @@ class _Task:
         profiles = self._profiles(validation, rows)
         scores = self._scores(profiles)
         has_profile, item = np.diff(profiles.indptr) > 0, self.hidden.item[rows]
-        row, by_number = np.arange(len(item)), np.arange(scores.shape[1], dtype=np.uint64)
+        row = np.arange(len(item))
         own = scores[row, item]
-        above = count_above(scores, row, own, by_number[np.newaxis], item.astype(np.uint64))
+        above = count_above(scores, row, item, own)
         # Without a profile, or a score, an item is a miss.
         ranks = np.where(has_profile & ~np.isnan(own), np.minimum(above + 1, MISS), MISS)
         ranks = ranks.astype(np.uint16)

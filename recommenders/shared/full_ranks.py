@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels import FullRanks, Ratings
-from qrels.ranks.full_ranks import CandidateRanks, Ties, limits, priorities, require_ties
+from qrels.ranks.full_ranks import CandidateRanks
 from recommenders.shared.scorers import BatchScorer, row_blocks, row_of_entry
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded
@@ -24,14 +23,13 @@ def full_ranks(
     relevant: Ratings,
     *,
     candidates: NDArray[np.bool_] | None = None,
-    ties: Ties = "item",
-    seed: int = 0,
 ) -> FullRanks:
     """Rank held-out relevant items among all candidates of their users.
 
     Candidates are the items with training ratings that the user has not rated, as in
     :func:`recommenders.recommend`. Those that the system cannot score come last, equal to each
-    other, so that every candidate has a rank. Scores are compared as float32.
+    other, so that every candidate has a rank. Scores are compared as float32; of equal ones the
+    lower item number is first.
 
     Parameters
     ----------
@@ -41,29 +39,18 @@ def full_ranks(
         The held-out relevant items, over the same numbering. Those that are no candidates, such as
         cold ones, count as candidates that their users are shown last: nothing but another of them
         is below.
-    ties
-        Who is first of equal scores: the lower item number ("item"), relevant items ("min"), the
-        others ("max"), or whoever is in one random order per user ("random"). Relevant items of a
-        user with equal scores follow each other, by item number or at random.
-    seed
-        Seed of the random orders.
 
     Returns
     -------
     One row for each relevant item, by user and item number.
     """
-    require_ties(ties)
     ranked = rankable(train, relevant, candidates=candidates)
-    task = _Task(scorer, train.matrix(), ranked, ties, seed)
-    users = np.unique(ranked.relevant.user)
-    blocks = row_blocks(len(users), row_bytes=4 * len(train.items))
+    users, rated, ranks = np.unique(relevant.user), train.matrix(), [np.empty(0, dtype=np.int64)]
     with single_threaded():
-        ranks = [task.rank(users[block]) for block in blocks]
+        for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
+            ranks.append(_ranks_of(users[block], scorer, rated, ranked))
     return FullRanks(
-        np.concatenate([np.empty(0, dtype=np.int64), *ranks]),
-        ranked.n_candidates,
-        ranked.relevant.user.astype(np.int64),
-        ranked.relevant.item,
+        np.concatenate(ranks), ranked.n_candidates, relevant.user.astype(np.int64), relevant.item
     )
 
 
@@ -75,7 +62,7 @@ def candidate_ranks(
     topic: NDArray[np.int64],
     candidates: NDArray[np.bool_] | None = None,
 ) -> CandidateRanks:
-    """Rank all candidates of some users, as :func:`full_ranks` does with ties by item.
+    """Rank all candidates of some users, as :func:`full_ranks` does.
 
     Parameters
     ----------
@@ -93,9 +80,7 @@ def candidate_ranks(
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(allowed)):
             scores = _comparable(scorer, users[block])
-            scores[:, ~allowed] = np.nan
-            known = rated[users[block]]
-            scores[row_of_entry(known), known.indices] = np.nan
+            _hide(scores, allowed, rated[users[block]])
             order = np.argsort(-scores, axis=1, kind="stable")
             places = np.arange(1, len(allowed) + 1, dtype=kind)[np.newaxis]
             np.put_along_axis(ranks[block], order, places, axis=1)
@@ -107,6 +92,12 @@ def _comparable(scorer: BatchScorer, users: NDArray[np.int32]) -> NDArray[np.flo
     """Score all items; those that cannot be scored are below all others."""
     scores = scorer.score_batch(users).astype(np.float32, copy=False)
     return np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+
+
+def _hide(scores: NDArray[np.float32], allowed: NDArray[np.bool_], known: csr_array[Any]) -> None:
+    """Set the scores of what is no candidate to NaN."""
+    scores[:, ~allowed] = np.nan
+    scores[row_of_entry(known), known.indices] = np.nan
 
 
 class Rankable(NamedTuple):
@@ -138,39 +129,23 @@ def rankable(
     return Rankable(allowed, relevant, n_candidates[relevant.user])
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What ranks one block of users after the other; see :func:`full_ranks`."""
+def _ranks_of(
+    users: NDArray[np.int32], scorer: BatchScorer, rated: csr_array[Any], ranked: Rankable
+) -> NDArray[np.int64]:
+    """Add up irrelevant items above, and place among the relevant, of these users' items."""
+    from recommenders.shared.full_ranks_loop import count_above
 
-    scorer: BatchScorer
-    rated: csr_array[Any]
-    ranked: Rankable
-    ties: Ties
-    seed: int
-
-    def rank(self, users: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Add up irrelevant items above, and place among the relevant, of these users' items."""
-        from recommenders.shared.full_ranks_loop import count_above
-
-        allowed, relevant, n_candidates = self.ranked
-        rows = slice(*np.searchsorted(relevant.user, [users[0], users[-1] + 1]))
-        row, item = np.searchsorted(users, relevant.user[rows]), relevant.item[rows]
-        scores = _comparable(self.scorer, users)
-        own = np.where(allowed[item], scores[row, item], np.nan)
-        # The order of items of equal scores: one row for all users, or one for each.
-        each, n_items = users if self.ties == "random" else users[:1], len(allowed)
-        first = np.array(
-            [priorities(self.ties, int(u), n_items=n_items, seed=self.seed) for u in each]
-        )
-        own_first = first[row if len(first) > 1 else 0, item]
-        scores[:, ~allowed] = np.nan
-        known = self.rated[users]
-        scores[row_of_entry(known), known.indices] = np.nan
-        scores[row, item] = np.nan
-        above = count_above(scores, row, own, first, limits(self.ties, own_first))
-        # Above what cannot be ranked are all irrelevant candidates.
-        n_irrelevant = n_candidates[rows] - np.bincount(row)[row]
-        # Relevant items of each row by falling score, from 1; those without one last.
-        order, places = np.lexsort((own_first, -own, row)), np.empty(len(row), dtype=np.int64)
-        places[order] = place_in_group(row[order])
-        return np.where(allowed[item], above, n_irrelevant) + places
+    allowed, relevant, n_candidates = ranked
+    rows = slice(*np.searchsorted(relevant.user, [users[0], users[-1] + 1]))
+    row, item = np.searchsorted(users, relevant.user[rows]), relevant.item[rows]
+    scores = _comparable(scorer, users)
+    own = np.where(allowed[item], scores[row, item], np.nan)
+    _hide(scores, allowed, rated[users])
+    scores[row, item] = np.nan
+    above = count_above(scores, row, item, own)
+    # Above what cannot be ranked are all irrelevant candidates.
+    n_irrelevant = n_candidates[rows] - np.bincount(row)[row]
+    # Relevant items of each row by falling score, from 1; those without one last.
+    order, places = np.lexsort((item, -own, row)), np.empty(len(row), dtype=np.int64)
+    places[order] = place_in_group(row[order])
+    return np.where(allowed[item], above, n_irrelevant) + places

@@ -75,10 +75,10 @@ def levels(folder: Path) -> pd.DataFrame:
 def errors(folder: Path) -> pd.DataFrame:
     """Average over systems the relative error of whole curves, in %, by estimator."""
     found = pd.read_csv(folder / "study-aaai2023/tables/sampled.csv")
-    keys = ["estimator", "sample"]
+    keys = ["estimator", "m"]
     cost = found.groupby(keys, sort=False).scored.mean().rename("items scored for a user")
     error = found.pivot_table("error", keys, "metric", sort=False)
-    return pd.concat([cost, error], axis=1).map("{:.1f}".format).reset_index("sample")
+    return pd.concat([cost, error], axis=1).map("{:.1f}".format).reset_index("m")
 
 
 def validations(folder: Path) -> pd.DataFrame:

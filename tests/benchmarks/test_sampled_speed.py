@@ -96,7 +96,7 @@ def test_a_hundred_repeats_of_all_estimators(benchmark: Any) -> None:
     n = 10_000
     ranks = FullRanks.of(ranks_of(6040, n=n, exponent=0.9), n_candidates=n)
     samples = [SampleDesign((99,)).draw(ranks, seed=0, repeat=one) for one in range(100)]
-    names = ["uncorrected", "mle", "mes", "cls", "cls(nonnegative=true)"]
+    names = ["uncorrected", "mle", "mes", "cls"]
     names += ["rank-estimate", "rank-estimate(denominator=m+1)"]
     names += [f"bv(gamma={gamma})" for gamma in (1.0, 0.1, 0.01, 0.001)]
     names += [f"bv(gamma=0.01,prior={prior})" for prior in ("mle", "mes", "pooled:mle")]

@@ -12,7 +12,7 @@ from harness.metrics.shared.metric import Metric
 from qrels import Judged
 
 N_TOPICS, N_ITEMS, SYSTEMS = 12, 14, ("a", "b", "c", "d", "e")
-FEW: dict[str, Any] = {"samples": 2, "replicates": 6, "levels": [1.0, 0.5], "repeats": 2}
+FEW: dict[str, Any] = {"samples": 2, "replicates": 6, "levels": [1.0, 0.5]}
 
 Lists = dict[str, dict[str, dict[str, float]]]
 Marks = dict[str, dict[str, int]]
@@ -83,7 +83,7 @@ def test_scores_need_no_judgements_and_systems_no_order(lists: Lists, complete: 
         for measure, values in zip(true.measures, true.values, strict=True)
     }
     rated = {name: frame.iloc[:, ::-1] for name, frame in backwards.items()}
-    found = validity(rated, backwards, **{k: FEW[k] for k in ("replicates", "repeats")})
+    found = validity(rated, backwards, replicates=FEW["replicates"])
     assert found.systems == SYSTEMS
     assert (found.truths, found.kept) == (("itself", "P@10"), None)
     assert found.tau.values[0].tolist() == [1.0, 1.0]

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from analyses.sampled.metrics import rank_metric, read_metrics
-from analyses.sampled.papers import LISTS, Example
+from analyses.sampled.papers import LISTS, Example, expected_by_size, orderings
 from analyses.sampled.rank_distribution import sampled_rank_pmf
 from analyses.sampled.samples import RankSettings, first_of
-from analyses.sampled.sizes import Settings, expected_by_size, orderings, sizes
+from analyses.sampled.sizes import Settings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
-from analyses.sampled.trials import moments
 from analyses.shared.work import RanksWork
 from qrels import FullRanks
 from runs import InputError
@@ -34,44 +33,17 @@ def test_expected_metrics_are_those_verified(
     np.testing.assert_allclose(found, [*verified.values()], rtol=1e-8)
 
 
-@pytest.mark.parametrize("m", [1, 2, 10, 99, 1000])
-def test_expected_ap_is_the_closed_form_of_krichene_and_rendle(m: int) -> None:
-    n = 1200
-    theta = np.arange(1, n) / (n - 1)
-    closed = -np.expm1((m + 1) * np.log1p(-theta[:-1])) / (theta[:-1] * (m + 1))
-    pmf = sampled_rank_pmf(np.arange(2, n), n=n, m=m, replace=True)
-    np.testing.assert_allclose(pmf @ (1 / np.arange(1, m + 2)), closed, atol=1e-10)
-
-
 @pytest.mark.parametrize("replace", [True, False])
 @pytest.mark.parametrize("name", ["Recall@2", "AP", "nDCG@3", "AUC", "RR"])
 def test_all_sizes_are_expected_as_one_by_one(name: str, replace: bool) -> None:
-    """Against all samples of seven items, of which two are relevant."""
-    ranks = FullRanks.of([2, 5], n_candidates=7, user=[0, 0])
-    metric, found = rank_metric(name), expected_by_size(rank_metric(name), ranks, replace)
-    others = [1, 3, 4, 6, 7]
+    """Against all samples of six items, of which one is relevant."""
+    metric, ranks = rank_metric(name), FullRanks.of([3], n_candidates=6)
+    found = expected_by_size(metric, ranks, replace)
     for m in (1, 2, 3):
-        every = list(product(others, repeat=m))
+        every = list(product([1, 2, 4, 5, 6], repeat=m))
         every = every if replace else [one for one in every if len(set(one)) == m]
-        scores = [
-            metric.of_users(
-                FullRanks.of(
-                    [1 + sum(o < 2 for o in one), 2 + sum(o < 5 for o in one)],
-                    n_candidates=m + 2,
-                    user=[0, 0],
-                )
-            ).item()
-            for one in every
-        ]
+        scores = [metric(1 + sum(other < 3 for other in one), n=m + 1) for one in every]
         assert found[m - 1] == pytest.approx(np.mean(scores), abs=1e-12)
-
-
-def test_moments_of_one_item_are_those_of_the_distribution() -> None:
-    ranks, values = FullRanks.of([3, 9, 9], n_candidates=30), np.linspace(1, 0, 6)[:, np.newaxis]
-    pmf = sampled_rank_pmf([3, 9, 9], n=30, m=5, replace=False)
-    mean, variance = moments(ranks, values, replace=False)
-    assert mean.item() == pytest.approx((pmf @ values).mean())
-    assert variance.item() == pytest.approx((pmf @ values**2 - (pmf @ values) ** 2).sum() / 9)
 
 
 def test_the_tables_of_the_papers_are_made() -> None:
@@ -111,7 +83,6 @@ def test_the_tables_of_the_papers_are_made() -> None:
     [
         ("AP", True, "ACB 1, ABC 73, ACB 281, CAB 438, CBA 954"),
         ("AP", False, "ACB 1, ABC 73, ACB 277, CAB 434, CBA 1108"),
-        ("nDCG", True, "ACB 1, CAB 692"),
         ("Recall@10", True, "A=B=C 1, ACB 10, ABC 228, BAC 1061, BCA 1263, CBA 2479"),
         ("nDCG@10", True, "ACB 1, ABC 122, ACB 712, CAB 899, CBA 941"),
     ],
@@ -130,8 +101,7 @@ def test_orders_by_size_are_those_verified(name: str, replace: bool, expected: s
         ("APP", "did you mean 'AP'"),
         ("AUC@5", "AUC looks at all ranks"),
         ("P@0", "the cut-off must be at least 1"),
-        ("nDCG(divisor=relevant)@5x", "is no metric of ranks"),
-        ("Recall(divisor=reachable)@5", "Recall takes no `divisor`"),
+        ("nDCG@5x", "is no metric of ranks"),
     ],
 )
 def test_what_is_no_metric_of_ranks_is_said(text: str, sentence: str) -> None:
@@ -146,7 +116,6 @@ def test_metrics_of_several_items_are_those_of_trec_eval() -> None:
         "P@5": 2 / 5,
         "Recall@5": 2 / 3,
         "AP": (1 + 2 / 4 + 3 / 6) / 3,
-        "AP(divisor=reachable)@2": 1 / 2,
         "RR": 1,
         "nDCG": (1 + 1 / np.log2(5) + 1 / np.log2(7)) / ideal,
         "AUC": 1 - (0 + 2 + 3) / 7 / 3,
@@ -163,9 +132,6 @@ def test_sizes_end_at_the_exact_values_and_orders() -> None:
     found = sizes(RanksWork(systems), Settings(metrics=("AP", "AUC"), replace=False))
     assert found.negatives == (1, 2, 5, 10, 20, 50)
     np.testing.assert_allclose(found.expected[-1, 0], found.exact, atol=1e-9)
-    np.testing.assert_allclose(found.variance[-1, 0], 0, atol=1e-12)
-    crossings = found.frames()["sampled_crossings"]
-    assert crossings.groupby(["estimator", "metric"])["exact"].last().loc["Uncorrected"].all()
     np.testing.assert_allclose(np.array([row[-1] for row in found.agreement().rows[::2]]), 1)
 
 

@@ -43,14 +43,6 @@ def test_a_sample_does_not_depend_on_the_other_users() -> None:
         assert (design.draw(some, seed=1, repeat=3).rank == every.rank[:7]).all()
 
 
-def test_seeds_and_repeats_differ() -> None:
-    first, *others = (
-        SampleDesign((20,)).draw(ONE, seed=seed, repeat=repeat).rank
-        for seed, repeat in ((1, 0), (1, 1), (2, 0))
-    )
-    assert all((first != other).any() for other in others)
-
-
 def test_adaptive_samples_end_where_something_is_above_and_have_the_expected_size() -> None:
     ranks = FullRanks.of(np.full(20_000, 30), n_candidates=300)
     sample = SampleDesign.growing(10, 80).draw(ranks, seed=1)
@@ -67,21 +59,17 @@ def test_adaptive_samples_end_where_something_is_above_and_have_the_expected_siz
     )
 
 
-@pytest.mark.parametrize(
-    ("n0", "n_max", "sentence"),
-    [(1, 8, "`n0` must be at least 2"), (4, 24, "times a power of 2, got 24")],
-)
-def test_adaptive_sizes_double(n0: int, n_max: int, sentence: str) -> None:
-    with pytest.raises(InputError, match=sentence):
-        SampleDesign.growing(n0, n_max)
+def test_adaptive_sizes_double() -> None:
+    with pytest.raises(InputError, match="times a power of 2, got 24"):
+        SampleDesign.growing(4, 24)
 
 
 @pytest.mark.parametrize(
     ("rank", "m", "sentence"),
     [
-        ([1, 4], 2, "from 1 to the length of the list, got 4 in row 1"),
-        ([1], 9, "must not be above the irrelevant candidates, got 9"),
-        ([1], 0, "`n_negatives` must be at least 1, got 0"),
+        ([1, 4], 2, "got 2 negatives and rank 4 in row 1"),
+        ([1], 9, "from 1 to the irrelevant candidates, .* got 9 negatives"),
+        ([1], 0, "got 0 negatives"),
     ],
 )
 def test_impossible_samples_are_refused(rank: list[int], m: int, sentence: str) -> None:

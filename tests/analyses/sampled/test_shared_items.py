@@ -50,11 +50,6 @@ def _of_system(ranks: CandidateRanks) -> FullRanks:
     return ranks.of_relevant(JUDGED)
 
 
-def test_negatives_are_irrelevant_candidates() -> None:
-    drawn = Negatives(RANKS, RELEVANT, repeats=2, seed=1)
-    assert set(_items(drawn, 20).ravel()) == set(range(N_ITEMS - 5)) - {3, 8}
-
-
 def test_systems_rank_the_same_items() -> None:
     drawn = Negatives(RANKS, RELEVANT, repeats=2, seed=1)
     other = _ranks(2)
@@ -119,13 +114,6 @@ def test_the_top_of_a_system_keeps_its_own_first_ranks() -> None:
     top = top_items(RANKS, RELEVANT, m=7)
     (hard,) = Negatives(RANKS, RELEVANT, repeats=1, seed=0, fixed=top).rank(RANKS, RELEVANT, [7])
     assert (hard.above == np.minimum(RELEVANT.above, 7)).all()
-
-
-def test_a_user_is_sampled_alike_among_any_others() -> None:
-    few = CandidateRanks(RANKS.topic[:3], RANKS.rank[:3])
-    some = Negatives(few, few.of_relevant(JUDGED), repeats=2, seed=1)
-    every = Negatives(RANKS, RELEVANT, repeats=2, seed=1)
-    assert (_items(some, 4, n_users=3) == _items(every, 4, n_users=3)).all()
 
 
 def test_relevant_items_that_are_no_candidates_are_last() -> None:

@@ -56,15 +56,6 @@ def test_users_of_one_alone_are_drawn_on_their_own(rng: np.random.Generator) -> 
         assert means.std() == pytest.approx(values.std() / np.sqrt(200), rel=0.15)
 
 
-def test_a_truth_of_which_no_user_is_drawn_is_undefined() -> None:
-    many = scores(np.ones((1, 9)), [f"a{number}" for number in range(9)])
-    one = scores(np.ones((1, 1)), ["b"])
-    _, second = resample_jointly(many, one, replicates=60, seed=1)
-    # One user of ten is missed in (1 - 1/10)^10, a third, of the draws.
-    assert 5 < np.isnan(second).sum() < 40
-    assert np.nanmin(second) == np.nanmax(second) == 1.0
-
-
 def test_blocks_hold_the_same_users_on_both_sides(rng: np.random.Generator) -> None:
     users = [f"u{number}" for number in range(12)]
     values, blocks, order = rng.random((2, 12)), np.arange(12) % 3, rng.permutation(12)
@@ -72,12 +63,6 @@ def test_blocks_hold_the_same_users_on_both_sides(rng: np.random.Generator) -> N
     sums = block_sums(there, np.array(users), blocks, seed=1)
     for block in range(3):
         assert sums[0, block] == pytest.approx(values[:, blocks == block].sum(axis=1))
-
-
-def test_users_that_only_the_truth_knows_are_in_some_block(rng: np.random.Generator) -> None:
-    there = scores(rng.random((2, 9)), [f"t{number}" for number in range(9)])
-    sums = block_sums(there, np.array(["u0", "u1", "u2"]), np.arange(3), seed=1)
-    assert sums.sum(axis=1) == pytest.approx(there.values.sum(axis=2))
 
 
 def test_reliability_is_the_mean_over_all_halvings_of_the_users(rng: np.random.Generator) -> None:
@@ -129,13 +114,6 @@ def test_an_inversion_need_not_be_significant_but_truly_there() -> None:
     measured, true = np.array([-0.1, -0.1, 0.0]), np.array([0.2, 0.2, 0.2])
     found = PairVerdicts.of(measured, np.ones(3), true, np.array([0.01, 0.2, 0.01]), alpha=0.05)
     assert found.inverted.tolist() == [True, False, False]
-
-
-def test_pairs_within_subsets_are_those_of_their_members() -> None:
-    subsets = np.array([[0, 1, 4], [1, 2, 3]])
-    every = list(combinations(range(5), 2))
-    expected = [[float(set(pair) <= set(some)) for pair in every] for some in subsets.tolist()]
-    assert pairs_within(subsets, 5).tolist() == expected
 
 
 def test_a_ratio_over_subsets_counts_the_pairs_of_each(rng: np.random.Generator) -> None:

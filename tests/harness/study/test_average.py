@@ -16,7 +16,6 @@ VALIDITY = """
 [analyses.validity]
 judgements = false
 replicates = 4
-repeats = 2
 """
 
 

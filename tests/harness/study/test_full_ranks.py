@@ -121,7 +121,7 @@ def test_estimates_are_those_of_the_kept_ranks(ranked: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("negatives = 99", "`negatives` must not be above the irrelevant candidates"),
+        ("negatives = 99", "`negatives` must be at least 1 and not above the irrelevant"),
         ('negatives = 9\nestimators = ["adaptive-mle"]', "one relevant item each"),
     ],
 )
@@ -136,7 +136,7 @@ def test_samples_that_the_data_lack_are_refused_before_training(
 
 def test_runs_made_elsewhere_have_no_full_ranks(tmp_path: Path) -> None:
     write_collection(tmp_path)
-    sentence = r"line \d+: .*ranks among all candidates, which runs do not have"
+    sentence = r"line \d+: .*needs systems that are trained"
     with pytest.raises(InputError, match=sentence):
         run_text(TREC + TREC_METRICS + SAMPLED, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study" / "runs").exists()

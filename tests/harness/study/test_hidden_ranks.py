@@ -36,7 +36,6 @@ levels = [0.5]
 samples = 2
 popular_levels = [0.9]
 replicates = 4
-repeats = 2
 """
 MINE = """
 from harness import metric

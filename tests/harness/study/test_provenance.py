@@ -122,7 +122,7 @@ def forget_code() -> None:
         ("recommenders/shared/train_and_rank.py", RUNS),
         ("harness/study/workers.py", RUNS),
         ("runs/formats.py", {*INPUT, *RUNS, *SCORED, *ANALYSED}),
-        ("runs/shared/streams.py", {*INPUT, *RUNS, *SHOWN}),
+        ("runs/shared/streams.py", {*INPUT, "run-random", *SHOWN}),
         ("qrels/ratings/splits/user_random.py", INPUT),
         ("qrels/ratings/splits/k_fold.py", set()),
         ("qrels/trec.py", {*INPUT, *SCORED, *ANALYSED}),

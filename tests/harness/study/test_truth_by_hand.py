@@ -37,7 +37,6 @@ names = ["validity"]
 [analyses.validity]
 judgements = false
 replicates = 0
-repeats = 1
 [truth]
 path = "true.qrels"
 references = ["P@1"]

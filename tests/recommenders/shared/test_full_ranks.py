@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 import recommenders
 from qrels import Ratings
-from qrels.ranks.full_ranks import Ties
 from qrels.ratings.splits.user_random import user_random
 from recommenders.shared.train_and_rank import recommend
 from runs import Numbering
@@ -63,20 +62,11 @@ def test_candidates_may_be_fewer() -> None:
     assert (ranks.rank.tolist(), ranks.n_candidates.tolist()) == ([1], [2])
 
 
-@pytest.mark.parametrize(("ties", "rank"), [("item", 2), ("min", 1), ("max", 3)])
-def test_equal_scores_follow_the_rule(ties: Ties, rank: int) -> None:
-    ranks = recommenders.full_ranks(_scorer(0, 0, 1, 1, 1, 0), TRAIN, _ratings((0, 3)), ties=ties)
-    assert ranks.rank.tolist() == [rank]
-
-
-@pytest.mark.parametrize(("ties", "expected"), [("min", [1, 2]), ("max", [2, 3])])
-def test_relevant_items_with_equal_scores_follow_each_other(
-    ties: Ties, expected: list[int]
-) -> None:
-    ranks = recommenders.full_ranks(
-        _scorer(0, 0, 1, 1, 1, 0), TRAIN, _ratings((0, 2), (0, 4)), ties=ties
-    )
-    assert ranks.rank.tolist() == expected
+def test_of_equal_scores_the_lower_number_is_first() -> None:
+    scorer = _scorer(0, 0, 1, 1, 1, 0)
+    assert recommenders.full_ranks(scorer, TRAIN, _ratings((0, 3))).rank.tolist() == [2]
+    several = recommenders.full_ranks(scorer, TRAIN, _ratings((0, 2), (0, 4)))
+    assert several.rank.tolist() == [1, 3]
 
 
 def test_scores_are_compared_as_float32() -> None:
@@ -89,17 +79,6 @@ def test_items_without_a_score_come_last() -> None:
         _scorer(0, 0, np.nan, -np.inf, -5, 0), TRAIN, _ratings((0, 2), (0, 3), (0, 4))
     )
     assert ranks.rank.tolist() == [2, 3, 1]
-
-
-def test_random_orders_are_a_seed_s_and_a_user_s() -> None:
-    # One user's order of equal items does not depend on who else is ranked.
-    several = _ratings((0, 2), (1, 0))
-    first, again, alone = (
-        recommenders.full_ranks(_scorer(*[0.0] * 6), TRAIN, some, ties="random", seed=4)
-        for some in (several, several, several.select(several.user == 1))
-    )
-    assert first.rank.tolist() == again.rank.tolist()
-    assert first.rank[1] == alone.rank[0]
 
 
 @pytest.mark.slow
@@ -122,9 +101,9 @@ def test_ranks_are_places_in_the_run(name: str, ratings: Ratings) -> None:
 def test_ranks_do_not_depend_on_blocks(ratings: Ratings, monkeypatch: pytest.MonkeyPatch) -> None:
     split = user_random(ratings, seed=3)
     scorer = recommenders.train("popularity", {}, split.train, seed=1)
-    whole = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
+    whole = recommenders.full_ranks(scorer, split.train, split.test)
     monkeypatch.setattr("recommenders.shared.scorers.BLOCK_ROWS", 7)
-    cut = recommenders.full_ranks(scorer, split.train, split.test, ties="random")
+    cut = recommenders.full_ranks(scorer, split.train, split.test)
     np.testing.assert_array_equal(whole.rank, cut.rank)
 
 

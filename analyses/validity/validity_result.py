@@ -1,0 +1,489 @@
+"""What validity finds: agreement with the truth, regret, and right and wrong differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
+from analyses.intervals.systems import LEAST_SYSTEMS, system_subsets, taus_within, too_few
+from analyses.shared.drawing import COLOURS, axes_or_new, categories, chosen_panel, label_curves
+from analyses.shared.estimate import Estimate, Estimates, Limits
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import best_of, listed
+from analyses.shared.table import Best, Cell, Table, shown
+from analyses.significance.question import Correction, Test
+from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
+from analyses.validity.loss_curves import TruthCurves
+from analyses.validity.truth_agreement import ITSELF, Uncertain, written_interval
+from runs import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+
+Floats = NDArray[np.float64]
+Known = TypeVar("Known")
+
+VERDICT_COLOURS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
+
+WITH_TRUTH = "Kendall's tau-b with the truth"
+
+FEW_PAIRS = 10
+"""With fewer pairs whose true difference is beyond noise, shares of them say little."""
+
+MEANINGS = (
+    "Right: significant, and truly so. Wrong: significant, with the other sign in truth (type III "
+    "error). Unsure: significant, but the truth is not. Unfound: a true difference that is not "
+    "significant. Power: right, as a share of the true differences. Type III: wrong, as a share of "
+    "the significant ones. Inverted: true differences with the other measured sign."
+)
+REGRET = (
+    "Regret: the true score lost by choosing the system that the measure puts first, and its share "
+    "of the range of the true scores."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Validity(Result):
+    """Agreement of every measure with the truth. All scores are such that more is better.
+
+    Axes: n_truths is the same measure on the truth (itself) and the references, named in `truths`;
+    pairs of systems are i < j, first by i, then by j; replicates are resamples of the users.
+
+    Parameters
+    ----------
+    measured, true
+        Mean scores, (n_measures, n_systems), and true ones, (n_truths, n_measures, n_systems).
+    tau, tau_aps, regret
+        Kendall's tau-b, tau_AP with the truth as reference, and the truth lost by choosing the
+        system that the measure puts first; of shape (n_truths, n_measures).
+    tau_replicates
+        tau-b with resampled users, of shape (n_truths, n_measures, n_replicates).
+    rates
+        Power, type III and inverted, of shape (n_rates, n_truths, n_measures): see `PairVerdicts`.
+        Limits over users are of the report measures alone.
+    p, true_p
+        p-values of measured and true differences, corrected if that is asked for; of shapes
+        (n_measures, n_pairs) and (n_truths, n_measures, n_pairs).
+    attainable
+        tau that is expected of a measure that is right, but for chance over users; of shape
+        (n_truths, n_measures).
+    kept, popular
+        Curves over the share of judgements, and over that of items, that are kept; None where
+        judgements are not known.
+    n_users, n_true_users, n_shared
+        Users of the study, of the truth, and of both.
+    unmeasured, condensed
+        Measures that have no value on the truth; whether its lists hold truly judged items alone.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    truths: tuple[str, ...]
+    measured: Floats
+    true: Floats
+    tau: Uncertain
+    tau_aps: Floats
+    regret: Uncertain
+    tau_replicates: Floats
+    rates: Uncertain
+    p: Floats
+    true_p: Floats
+    attainable: Floats
+    kept: TruthCurves | None
+    popular: TruthCurves | None
+    n_users: int
+    n_true_users: int
+    n_shared: int
+    unmeasured: tuple[str, ...]
+    condensed: bool
+    test: Test
+    correction: Correction
+    alpha: float
+    seed: int
+    origin: str
+
+    @cached_property
+    def verdicts(self) -> PairVerdicts:
+        """What each measure says of every pair, marks of shape (n_truths, n_measures, n_pairs)."""
+        return PairVerdicts.of_means(
+            self.measured, self.p, self.true, self.true_p, alpha=self.alpha
+        )
+
+    @property
+    def robustness(self) -> Floats | None:
+        """Mean tau-b with itself when judgements are lost, of shape (n_measures,)."""
+        return None if self.kept is None else self.kept.robustness
+
+    @property
+    def main(self) -> str:
+        """The truth of tables and sentences that take one: the first reference."""
+        return self.truths[1]
+
+    def rate(self, name: str) -> Uncertain:
+        """Give the power, the share of errors of type III, or that of inverted differences."""
+        return self.rates.part(RATES.index(name))
+
+    def place(self, truth: str | None = None) -> int:
+        """Number a truth; by default the first reference."""
+        return chosen_panel(self.truths, truth or self.main)
+
+    def title(self, truth: str | None) -> str:
+        """Name a truth, for titles."""
+        return f"true {name}" if (name := truth or self.main) != ITSELF else "itself on the truth"
+
+    def numbers(self, some: Measures) -> NDArray[np.intp]:
+        """Number some measures."""
+        return np.array(self.measures.numbers(some), dtype=np.intp)
+
+    def best_first(self, some: Measures, truth: str | None = None) -> list[int]:
+        """Number some measures, sorted by decreasing tau; undefined ones last."""
+        numbers = self.numbers(some)
+        order = np.argsort(-self.tau.values[self.place(truth), numbers], kind="stable")
+        return [int(number) for number in numbers[order]]
+
+    def chosen(self, number: int) -> str:
+        """Name the system that a measure puts first; several, if they tie."""
+        return " = ".join(np.array(self.systems)[put_first(self.measured[number])])
+
+    def estimates(self) -> Estimates:
+        """tau-b with the first reference, with intervals over users, and in subsets of systems."""
+        place, n_systems = self.place(), len(self.systems)
+        subsets = system_subsets(n_systems, seed=self.seed)
+        means, true_means = (each[:, np.newaxis] for each in (self.measured, self.true[place]))
+        low, high = (limit[place] for limit in self.tau.users)
+        return Estimates(
+            name=f"tau with true {self.main}",
+            quantity=f"tau-b with true {self.main}",
+            subject="Validity",
+            best="valid",
+            more="valid",
+            measures=self.measures,
+            values=self.tau.values[place],
+            low=low,
+            high=high,
+            replicates=self.tau_replicates[place],
+            within=taus_within(means, true_means, subsets)[..., 0],
+        )
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give one frame: a row per truth and measure, and per level of what is kept.
+
+        Columns truth, metric, cutoff; kept ("all", "judgements" or "items") and level, the share
+        that is kept; tau with its 95 % limits over users (low, high), over systems and over both;
+        tau_ap; attainable (tau within noise); true_differences (pairs beyond noise) and inversions
+        among them; regret with its limits over users, regret_share of the true range; the shares of
+        pairs by verdict; power, type_iii and inverted with the same limits as tau; chosen (the
+        systems put first). Where less is kept: tau, its band, and itself, tau with
+        the measure on all judgements.
+        """
+        import pandas as pd
+
+        shares, low_high = self.verdicts.shares(), self.regret.users
+        columns = {
+            **self.tau.columns("tau"),
+            "tau_ap": self.tau_aps,
+            "attainable": self.attainable,
+            "true_differences": self.verdicts.sure.sum(axis=-1),
+            "inversions": self.verdicts.inverted.sum(axis=-1),
+            "regret": self.regret.values,
+            **dict(zip(("regret_low", "regret_high"), low_high, strict=True)),
+            "regret_share": regret_share(self.regret.values, self.true),
+            **{name.replace(" ", "_"): shares[..., n] for n, name in enumerate(VERDICTS)},
+        }
+        for name in RATES:
+            column = name.replace(" ", "_").lower()
+            columns |= self.rate(name).columns(column, f"{column}_")
+        columns["chosen"] = np.array([*map(self.chosen, range(len(self.measures)))], dtype=object)
+        parts = [self._rows("all", [1.0], **columns)]
+        for name, lost in (("judgements", self.kept), ("items", self.popular)):
+            if lost is not None:
+                bands = [lost.curves(n, self.measures).band() for n in range(len(self.truths))]
+                low, high = map(np.stack, zip(*bands, strict=True))
+                curves = {"tau": lost.taus, "low": low, "high": high, "itself": lost.itself}
+                parts.append(self._rows(name, lost.levels, **curves))
+        return {"validity": pd.concat(parts, ignore_index=True)}
+
+    def _rows(self, kept: str, levels: Sequence[float], **columns: NDArray[Any]) -> pd.DataFrame:
+        import pandas as pd
+
+        points = [*product(self.truths, self.measures, levels)]
+        rows = [(truth, m.metric, m.cutoff, kept, level) for truth, m, level in points]
+        frame = pd.DataFrame(rows, columns=["truth", "metric", "cutoff", "kept", "level"])
+        frame["cutoff"] = frame["cutoff"].astype("Int64")
+        n_copies = {name: len(points) // own.size for name, own in columns.items()}
+        return frame.assign(**{n: np.tile(own.ravel(), n_copies[n]) for n, own in columns.items()})
+
+    @table("validity", "how each measure orders the systems, against the truth")
+    def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
+        """Tabulate tau-b with its intervals, tau_AP, and what noise allows; the best first."""
+        place, best = self.place(truth), self.best_first(self.measures.compared(cutoff), truth)
+        rows: list[list[Cell]] = [
+            [
+                str(self.measures[n]),
+                float(self.tau.values[place, n]),
+                written_interval(self.tau.users, place, n),
+                written_interval(self.tau.both, place, n),
+                float(self.tau_aps[place, n]),
+                shown(float(self.attainable[place, n]), decimals=2),
+            ]
+            for n in best
+        ]
+        headings = ["measure", "tau-b", "users", "& systems", "tau_AP", "ideal"]
+        title = f"Agreement with {self.title(truth)}"
+        return Table("validity", title, self.caption(), headings, rows, {1: max, 4: max})
+
+    @table("choices", "what is lost by choosing the system that a measure puts first")
+    def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
+        """Tabulate the system chosen, regret, and how sure the choice is."""
+        place, shares = self.place(truth), regret_share(self.regret.values, self.true)
+        rows: list[list[Cell]] = [
+            [
+                str(self.measures[n]),
+                self.chosen(n),
+                float(self.regret.values[place, n]),
+                written_interval(self.regret.users, place, n, decimals=4),
+                float(shares[place, n]),
+            ]
+            for n in self.numbers(self.measures.compared(cutoff))
+        ]
+        headings = ["measure", "chosen", "regret", "95 %", "of range"]
+        title = f"Regret by {self.title(truth)}"
+        return Table("choices", title, REGRET, headings, rows, {2: min, 4: min})
+
+    @table("verdicts", "true differences found, significant ones that are wrong, and inversions")
+    def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
+        """Tabulate power, type III errors and inversions, with intervals."""
+        place, rows = self.place(truth), list[list[Cell]]()
+        for n in self.measures.numbers(self.measures.compared(cutoff)):
+            row: list[Cell] = [str(self.measures[n])]
+            for rate in map(self.rate, RATES):
+                # Over users and systems where both are known, else over users.
+                both, users = (written_interval(x, place, n) for x in (rate.both, rate.users))
+                row += [float(rate.values[place, n]), both or users]
+            rows.append(row)
+        headings = ["measure", "power", "95 %", "type III", "95 %", "inverted", "95 %"]
+        title, caption = f"Pairs of systems, by {self.title(truth)}", self.caption_of("verdicts")
+        best: dict[int, Best] = {1: max, 3: min, 5: min}
+        return Table("verdicts", title, caption, headings, rows, best)
+
+    @figure("validity", "Validity: agreement with the truth", number=21, panels="truth")
+    def plot(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+        """Draw tau-b of the report measures with its intervals, over users and over both."""
+        place, ax = self.place(truth), axes_or_new(ax)
+        numbers = self.best_first(self.measures.reported)
+        names = dict(zip(self._reported.tolist(), self._labels, strict=True))
+        rows = np.arange(len(numbers))[::-1]
+        for (low, high), width in zip((self.tau.both, self.tau.users), (0.8, 2.5), strict=True):
+            ax.hlines(rows, low[place, numbers], high[place, numbers], COLOURS[0], linewidth=width)
+        taus, ideal = self.tau.values[place, numbers], self.attainable[place, numbers]
+        ax.plot(taus, rows, "o", color=COLOURS[0], markersize=4, label="tau-b")
+        ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="ideal, but for noise")
+        ax.set_yticks(rows, [names[n] for n in numbers])
+        ax.set_xlabel(WITH_TRUTH)
+        label_curves(ax)
+        ax.set_title(self.title(truth))
+        return ax
+
+    @figure(
+        "validity_robustness",
+        "Robustness against validity, by metric",
+        number=22,
+        panels="truth",
+        of="robustness",
+    )
+    def plot_robustness(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+        """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
+        place, numbers, ax = self.place(truth), self._reported, axes_or_new(ax)
+        low, high = (limit[place, numbers] for limit in self.tau.users)
+        robustness = _known(self.robustness)[numbers]
+        taus = self.tau.values[place, numbers]
+        draw_robustness(ax, self._labels, robustness, taus, (low, high))
+        ax.set_title(self.title(truth))
+        return ax
+
+    @figure(
+        "validity_pairs",
+        "Significant differences, right and wrong, by metric",
+        number=23,
+        panels="truth",
+        of="verdicts",
+    )
+    def plot_pairs(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+        """Stack the shares of pairs by verdict, a bar for each report measure."""
+        ax, rows = axes_or_new(ax), np.arange(len(self._labels))[::-1]
+        percent = 100 * self.verdicts.shares()[self.place(truth), self._reported]
+        starts = np.cumsum(percent, axis=1) - percent
+        for n, (name, colour) in enumerate(VERDICT_COLOURS.items()):
+            ax.barh(rows, percent[:, n], left=starts[:, n], color=colour, label=name)
+        ax.set_yticks(rows, self._labels)
+        ax.set_xlim(0, 100)
+        ax.set_xlabel("pairs of systems (%)")
+        label_curves(ax)
+        ax.set_title(self.title(truth))
+        return ax
+
+    @figure(
+        "validity_judgements",
+        "Validity when judgements are lost, by metric",
+        number=24,
+        panels="truth",
+        of="kept",
+    )
+    def plot_judgements(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+        """Draw tau-b with the truth against the share of judgements kept."""
+        return self._plot_loss(ax, _known(self.kept), truth, "judgements kept (%)")
+
+    @figure(
+        "validity_popularity",
+        "Validity when judgements of popular items are lost, by metric",
+        number=25,
+        panels="truth",
+        of="popular",
+    )
+    def plot_popularity(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+        """Draw tau-b with the truth against the share of items kept, the least popular."""
+        return self._plot_loss(ax, _known(self.popular), truth, "least popular items kept (%)")
+
+    def _plot_loss(
+        self, ax: Axes | None, curves: TruthCurves, truth: str | None, label: str
+    ) -> Axes:
+        drawn = curves.curves(self.place(truth), self.measures)
+        ax = drawn.plot(ax, metric=None, cutoff=None)
+        ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
+        return ax
+
+    @property
+    def _reported(self) -> NDArray[np.intp]:
+        return self.numbers(self.measures.reported)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return self.measures.reported.labels
+
+    def caption(self) -> str:
+        """Say what is compared with what."""
+        return (
+            f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure"
+            f"{self.measures.reported.where}, over {self.n_users:,} users, and the true one, "
+            f"{self.origin}, over {self.n_true_users:,} users ({self.n_shared:,} in both). "
+            f"References: {listed(self.truths[1:])} on the truth, or the same measure (itself). "
+            "Ideal: tau expected of a measure that is right, but for chance over users. Intervals "
+            f"(95 %): {self.tau_replicates.shape[-1]:,} resamples of the users (seed {self.seed}); "
+            f"delete-d jackknife over systems, from {LEAST_SYSTEMS} on."
+        )
+
+    def caption_of(self, part: str) -> str:
+        """Say what the figure of a part shows."""
+        if part == "verdicts":
+            test = TESTS_IN_WORDS.get(self.test, "the paired permutation test of means")
+            adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
+            return (
+                f"Pairs of {len(self.systems)} systems. Significant: {test} with {adjusted} at "
+                f"{self.alpha:g}, of measured and of true scores. {MEANINGS}"
+            )
+        if part == "robustness":
+            return (
+                "Robustness: mean tau-b of a measure with itself on all judgements, over the "
+                f"shares that are kept. Validity: tau-b with the truth. {self.caption()}"
+            )
+        how = "at random" if part == "kept" else "of the most popular items first"
+        return (
+            f"Judgements are removed {how}. Bands: 95 % over users, in random blocks, centred on "
+            f"the curve. {self.caption()}"
+        )
+
+    def findings(self) -> Sequence[str]:
+        """Say what is most valid, what choices cost, and what significance is worth."""
+        reported = self.measures.reported
+        numbers, place, n = self.numbers(reported), self.place(), len(reported)
+        high, ideal = self.tau.users[1][0, numbers], self.attainable[0, numbers]
+        below = [str(m) for m, is_below in zip(reported, high < ideal, strict=True) if is_below]
+        truly = put_first(self.true[place, numbers[0]])
+        regrets = self.regret.values[place, numbers]
+        marks = self.verdicts.wrong, self.verdicts.significant
+        wrong, significant = (each[place, numbers].sum(axis=-1) for each in marks)
+        counts = zip(reported, wrong, significant, strict=True)
+        sentences = [
+            best_of(self.estimates()),
+            f"{len(below)} of {n} measures disagree with the same measure on the truth by more "
+            f"than sampling error explains: {listed(below or ['none'])}.",
+            f"By true {self.main}, {listed(np.array(self.systems)[truly].tolist())} is best. "
+            f"{np.count_nonzero(regrets == 0)} of {n} measures choose the best system; the largest "
+            f"regret is {shown(float(np.max(regrets)))}.",
+            f"Significant differences with the wrong sign by true {self.main}: "
+            f"{listed([f'{measure} {k} of {among}' for measure, k, among in counts])}.",
+        ]
+        if self.robustness is not None:
+            values = self.robustness[numbers], self.tau.values[place, numbers]
+            robust, valid = (listed(best_labels(reported, some)) for some in values)
+            sentences.append(f"Most robust to loss of judgements: {robust}; most valid: {valid}.")
+        return [sentence for sentence in sentences if sentence]
+
+    def cautions(self) -> Sequence[str]:
+        """Say what the truth can and cannot tell."""
+        n_sure = int(self.verdicts.sure[self.place(), 0].sum())
+        sentences = {
+            f"Validity leaves out {listed(self.unmeasured or [''])}, which the truth has no "
+            "scores of.": bool(self.unmeasured),
+            "The truth is of condensed lists: bpref and other measures of condensed lists resemble "
+            "it by construction.": self.condensed,
+            f"{n_sure} of {self.p.shape[1]:,} pairs of systems truly differ beyond noise by "
+            f"{self.main}: inversions and power are shares of few.": n_sure < FEW_PAIRS,
+        }
+        return [*(s for s, holds in sentences.items() if holds), *too_few(len(self.systems))]
+
+    def about(self, measure: Measure) -> Mapping[str, str]:
+        """Give agreement with each truth, regret, and what significance is worth."""
+        if measure not in self.measures:
+            return {}
+        n, place = self.measures.index(measure), self.place()
+        low, high = self.tau.users
+        taus = {
+            f"tau with {'the same on the truth' if name == ITSELF else f'true {name}'}": str(
+                Estimate(float(self.tau.values[t, n]), float(low[t, n]), float(high[t, n]))
+            )
+            for t, name in enumerate(self.truths)
+        }
+        power, wrong, _ = self.rates.values[:, place, n]
+        return taus | {
+            f"regret by true {self.main}": shown(float(self.regret.values[place, n])),
+            "true differences found": shown(float(power)),
+            "significant, but wrong": shown(float(wrong)),
+        }
+
+
+def best_labels(measures: Measures, values: Floats) -> list[str]:
+    """Name the measures with the highest value, or say that there is none."""
+    best = np.nanmax(values) if not np.isnan(values).all() else np.nan
+    return [str(m) for m, own in zip(measures, values, strict=True) if own == best] or ["none"]
+
+
+def draw_robustness(
+    ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits
+) -> None:
+    """Draw a point a measure, with the interval of its validity."""
+    each = zip(categories(labels), robustness, taus, *limits, strict=True)
+    for (label, style), robust, valid, low, high in each:
+        ax.plot([robust], [valid], label=label, **style)
+        ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
+    ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
+    ax.set_xlim(right=1.01)
+    ax.set_xlabel("robustness: mean tau-b with itself")
+    ax.set_ylabel("validity: tau-b with the truth")
+    label_curves(ax)
+
+
+def _known(value: Known | None) -> Known:
+    if value is None:
+        raise InputError("judgements were not taken away: there are no curves of validity.")
+    return value
