@@ -16,7 +16,7 @@ from analyses.intervals.systems import pairs_within, reach_over_systems, system_
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_around
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
@@ -449,14 +449,6 @@ class Discrimination(Result):
             f"With {self.n_users:,} users, each metric finds {share} pairs of systems different at "
             "p < .05: significance alone says little here; look at the size of the differences too."
         ]
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the further conventions of discriminative power."""
-        p = self.p[self.measures.index(measure)]
-        return {
-            "share of pairs with p < .05": shown(float((p < 0.05).mean())),
-            "median p": self._median_in_words(self.measures.index(measure)),
-        }
 
     def _median_in_words(self, number: int) -> str:
         """Print the median p of a measure; a bound as one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,8 +22,7 @@ from analyses.shared.drawing import (
     scale_by_factors,
     side_by_side,
 )
-from analyses.shared.estimate import Estimate, Limits
-from analyses.shared.measure import Measure
+from analyses.shared.estimate import Limits
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Cell, Table, shown
 from analyses.significance.question import Question, Test
@@ -359,25 +358,6 @@ class Validity(TruthAgreement, Result):
     def cautions(self) -> Sequence[str]:
         """Say what the truth can and cannot tell."""
         return findings.cautions(self)
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give agreement with each truth, regret, and what significance is worth."""
-        if measure not in self.measures:
-            return {}
-        n, place = self.measures.index(measure), self.place()
-        low, high = self.tau.users
-        taus = {
-            f"tau with {'the same on the truth' if name == ITSELF else f'true {name}'}": str(
-                Estimate(float(self.tau.values[t, n]), float(low[t, n]), float(high[t, n]))
-            )
-            for t, name in enumerate(self.truths)
-        }
-        power, wrong, _ = self.rates.values[:, place, n]
-        return taus | {
-            f"regret by true {self.main}": shown(float(self.regret.values[place, n])),
-            "true differences found": shown(float(power)),
-            "significant, but wrong": shown(float(wrong)),
-        }
 
 
 def draw_robustness(

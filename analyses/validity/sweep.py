@@ -24,8 +24,7 @@ from analyses.shared.drawing import (
     draw_whiskers,
     label_curves,
 )
-from analyses.shared.estimate import Estimate
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Best, Cell, Table, shown
@@ -530,15 +529,3 @@ class ValiditySweep(Result):
             f"{self.n_worlds} worlds: of twenty differences that are none, one is beyond noise by "
             "chance. Where all worlds agree, the interval has no width.",
         ]
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give validity at the lowest and the highest strength."""
-        if measure not in self.measures:
-            return {}
-        n, density = self.measures.index(measure), self._usual(self.densities)
-        facts = {}
-        for s in sorted({0, len(self.strengths) - 1}):
-            at = self._place(None), n, s, density
-            estimate = Estimate(*(float(each[at]) for each in (self.means, *self.limits)))
-            facts[f"tau with true {self.main}, bias times {self.strengths[s]:g}"] = str(estimate)
-        return facts

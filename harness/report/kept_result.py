@@ -11,7 +11,7 @@ import numpy as np
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import (
     METRIC,
     FigureFace,
@@ -107,7 +107,6 @@ class KeptResult(Result):
     tables: tuple[KeptTable, ...]
     figures: tuple[KeptFigure, ...]
     numbers: Estimates | None
-    cards: dict[str, dict[str, str]]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Refuse: the tables in full are files of the study."""
@@ -134,28 +133,22 @@ class KeptResult(Result):
         """Give its estimates."""
         return self.numbers
 
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give what it said of a measure."""
-        return self.cards.get(str(measure), {})
-
     def _repr_html_(self) -> str:
         return excerpt(self.text, None, [*self.told, *self.beware])
 
 
 def keep_result(result: Result) -> bytes:
     """Write what a result shows; see `analyses.shared.evidence`."""
-    measures, found = measures_of(result), result.estimates()
     kind = type(result)
     return to_evidence(
         KeptResult(
-            measures,
+            measures_of(result),
             result.caption(),
             tuple(result.findings()),
             tuple(result.cautions()),
             tuple(KeptTable.of(result, face) for face in tables_of(kind)),
             tuple(KeptFigure.of(result, face) for face in figures_of(kind) if face.is_of(result)),
-            found,
-            {str(measure): dict(result.about(measure)) for measure in measures},
+            result.estimates(),
         )
     )
 

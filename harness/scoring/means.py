@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
+from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result, table
-from analyses.shared.table import Best, Table, shown
+from analyses.shared.table import Best, Table
 from harness.metrics.shared.metric import Metric
 from qrels import Qrels, match
 from runs import Run
@@ -172,11 +172,6 @@ class Means(Result):
             f"Means over {over}, and over {runs} runs of each system. Behind ±: the standard "
             "deviation of these runs' means, over users for whom all of them rank."
         )
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the mean scores of the systems."""
-        values = self.values[self.measures.index(measure)].tolist()
-        return dict(zip(self.systems, map(shown, values), strict=True))
 
     @table("means", "mean score of every system by every metric", alias="table2")
     def table(self, *, cutoff: int | None = None) -> Table:
