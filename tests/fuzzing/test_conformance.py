@@ -82,17 +82,6 @@ def test_the_ninth_trec_eval_alone_prints_nothing_of_a_missing_topic() -> None:
         compare(LONE, ours, printing_nothing, Tally(), version=10)
 
 
-def test_a_missing_topic_costs_its_items_and_no_more() -> None:
-    name, tally = "utility_1,-1,-1,0", Tally()
-    ours = printing(name, "-0.5000")
-    compare(LONE, ours, printing(name, "0.5000"), tally, version=9)
-    assert tally.allowed.total() == 1
-    with pytest.raises(DisagreementError, match="utility"):
-        compare(LONE, ours, printing(name, "0.7500"), Tally(), version=9)
-    with pytest.raises(DisagreementError, match="utility"):
-        compare(LONE, ours, printing(name, "0.5000"), Tally(), version=10)
-
-
 def test_trec_eval_may_stop_at_negative_grades_alone() -> None:
     tally = Tally()
     negative = Case({"t1": {"d1": -1}}, CASE.run, ("-l1",))
