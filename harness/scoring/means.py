@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result, table
-from analyses.shared.table import Best, Table
+from analyses.shared.table import Best, Table, frame_table
 from harness.metrics.shared.metric import Metric
 from qrels import Qrels, match
 from runs import Run
@@ -251,17 +251,6 @@ class Coverage(Result):
     @table("coverage", "what the systems recommend")
     def table(self) -> Table:
         """Tabulate what the systems recommend."""
-        columns = (self.without_list, self.with_short_list, self.n_items, self.judged)
-        return Table(
-            name="coverage",
-            title="What the systems recommend",
-            note=self.caption(),
-            headings=[
-                "system",
-                "users without list",
-                "users with short list",
-                "items recommended",
-                "judged",
-            ],
-            rows=list(zip(self.systems, *(column.tolist() for column in columns), strict=True)),
-        )
+        frame = self.frame().drop(columns="users")
+        frame.columns = frame.columns.str.replace("_", " ")
+        return frame_table("coverage", "What the systems recommend", frame, self.caption())
