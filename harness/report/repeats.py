@@ -147,18 +147,6 @@ class Repeats(Result):
             rows=rows,
         )
 
-    @table("repeats_means", "other seeds: spread of the mean scores of the systems")
-    def means_table(self) -> Table:
-        """Tabulate the standard deviation over the seeds of each system's mean score."""
-        deviations = deviation_of_defined(self.means)
-        cells = {
-            (system, label): float(deviations[number, column])
-            for column, system in enumerate(self.systems)
-            for number, label in enumerate(self.measures.reported.labels)
-        }
-        title = f"Standard deviations of mean scores over {len(self.seeds)} seeds"
-        return Table.crossed("repeats_means", title, self.caption(), "system", cells)
-
     def findings(self) -> Sequence[str]:
         """Say what varies by what, who is first, and how alike the orderings are."""
         labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
