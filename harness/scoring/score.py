@@ -23,8 +23,8 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Masks = NDArray[np.bool_]
 
-HITS_AT_ONCE = 64
-"""Samples of the judgements that are scored together, by definitions over judged ranks."""
+AT_ONCE: Mapping[Needs, int] = {"judged ranks": 64, "all ranks": 1}
+"""Samples of the judgements that are scored together, by definitions over these ranks."""
 
 
 def score(
@@ -128,13 +128,12 @@ class SampleScorer:
                     np.add.at(sums, at, scores.swapaxes(1, 2))
                 else:
                     sums[numbers, some] = found.swapaxes(1, 2)
-        hits_only, whole = self._that_need("judged ranks"), self._that_need("all ranks")
-        for first in range(0, kept.shape[1] if hits_only else 0, HITS_AT_ONCE):
-            some = slice(first, first + HITS_AT_ONCE)
-            self._add(hits_only, self._blocks_of_hits, kept[:, some], blocks, sums[..., some])
-        for sample in range(kept.shape[1] if whole else 0):
-            some = slice(sample, sample + 1)
-            self._add(whole, self._blocks, kept[:, some], blocks, sums[..., some])
+        for what, at_once in AT_ONCE.items():
+            numbers = self._that_need(what)
+            divided = self._blocks if at_once == 1 else self._blocks_of_hits
+            for first in range(0, kept.shape[1] if numbers else 0, at_once):
+                some = slice(first, first + at_once)
+                self._add(numbers, divided, kept[:, some], blocks, sums[..., some])
         unmoved = self._that_need("nothing")
         if unmoved:
             everything = np.ones((len(kept), 1), dtype=np.bool_)
@@ -236,7 +235,11 @@ class SampleScorer:
     @cached_property
     def _blocks_of_hits(self) -> list[Block]:
         return divide(
-            self._runs, self._qrels, depth=self._depth, n_samples=HITS_AT_ONCE, hits_only=True
+            self._runs,
+            self._qrels,
+            depth=self._depth,
+            n_samples=AT_ONCE["judged ranks"],
+            hits_only=True,
         )
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Protocol, TypeAlias, get_args, overload
+from typing import Any, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,15 +234,9 @@ class Metric:
         means = scores.mean(axis=-1)
         return np.asarray(np.exp(means) if self.is_geometric else means)
 
-    @overload
-    def __call__(self, judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats: ...
-
-    @overload
-    def __call__(self, **options: Any) -> Metric: ...
-
     def __call__(
         self, judged: Judged | None = None, *, cutoff: int | None = None, **options: Any
-    ) -> Floats | Metric:
+    ) -> Any:
         """Score every user, and check what came back; without lists, set options."""
         chosen = self.with_options(options) if options else self
         if judged is None:

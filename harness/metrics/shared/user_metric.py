@@ -61,32 +61,26 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
         @wraps(function)
         def score_each(judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats:
             cutoff = judged.depth if cutoff is None else cutoff
-            scores = [
-                _score(function, judged, number, cutoff, options)
-                for number in range(judged.n_users)
-            ]
-            return np.array(scores, dtype=np.float64)
+            scores = np.empty(judged.n_users)
+            for number in range(judged.n_users):
+                length = min(cutoff, int(judged.n_retrieved[number]))
+                grades, judgements = judged.grades[number, :length], judged.judgements[number]
+                user = User(
+                    cutoff=cutoff,
+                    relevance_level=judged.relevance_level,
+                    n_relevant=int(judged.n_relevant[number]),
+                    n_nonrelevant=int(judged.n_nonrelevant[number]),
+                    ideal_grades=-np.sort(-judgements[judgements >= 0]),
+                )
+                known = np.where(grades >= 0, grades, np.nan)
+                try:
+                    scores[number] = float(function(known, user, **options))
+                except Exception as error:
+                    error.add_note(f"for user number {number}")
+                    raise
+            return scores
 
         made = metric(name, source=source, **facts)
         return replace(made(score_each), per_user=True)
 
     return declare
-
-
-def _score(
-    function: UserFunction, judged: Judged, number: int, cutoff: int, options: dict[str, Any]
-) -> float:
-    length = min(cutoff, int(judged.n_retrieved[number]))
-    grades, judgements = judged.grades[number, :length], judged.judgements[number]
-    user = User(
-        cutoff=cutoff,
-        relevance_level=judged.relevance_level,
-        n_relevant=int(judged.n_relevant[number]),
-        n_nonrelevant=int(judged.n_nonrelevant[number]),
-        ideal_grades=-np.sort(-judgements[judgements >= 0]),
-    )
-    try:
-        return float(function(np.where(grades >= 0, grades, np.nan), user, **options))
-    except Exception as error:
-        error.add_note(f"for user number {number}")
-        raise
