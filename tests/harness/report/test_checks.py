@@ -55,10 +55,6 @@ def test_users_without_judged_non_relevant_items_are_counted(metric: str, other:
     ]
 
 
-def test_metrics_that_need_no_judged_non_relevant_items_leave_them_alone() -> None:
-    assert of_judgements("AP", "nDCG", without=900) == []
-
-
 @pytest.mark.parametrize(
     ("metric", "but"), [("AP", ""), ("nDCG", " (but for nDCG, which counts low grades too)")]
 )

@@ -43,10 +43,6 @@ def both(finished: Path, tmp_path: Path) -> tuple[Path, Path]:
     return one, other
 
 
-def test_studies_of_one_name_go_by_their_folders(finished: Path, copied: Path) -> None:
-    assert list(compared(finished, copied).studies) == [str(finished), str(copied)]
-
-
 def test_every_number_is_that_of_its_study(both: tuple[Path, Path]) -> None:
     made = compared(*both)
     frame = made.frame().set_index(["quantity", "study", "measure"])["value"]
@@ -99,13 +95,6 @@ def test_studies_that_share_nothing_are_refused(scored: Path, given: Path) -> No
     result = compare(scored, given)
     assert result.exit_code == 2
     assert "share no analysis" in result.output
-
-
-def test_studies_without_analyses_have_levels(finished: Path, scored: Path) -> None:
-    result = compare(finished, scored)
-    assert result.exit_code == 0
-    assert "Levels of the systems" in result.output
-    assert "puresvd" in result.output
 
 
 # Levels of systems

@@ -89,11 +89,6 @@ def test_analyses_stand_in_the_order_of_their_first_figures(page: Page) -> None:
     assert max(map(max, drawn)) > 8
 
 
-def test_a_study_without_analyses_has_a_page(scored: Path) -> None:
-    text = Page((scored / "report.html").read_text(encoding="utf-8")).text
-    assert "Mean scores at cut-off 20" in text
-
-
 def test_positive_only_qrels_are_warned_of_on_the_page(tmp_path: Path) -> None:
     write_run(tmp_path, "full", {"u1": ["a"]})
     write_run(tmp_path, "partial", {"u1": ["b", "a"]})

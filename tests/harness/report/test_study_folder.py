@@ -58,12 +58,6 @@ def test_a_study_of_a_world_says_so(finished: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_of_given_runs_names_no_ratings(given: Path) -> None:
-    data = FinishedStudy.at(given).manifest["data"]
-    assert data.startswith("Data: given (3 topics with 7 judgements); 2 runs; study seed ")
-
-
-@pytest.mark.slow
 def test_a_study_of_given_runs_speaks_of_topics(given: Path) -> None:
     study = FinishedStudy.at(given)
     page = (given / "report.html").read_text(encoding="utf-8")
@@ -92,20 +86,9 @@ def test_a_result_is_read_back(finished: Path) -> None:
     assert np.nanmax(result.taus) == 1.0
 
 
-def test_the_result_behind_every_figure_is_read_back(finished: Path) -> None:
-    study = FinishedStudy.at(finished)
-    drawn = {key for key, _ in study.figures()}
-    assert drawn >= {"correlation", "sparsity", "popularity", "discrimination"}
-    assert all(study.result(key).caption() for key in drawn)
-
-
 def test_a_result_that_the_study_lacks_is_refused(scored: Path) -> None:
     with pytest.raises(InputError, match=r"the study has no 'sparsity'; there are means, coverage"):
         FinishedStudy.at(scored).result("sparsity")
-
-
-def test_metrics_of_which_less_is_better_are_known(with_plugin: Path) -> None:
-    assert FinishedStudy.at(with_plugin).means.measures.falling == {"misses"}
 
 
 def test_what_is_better_outlives_the_file_of_the_metric(with_plugin: Path) -> None:

@@ -102,12 +102,6 @@ def test_agreement_counts_each_pair_once(copied: Path) -> None:
     assert found(copied, "Agreement").endswith("P and nDCG agree with 0.6000.")
 
 
-def test_agreement_that_is_the_same_for_all_is_told_once(copied: Path) -> None:
-    taus = {("P", "AP"): 1.0, ("P", "RR"): 1.0, ("AP", "RR"): 1.0}
-    keep(copied, "correlation", correlation_of(taus))
-    assert found(copied, "Agreement").endswith("1.0000 in each of 3 pairs of metrics.")
-
-
 def test_an_undefined_agreement_is_not_told(copied: Path) -> None:
     keep(copied, "correlation", correlation_of({("P", "nDCG"): math.nan}))
     assert found(copied, "Agreement") == ""
@@ -124,9 +118,3 @@ def test_what_is_right_is_said_by_what_knows_the_truth_if_anything_does(copied: 
     assert "is shown by validity." in warned(copied)
     without_validity(copied)
     assert "none of these numbers" in warned(copied)
-
-
-@pytest.mark.parametrize("areas", [{}, {("P", 20): 0.5}])
-def test_few_areas_are_no_failure(copied: Path, areas: dict[tuple[str, int], float]) -> None:
-    keep(copied, "sparsity", sparsity_of(areas))
-    assert summarise(FinishedStudy.at(copied)).cautions

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from harness.metrics.shared.ir_measures import metric_of_ir_measures
 from harness.metrics.shared.metric import metric
-from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import (
     built_in_metrics,
     find_metric,
@@ -69,18 +68,6 @@ def test_their_infap_is_not_ours() -> None:
     theirs = metric_of_ir_measures("ir_measures:infAP")(judged)
     np.testing.assert_allclose(theirs, METRICS["AP"](judged), atol=1e-4)
     assert not np.allclose(theirs, METRICS["infAP"](judged), atol=1e-2)
-
-
-def test_a_relevance_level_in_the_name_is_kept() -> None:
-    judged = judge(*random_case(2, n_users=20, n_items=60, depth=20, n_judged=10))
-    scores = metric_of_ir_measures("ir_measures:P(rel=2)")(judged, cutoff=5)
-    np.testing.assert_allclose(scores, METRICS["P"](judged.at_level(2), cutoff=5))
-
-
-def test_the_name_keeps_its_parameters() -> None:
-    metric = find_metric("ir_measures:nDCG(dcg='exp-log2')@10", METRICS)
-    assert metric.label == "ir_measures:nDCG(dcg=exp-log2)"
-    assert parse_name(metric.label).options == {"dcg": "exp-log2"}
 
 
 @pytest.mark.parametrize(
