@@ -42,13 +42,10 @@ def metric_card(
     """Make the card of a metric: one page that refers to nothing outside.
 
     Without a depth in its name, the metric has that which the first study reports; all studies
-    stand side by side. Users' metrics are what the studies say of them, unless their file is a
-    plug-in: then their laws are tried, too. Of each law as many cases are tried, or as many as
-    `harness check` tries.
+    stand side by side. A metric of the user's needs its file as a plug-in. As many cases of each
+    law are tried as asked, or as `harness check` tries.
     """
-    defined = available_metrics([path.resolve() for path in plugins])
-    kept = {name: metric for study in studies for name, metric in study.own_metrics.items()}
-    known = {**kept, **defined}
+    known = available_metrics([path.resolve() for path in plugins])
     metric, parsed = find_metric(name, known), parse_name(name)
     names = [_name_in(study, metric, known) for study in studies]
     cutoff = parsed.cutoff
@@ -64,7 +61,7 @@ def metric_card(
         formulas=[(tex, formula_image(tex)) for tex in formulas_in(metric.doc)],
         words=words_in(metric.doc),
         notation=NOTATION if metric.name in built_in_metrics() else "",
-        laws=None if metric.name in kept.keys() - defined.keys() else _laws(metric, tries),
+        laws=_laws(metric, tries),
         studies=studies,
         warnings=[
             f"{study.name}: {check.sentence}"

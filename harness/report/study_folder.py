@@ -17,8 +17,6 @@ from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
 from analyses.shared.table import Table
-from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.register import read_kept_metrics
 from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.repeats import Repeats
@@ -142,9 +140,6 @@ def kept_name(key: str) -> str:
     return f"evidence/{key}.shown.npz"
 
 
-KEPT_METRICS = "evidence/metrics.json"
-"""The file that keeps what is known of users' metrics."""
-
 RESULTS = ("evidence/", "figures/", "tables/")
 """Folders of what a study found."""
 
@@ -218,12 +213,6 @@ class FinishedStudy:
     def frames(self) -> list[str]:
         """Names of the tables in full that are files of the study."""
         return sorted(path.stem for path in (self.folder / "tables").glob("*.csv"))
-
-    @cached_property
-    def own_metrics(self) -> Mapping[str, Metric]:
-        """Users' metrics as the study ran them, by name: all but their definitions."""
-        path = self.folder / KEPT_METRICS
-        return read_kept_metrics(path.read_bytes()) if path.exists() else {}
 
     @cached_property
     def kinds(self) -> Mapping[str, type[Result]]:
