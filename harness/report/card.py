@@ -101,16 +101,13 @@ def _drawable(tex: str) -> str:
 def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) -> str:
     """Find what a metric is called in a study, which may have metrics that are not known here."""
     metrics = study.means.measures.metrics
-    named = {metric.label: name for name in metrics if name == metric.label}
     for name in metrics:
-        if parse_name(name).name in known:
-            named.setdefault(find_metric(name, known).label, name)
-    if metric.label not in named:
-        raise InputError(
-            f"{study.folder}: the study has no metric {metric.label!r}; it has "
-            f"{', '.join(metrics)}."
-        )
-    return named[metric.label]
+        is_known = parse_name(name).name in known
+        if metric.label in (name, is_known and find_metric(name, known).label):
+            return name
+    raise InputError(
+        f"{study.folder}: the study has no metric {metric.label!r}; it has {', '.join(metrics)}."
+    )
 
 
 def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
