@@ -25,8 +25,8 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> Floats:
     Notes
     -----
     scikit-learn's ``roc_auc_score`` over the judged items, those not found sharing the lowest
-    score. Recommender libraries take *all* items without a positive rating as non-relevant, of which qrels
-    know nothing. Qrels with relevant items only make AUC 0.
+    score. Recommender libraries take *all* items without a positive rating as non-relevant, of
+    which qrels know nothing. Qrels with relevant items only make AUC 0.
 
     Examples
     --------

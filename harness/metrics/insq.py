@@ -34,7 +34,8 @@ def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Float
     Notes
     -----
     A lower bound; the residual is not given. Gain is binary here, graded in cwl_eval and
-    ir_measures, which end the sum of all weights at rank 1000: their scores are higher by about T / 500.
+    ir_measures, which end the sum of all weights at rank 1000: their scores are higher by about T /
+    500.
 
     Examples
     --------
