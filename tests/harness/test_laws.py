@@ -184,12 +184,6 @@ def test_graded_counterexamples_show_the_grade() -> None:
 # Cards
 
 
-@pytest.mark.slow
-def test_cards_are_the_same_each_time() -> None:
-    first, second = (check_metric(BUILT_IN["infAP"]) for _ in range(2))
-    assert first.outcomes == second.outcomes
-
-
 def test_laws_of_lists_do_not_apply_to_hidden_items() -> None:
     metric = find_metric("LOO", built_in_metrics())
     verdicts = {outcome.verdict for outcome in check_metric(metric, tries=5).outcomes}

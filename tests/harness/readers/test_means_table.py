@@ -29,16 +29,6 @@ def test_the_table_of_a_study_is_read(tmp_path: Path) -> None:
     assert means.values.tolist() == [[0.1, 0.3], [0.2, 0.4]]
 
 
-def test_tabs_may_separate_fields(tmp_path: Path) -> None:
-    means = read_means(table(tmp_path, WIDE.replace(",", "\t")))
-    assert means.values.tolist() == [[0.2, 0.3], [0.4, 0.5]]
-
-
-def test_the_options_of_a_metric_are_kept(tmp_path: Path) -> None:
-    means = read_means(table(tmp_path, "run,P(rel=2)@5,AP\na,1,2\nb,3,4\n"))
-    assert [str(measure) for measure in means.measures] == ["P(rel=2)@5", "AP"]
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

@@ -51,11 +51,6 @@ def test_a_first_column_with_a_heading_of_ids_has_ids(tmp_path: Path, heading: s
     assert scores.systems == ("a", "b")
 
 
-def test_a_first_column_without_a_number_has_ids(tmp_path: Path) -> None:
-    scores = read_score_tables(written(tmp_path, ap="name,a,b\nq1,1,2\nq2,3,4\n"))
-    assert scores.users.tolist() == ["q1", "q2"]
-
-
 def test_a_first_column_of_numbers_is_a_system(tmp_path: Path) -> None:
     assert read_score_tables(written(tmp_path, ap="x,a,b\n1,1,2\n")).systems == ("x", "a", "b")
 
@@ -104,11 +99,6 @@ def test_a_mistake_is_answered_with_a_sentence(tmp_path: Path, text: str, senten
     with pytest.raises(InputError) as caught:
         read_score_tables(written(tmp_path, ap=text))
     assert sentence in str(caught.value)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no.csv: there is no such file"):
-        read_score_tables([tmp_path / "no.csv"])
 
 
 @pytest.mark.parametrize(
@@ -161,11 +151,6 @@ def test_studies_of_other_systems_have_no_mean(tmp_path: Path) -> None:
     sentence = r"ac.parquet and .*ab.parquet differ in their systems or measures"
     with pytest.raises(InputError, match=sentence):
         read_score_tables(paths)
-
-
-def test_a_folder_without_scores_is_not_a_study(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"scores.parquet: there is no such file"):
-        read_score_tables([tmp_path])
 
 
 def test_scores_of_real_systems_are_read() -> None:

@@ -65,8 +65,3 @@ def test_defaults_are_not_printed() -> None:
 def test_an_unknown_option_is_answered_with_those_there_are() -> None:
     with pytest.raises(InputError, match="P has no option 'level'; its options are rel: a whole"):
         find_metric("P(level=4)", METRICS)
-
-
-def test_ndcg_has_no_relevance_level() -> None:
-    with pytest.raises(InputError, match="nDCG has no option 'rel'; its options are gains: rating"):
-        find_metric("nDCG(rel=4)", METRICS)

@@ -63,12 +63,6 @@ def test_a_value_prints_as_a_study_writes_it_and_reads_back(value: Any, text: st
     assert (again if parse_name(text).cutoff is None else again @ value.cutoff) == value
 
 
-def test_a_value_scores_with_its_options_at_its_cutoff() -> None:
-    assert (METRICS["P"] @ 2)(JUDGED).tolist() == [0.5]
-    assert (found(weight=2) @ 3)(JUDGED).tolist() == [4.0]
-    assert found(JUDGED, cutoff=1, weight=0.5).tolist() == [0.5]
-
-
 def test_a_mean_that_is_taken_back_leaves_the_metric_as_it_was() -> None:
     geometric = METRICS["P"](mean="geometric")
     assert (geometric.low < 0, geometric.bare.low, geometric(mean="arithmetic").low) == (True, 0, 0)
