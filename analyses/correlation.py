@@ -20,7 +20,7 @@ from analyses.intervals.systems import over_systems, system_subsets
 from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, panel_title
-from analyses.shared.estimate import Estimate, Estimates, spread_around
+from analyses.shared.estimate import Estimates, spread_around
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -267,18 +267,6 @@ class Correlation(Result):
         """Look up what pairs of measures, by their labels, agree."""
         number = dict(zip(compared.labels, self.measures.numbers(compared), strict=True))
         return (((a, b), float(self.taus[number[a], number[b]])) for a, b in pairs)
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the agreement with the other metrics beside it."""
-        row, label = self.measures.index(measure), find_coefficient(self.coefficient).label
-        others = self.measures.beside(measure)
-        return {
-            f"{label} with {name}": str(
-                Estimate(*(float(each[row, column]) for each in (self.taus, self.low, self.high)))
-            )
-            for name, column in zip(others.labels, self.measures.numbers(others), strict=True)
-            if column != row
-        }
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:

@@ -14,7 +14,7 @@ from analyses.intervals.resampling import draw_weights
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, label_curves, scale_by_factors
 from analyses.shared.estimate import CONFIDENCE, joint_reach
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import between, count, percent, times
 from analyses.shared.table import Table, shown
@@ -466,16 +466,6 @@ class Design(Result):
                 "many rests on what is assumed of the differences too small to be seen."
             )
         return found
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the users that it needs."""
-        if measure not in self.measures:
-            return {}
-        number = self.measures.index(measure)
-        return {
-            f"users for {percent(self.share)} of pairs": self._users_of(number),
-            "E rho²": shown(float(self.components.relative[number]), decimals=3),
-        }
 
 
 def _median_pair(users: Floats) -> Floats:

@@ -16,7 +16,7 @@ from analyses.intervals.systems import pairs_within, reach_over_systems, system_
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_around
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table, shown
@@ -435,14 +435,6 @@ class Discrimination(Result):
                 "the differences too."
             )
         return [*found, *few, *warned]
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the further conventions of discriminative power."""
-        p = self.p[self.measures.index(measure)]
-        return {
-            "share of pairs with p < .05": shown(float((p < 0.05).mean())),
-            "median p": self._median_in_words(self.measures.index(measure)),
-        }
 
     def _median_in_words(self, number: int) -> str:
         """Print the median p of a measure; a bound as one."""

@@ -14,7 +14,7 @@ from analyses.intervals.resampling import Resampling, percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
 from qrels import match
@@ -203,11 +203,6 @@ class Pools(Result):
         ax.set_title(panel_title(self.measures, metric=None, cutoff=cutoff))
         label_curves(ax)
         return ax
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the mean fall of a system that is not pooled, by depth."""
-        falls = self.falls[self.measures.index(measure), ..., 0].mean(axis=1).tolist()
-        return {f"fall, top {d}": shown(f) for d, f in zip(self.depths, falls, strict=True)}
 
     def findings(self) -> Sequence[str]:
         """Say by which measure a system that is not pooled falls least and most, at the top."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from analyses.ordering import DECIMALS
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, categories, label_curves
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
@@ -99,10 +99,6 @@ class Swaps(Result):
             f"{self.n_users:,} users order differently, in the mean over {self.repeats:,} random "
             f"draws (seed {self.seed}): 0 where all users agree, .5 by chance. Lower is better."
         )
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the swap rate."""
-        return {"swap rate": f"{self.rates[self.measures.index(measure)]:.4f}"}
 
     @table("swaps", "share of the pairs of systems that other users would swap")
     def table(self) -> Table:

@@ -471,8 +471,8 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
     frame = pd.read_csv(folder / "tables/sampled.csv")
     published = read_published(ROOT / "studies/kdd2020.csv")
     assert set(frame.system) == {system for system, _ in published.numbers}
-    (column,) = Publication.of([FinishedStudy.at(folder)], [published.path]).columns
-    assert column.names == ("krichene-x", "krichene-y", "krichene-z")
+    beside = Publication.of([FinishedStudy.at(folder)], [published.path]).frame()
+    assert beside.name.tolist() == ["krichene-x", "krichene-y", "krichene-z"]
     assert frame.estimator.nunique() == 7
     assert len((folder / "split/test.csv").read_text().splitlines()) == 1 + WORLD["n_users"]
 

@@ -17,7 +17,7 @@ from typing import (
 )
 
 from analyses.shared.drawing import axes_or_new
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.sentences import findings_of
 from analyses.shared.table import Table, excerpt
 from runs import InputError
@@ -214,10 +214,6 @@ class Result:
     def cautions(self) -> Sequence[str]:
         """Say in sentences what to beware of."""
         return ()
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Say what its card shows of one measure, beside its estimate: labels and numbers."""
-        return {}
 
     def _repr_html_(self) -> str:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
 from analyses.intervals.systems import LEAST_SYSTEMS, system_subsets, taus_within, too_few
 from analyses.shared.drawing import COLOURS, axes_or_new, categories, chosen_panel, label_curves
-from analyses.shared.estimate import Estimate, Estimates, Limits
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.estimate import Estimates, Limits
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
 from analyses.shared.table import Best, Cell, Table, shown
@@ -441,25 +441,6 @@ class Validity(Result):
             f"{self.main}: inversions and power are shares of few.": n_sure < FEW_PAIRS,
         }
         return [*(s for s, holds in sentences.items() if holds), *too_few(len(self.systems))]
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give agreement with each truth, regret, and what significance is worth."""
-        if measure not in self.measures:
-            return {}
-        n, place = self.measures.index(measure), self.place()
-        low, high = self.tau.users
-        taus = {
-            f"tau with {'the same on the truth' if name == ITSELF else f'true {name}'}": str(
-                Estimate(float(self.tau.values[t, n]), float(low[t, n]), float(high[t, n]))
-            )
-            for t, name in enumerate(self.truths)
-        }
-        power, wrong, _ = self.rates.values[:, place, n]
-        return taus | {
-            f"regret by true {self.main}": shown(float(self.regret.values[place, n])),
-            "true differences found": shown(float(power)),
-            "significant, but wrong": shown(float(wrong)),
-        }
 
 
 def best_labels(measures: Measures, values: Floats) -> list[str]:

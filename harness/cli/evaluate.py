@@ -77,10 +77,10 @@ def _complete(context: click.Context, _: click.Parameter, asked: bool) -> None:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["trec", "csv", "json", "table"]),
+    type=click.Choice(["trec", "csv", "json"]),
     default="trec",
     show_default=True,
-    help="trec_eval's lines run after run; all digits; or systems side by side.",
+    help="Output format: trec_eval's lines, or csv or json with all digits.",
 )
 @extensible
 def evaluate(

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from harness.cli.console import printed_table
-from harness.cli.options import PATH, redrawing
+from harness.cli.options import PATH, redrawing, removed
 
 
 @click.command()
@@ -34,7 +34,7 @@ from harness.cli.options import PATH, redrawing
     type=click.Choice(["single", "double"]),
     help="One column (3.33 in) or two (7 in); by default two for figures of many panels.",
 )
-@click.option("--grey", is_flag=True, help="Print colours as their greys.")
+@removed("--grey", "dashes and markers tell curves apart without colours.")
 @redrawing
 def figure(
     study: Path,

@@ -26,7 +26,7 @@ def verify(study: Path) -> None:
     for part in ledger.parts:
         if (entry := ledger.entry(part)) is not None:
             n_files += len(entry.files)
-            parts_by.setdefault(entry.said_to_be_made_by(), []).append(part)
+            parts_by.setdefault(entry.makers(), []).append(part)
     for made_by, parts in parts_by.items():
         click.echo(f"{', '.join(parts)}: by {made_by}.\n")
     changed = list(ledger.changed())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import gettempdir
 from textwrap import wrap
@@ -14,8 +14,8 @@ import numpy as np
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from analyses.shared.table import aligned
-from harness.laws.battery import CONVENTIONS, LAWS, direction, ties
-from harness.laws.law import Evidence, Outcome, Verdict
+from harness.laws.battery import CONVENTIONS, LAWS
+from harness.laws.law import Outcome, Verdict
 from harness.laws.lists import TRIES, Bench
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name, print_name
@@ -60,14 +60,10 @@ class Card:
         """The laws that it breaks."""
         return tuple(o for o in self.outcomes if o.verdict is Verdict.FAIL)
 
-    def facts(self) -> list[str]:
-        """Say what the metric declares of itself, a sentence each."""
-        return [self.metric.summary, *self.metric.facts()]
-
     def text(self) -> str:
         """Print the card, at most 80 columns wide."""
         lines = [self.label, ""]
-        for fact in self.facts():
+        for fact in (self.metric.summary, *self.metric.facts()):
             lines += wrap(fact, WIDTH)
         lines += ["", *wrap(f"{self.tries} cases were tried for each law.", WIDTH), ""]
         for outcome in self.outcomes:
@@ -82,7 +78,9 @@ class Card:
             "relevance level": self.level,
             "cases per law": self.tries,
             "broken": [outcome.law for outcome in self.broken],
-            "outcomes": [_plain(outcome, self.level) for outcome in self.outcomes],
+            "outcomes": [
+                asdict(outcome) | {"verdict": outcome.verdict.value} for outcome in self.outcomes
+            ],
         }
 
 
@@ -98,8 +96,7 @@ def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Divisions by zero show in the scores; a warning for each of the trials would not help.
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = [law.apply(bench) for law in (*LAWS, *CONVENTIONS)]
-        outcomes = (*direction(bench), *found, ties(bench))
+        outcomes = tuple(law.apply(bench) for law in (*LAWS, *CONVENTIONS))
     return Card(metric, cutoff, bench.level, tries, outcomes)
 
 
@@ -138,15 +135,16 @@ def cards_of(metrics: Sequence[tuple[Metric, int]], *, tries: int | None = None)
 
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:
     """Print the lists of a counterexample, one a line, in columns."""
-    rows = [_row(evidence, level) for evidence in outcome.evidence]
+    rows = [
+        (
+            f"{label}:",
+            listed.marks(level=level),
+            f"R = {listed.n_relevant(level=level)}, N = {listed.n_nonrelevant(level=level)}",
+            score if isinstance(score, str) else f"scores {score:.6g}",
+        )
+        for label, listed, score in (vars(each).values() for each in outcome.evidence)
+    ]
     return aligned(rows, n_names=4).splitlines()
-
-
-def _row(evidence: Evidence, level: int) -> tuple[str, str, str, str]:
-    listed, score = evidence.listed, evidence.score
-    counts = f"R = {listed.n_relevant(level=level)}, N = {listed.n_nonrelevant(level=level)}"
-    shown = score if isinstance(score, str) else f"scores {score:.6g}"
-    return f"{evidence.label}:", listed.marks(level=level), counts, shown
 
 
 def _lines_of(outcome: Outcome, level: int) -> Iterator[str]:
@@ -156,27 +154,4 @@ def _lines_of(outcome: Outcome, level: int) -> Iterator[str]:
     yield from wrap(heading, WIDTH, initial_indent=first, subsequent_indent=indent)
     if outcome.sentence:
         yield from wrap(outcome.sentence, WIDTH, initial_indent=indent, subsequent_indent=indent)
-    for line in evidence_lines(outcome, level):
-        # A line that fits is kept as it is, for its columns.
-        folded = wrap(line, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
-        yield from [indent + line] if len(indent + line) <= WIDTH else folded
-
-
-def _plain(outcome: Outcome, level: int) -> dict[str, Any]:
-    return {
-        "law": outcome.law,
-        "statement": outcome.statement,
-        "verdict": outcome.verdict.value,
-        "sentence": outcome.sentence,
-        "evidence": [
-            {
-                "label": evidence.label,
-                "grades": list(evidence.listed.ranked),
-                "missed": list(evidence.listed.missed),
-                "n_relevant": evidence.listed.n_relevant(level=level),
-                "n_nonrelevant": evidence.listed.n_nonrelevant(level=level),
-                "score": evidence.score,
-            }
-            for evidence in outcome.evidence
-        ],
-    }
+    yield from (indent + line for line in evidence_lines(outcome, level))

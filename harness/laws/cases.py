@@ -28,11 +28,24 @@ def promotion(draw: st.DrawFn, shape: Shape) -> Case:
     ranked = draw(_marks(shape, length, length))
     lower = draw(st.integers(1, length - 1))
     upper = draw(st.integers(0, lower - 1))
-    relevant, other = draw(_relevant(shape)), draw(_not_relevant(shape))
+    relevant, other = (
+        draw(st.sampled_from(shape.relevant_grades)),
+        draw(st.sampled_from([None, *shape.nonrelevant_grades])),
+    )
     missed = draw(_missed(shape))
     before = _with(ranked, {lower: relevant, upper: other})
     after = _with(ranked, {lower: other, upper: relevant})
     return UserList(before, missed), UserList(after, missed)
+
+
+@st.composite
+def neighbours_swapped(draw: st.DrawFn, shape: Shape) -> Case:
+    """Swap two neighbours of a list: before, after."""
+    length = draw(st.integers(2, shape.depth))
+    ranked, place = draw(_marks(shape, length, length)), draw(st.integers(0, length - 2))
+    missed = draw(_missed(shape))
+    swapped = _with(ranked, {place: ranked[place + 1], place + 1: ranked[place]})
+    return UserList(ranked, missed), UserList(swapped, missed)
 
 
 def unjudged_replaced(shape: Shape) -> SearchStrategy[Case]:
@@ -50,7 +63,7 @@ def _replacement(draw: st.DrawFn, shape: Shape, replaced: SearchStrategy[int | N
     length = draw(st.integers(1, shape.depth))
     ranked = draw(_marks(shape, length, length))
     place = draw(st.integers(0, length - 1))
-    relevant, other = draw(_relevant(shape)), draw(replaced)
+    relevant, other = draw(st.sampled_from(shape.relevant_grades)), draw(replaced)
     missed = draw(_missed(shape))
     left_over = missed if other is None else (*missed, other)
     before = UserList(_with(ranked, {place: other}), (*missed, relevant))
@@ -84,7 +97,9 @@ def judgement_withheld(draw: st.DrawFn, shape: Shape) -> Case:
 @st.composite
 def ideal(draw: st.DrawFn, shape: Shape) -> Case:
     """All items of a user with relevant ones, the best first, then unjudged ones."""
-    relevant = draw(st.lists(_relevant(shape), min_size=1, max_size=shape.depth))
+    relevant = draw(
+        st.lists(st.sampled_from(shape.relevant_grades), min_size=1, max_size=shape.depth)
+    )
     judged = UserList((*relevant, *draw(_missed(shape))))
     return (perfected(judged, max(shape.cutoff, len(judged.ranked))),)
 
@@ -131,14 +146,6 @@ def _marks(shape: Shape, shortest: int, longest: int) -> SearchStrategy[tuple[in
 def _missed(shape: Shape) -> SearchStrategy[tuple[int, ...]]:
     grades = st.sampled_from([*shape.relevant_grades, *shape.nonrelevant_grades])
     return st.lists(grades, max_size=MOST_MISSED).map(tuple)
-
-
-def _relevant(shape: Shape) -> SearchStrategy[int]:
-    return st.sampled_from(shape.relevant_grades)
-
-
-def _not_relevant(shape: Shape) -> SearchStrategy[int | None]:
-    return st.sampled_from([None, *shape.nonrelevant_grades])
 
 
 def _with(ranked: Sequence[int | None], changes: dict[int, int | None]) -> tuple[int | None, ...]:

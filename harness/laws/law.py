@@ -79,57 +79,46 @@ class Law:
     if_broken: str = ""
 
     def apply(self, bench: Bench) -> Outcome:
-        """Search for the smallest case that breaks the law."""
+        """Go through the drawn cases, and search for the smallest that breaks the law."""
         reason = self.reason_against(bench)
         if reason:
             return self.outcome_without(reason)
-        try:
-            evidence = self._search(bench)
-        except UnscoredError as unscored:
-            return self.outcome_without(str(unscored))
+        found = {
+            self._is_broken(bench, case) for case in drawn(self.cases, bench.shape, bench.tries)
+        }
+        if found <= {None}:
+            return self.outcome_without("no list could be scored.")
+        evidence = self._smallest(bench) if True in found else ()
+        if evidence is None:
+            return self.outcome_without(UNSTEADY)
+        verdict, sentence = Verdict.FAIL if evidence else Verdict.PASS, ""
         if self.if_kept:
-            sentence = self.if_broken if evidence else self.if_kept
-            return Outcome(self.name, self.statement, Verdict.REPORT, sentence, evidence)
-        verdict = Verdict.FAIL if evidence else Verdict.PASS
-        return Outcome(self.name, self.statement, verdict, "", evidence)
+            verdict, sentence = Verdict.REPORT, self.if_broken if evidence else self.if_kept
+        return Outcome(self.name, self.statement, verdict, sentence, evidence)
 
     def outcome_without(self, reason: str) -> Outcome:
         """Say why the law does not apply."""
         return Outcome(self.name, self.statement, Verdict.NOT_APPLICABLE, reason)
 
-    def _search(self, bench: Bench) -> tuple[Evidence, ...]:
-        """Go through the drawn cases, and shrink what breaks the law."""
-        n_scored = 0
-        for case in drawn(self.cases, bench.shape, bench.tries):
-            try:
-                if self.breaks(bench, case) is not None:
-                    return self._smallest(bench)
-                n_scored += 1
-            except InputError:
-                continue
-        if n_scored == 0:
-            raise UnscoredError("no list could be scored.")
-        return ()
-
-    def _smallest(self, bench: Bench) -> tuple[Evidence, ...]:
-        def is_broken(case: Case) -> bool:
-            try:
-                return self.breaks(bench, case) is not None
-            except InputError:
-                return False
-
+    def _is_broken(self, bench: Bench, case: Case) -> bool | None:
+        """Tell whether a case breaks the law; None if its lists cannot be scored."""
         try:
-            case = search(self.cases(bench.shape), is_broken, tries=bench.tries)
+            return self.breaks(bench, case) is not None
+        except InputError:
+            return None
+
+    def _smallest(self, bench: Bench) -> Found:
+        """Shrink what breaks the law; None if it does not break it each time."""
+        try:
+            case = search(
+                self.cases(bench.shape),
+                lambda case: self._is_broken(bench, case) is True,
+                tries=bench.tries,
+            )
         except (Flaky, NoSuchExample):
-            raise UnscoredError(UNSTEADY) from None
+            return None
         evidence, again = (self.breaks(bench, case) for _ in range(2))
-        if evidence is None or evidence != again:
-            raise UnscoredError(UNSTEADY)
-        return evidence
-
-
-class UnscoredError(Exception):
-    """No verdict is possible; says why."""
+        return evidence if evidence == again else None
 
 
 @lru_cache(maxsize=64)

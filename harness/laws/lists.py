@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
 
 UNJUDGED = "–"
-LONGEST_SPELLED_OUT = 12
 RANKS_BELOW = 2
 MOST_MISSED = 3
 USUAL_LEVEL = 2
@@ -54,11 +52,7 @@ class UserList:
 
     def marks(self, *, level: int) -> str:
         """Print the list: R, N or – at each rank, with the grade where it is not the plainest."""
-        marks = [_mark(grade, level) for grade in self.ranked]
-        if len(marks) > LONGEST_SPELLED_OUT:
-            runs = [(mark, len(list(run))) for mark, run in groupby(marks)]
-            marks = [mark if length == 1 else f"{mark}×{length}" for mark, length in runs]
-        return " ".join(marks) or "(empty)"
+        return " ".join(_mark(grade, level) for grade in self.ranked) or "(empty)"
 
 
 def _mark(grade: int | None, level: int) -> str:

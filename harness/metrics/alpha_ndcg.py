@@ -46,20 +46,6 @@ def alpha_ndcg(
     each of its categories. The best list is hard to find, and the greedy one need not be it: a
     list can score above 1, though never above e / (e - 1). Of items that earn the same the last
     by id is taken, as by ndeval.
-
-    Examples
-    --------
-    Two relevant items of one category, then one of another: (1 + 1/2 / log2(3) + 1/2) over
-    (1 + 1 / log2(3) + 1/2 * 1/2).
-
-    >>> from qrels import Catalogue
-    >>> from qrels.catalogue import ItemsSeen
-    >>> catalogue = Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    >>> listed = np.array([[0], [1], [2]])
-    >>> items = ItemsSeen(catalogue, np.array([0]), listed, listed)
-    >>> judged = Judged(np.ones((1, 3)), np.ones((1, 3))).with_items(lambda: items)
-    >>> alpha_ndcg(judged).round(4)
-    array([0.9652])
     """
     found = judged.total(_discounted, cutoff=cutoff, alpha=alpha)
     best = judged.once_for_all(_greedy, alpha=alpha)

@@ -24,10 +24,9 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
     Notes
     -----
-    trec_eval, ir_measures and LensKit have no AUC. This is scikit-learn's ``roc_auc_score`` over
-    the judged items, those not found sharing the lowest score. Recommender libraries (implicit,
-    RecBole) and Rendle et al. (2009) take *all* items without a positive rating as non-relevant,
-    of which qrels know nothing. Qrels with relevant items only make AUC 0 for everybody.
+    scikit-learn's ``roc_auc_score`` over the judged items, those not found sharing the lowest
+    score. Recommender libraries take *all* items without a positive rating as non-relevant, of
+    which qrels know nothing. Qrels with relevant items only make AUC 0.
 
     Examples
     --------

@@ -28,17 +28,6 @@ def average_recommendation_popularity(judged: Judged, *, cutoff: int | None = No
     It describes lists, and judgements play no part. That less is better is a convention, of those
     who want less popularity bias (Abdollahpouri et al. 2019); it does not say that users are
     served better. Random recommendations have next to the best value, and an empty list the best.
-
-    Examples
-    --------
-    The items have five ratings and one:
-
-    >>> from qrels.catalogue import ItemsSeen
-    >>> catalogue = Catalogue(2, popularity=np.array([5, 1]))
-    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1]]), np.array([[0]]))
-    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 1))).with_items(lambda: items)
-    >>> average_recommendation_popularity(judged)
-    array([3.])
     """
     return mean_novelty(judged, _ratings, cutoff=cutoff, discount="none", relevance="none")
 

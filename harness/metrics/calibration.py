@@ -49,20 +49,6 @@ def calibration(
     -----
     Judgements of the test set play no part. Steck allows for weights of the user's ratings; here
     they count alike, the low ones, too.
-
-    Examples
-    --------
-    The user rated one item of each of two categories, the list holds the first alone; with alpha
-    1/2 the second keeps 1/4: 1/2 * ln(2/3) + 1/2 * ln(2).
-
-    >>> from qrels.catalogue import ItemsSeen
-    >>> from scipy.sparse import csr_array
-    >>> rated = csr_array(np.ones((1, 2)))
-    >>> catalogue = Catalogue(2, features=np.eye(2), profiles=rated)
-    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0]]), np.array([[0]]))
-    >>> judged = Judged(np.array([[np.nan]]), np.ones((1, 1))).with_items(lambda: items)
-    >>> calibration(judged, alpha=0.5).round(4)
-    array([0.1438])
     """
     wanted = judged.catalogue.once(_of_profiles)[judged.users]
     none = _divergence(wanted, np.zeros_like(wanted), alpha)

@@ -37,10 +37,8 @@ def compatibility(
 
     Notes
     -----
-    With relevance level 1 and no cut-off as in ir_measures (``Compat``), and, but for the overlap
-    below the end of both lists down to rank 1000, as in the authors' program; there every grade
-    above 0 is in the ideal list. Without preferences in the grades, ideal lists hold the relevant
-    items alone, as here. The paper's measure of harm is that of qrels of harmful items.
+    With relevance level 1 and no cut-off as in ir_measures (``Compat``). The authors' program adds
+    the overlap below the end of both lists down to rank 1000.
 
     Examples
     --------

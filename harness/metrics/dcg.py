@@ -44,12 +44,9 @@ def dcg(
 
     Notes
     -----
-    Users with many high grades count for more in the mean than in that of nDCG, and dividing by the
-    best list can turn the order of two systems round. Jeunen et al. show under which assumptions
-    the mean of DCG, its gains weighted by inverse propensities, estimates the reward of an
-    experiment without bias, and that nDCG then need not order systems alike. Doubling all grades,
-    as with half stars, doubles DCG. LensKit's ``DCG`` is that with its discount; its gain is 1
-    unless told to be the rating. trec_eval has no DCG.
+    Users with many high grades count for more in the mean than in that of nDCG (Jeunen et al.).
+    Doubling all grades, as with half stars, doubles DCG. LensKit's ``DCG`` has its discount, and a
+    gain of 1 unless told to be the rating. trec_eval has no DCG.
 
     Examples
     --------

@@ -47,19 +47,6 @@ def expected_intra_list_diversity(
     distance 1 from every other, there they are left out. Without discount and relevance it is ILD.
     One relevant item more of the same kind can lower it: accuracy and diversity are one number
     here.
-
-    Examples
-    --------
-    Without discount the two relevant items, of different features, are each at distance 1 of the
-    other, and the third earns nothing: 2 / 3.
-
-    >>> from qrels import Catalogue
-    >>> from qrels.catalogue import ItemsSeen
-    >>> catalogue = Catalogue(3, features=np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]))
-    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1], [2]]), np.array([[0]]))
-    >>> judged = Judged(np.array([[1.0, 0.0, 1.0]]), np.ones((1, 2))).with_items(lambda: items)
-    >>> expected_intra_list_diversity(judged, discount="none").round(4)
-    array([0.6667])
     """
     options = {"discount": discount, "relevance": relevance}
     found = judged.down_to(cutoff, judged.once(_so_far, **options))

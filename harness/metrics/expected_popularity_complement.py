@@ -43,20 +43,6 @@ def expected_popularity_complement(
     By default judgements play no part: that a list is novel does not make it good. The paper's
     default for :math:`d_k` is 0.85^(k - 1). As RankSys computes it (``EPC``). A short list is
     divided by what it holds, not by n, unlike P.
-
-    Examples
-    --------
-    Of four users two know the first item and one the second; then the first item alone is
-    relevant:
-
-    >>> from qrels.catalogue import ItemsSeen
-    >>> catalogue = Catalogue(2, popularity=np.array([2, 1]), n_raters=4)
-    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1]]), np.array([[0]]))
-    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 1))).with_items(lambda: items)
-    >>> expected_popularity_complement(judged)
-    array([0.625])
-    >>> expected_popularity_complement(judged, relevance="binary")
-    array([0.25])
     """
     return mean_novelty(judged, _unknown, cutoff=cutoff, discount=discount, relevance=relevance)
 

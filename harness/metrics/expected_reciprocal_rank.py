@@ -40,11 +40,9 @@ def expected_reciprocal_rank(
 
     Notes
     -----
-    The relevance level plays no part. By default G is the user's own, as in the program of
-    Valcarce et al. (2018), and a sample of the judgements without the user's highest grade has
-    another; name ``top`` to fix it. gdeval, and so ir_measures, takes G = 4 whatever the scale;
-    trec_eval has no ERR. Doubling all grades changes ERR: with half stars doubled in the qrels, an
-    item d stars below the top satisfies with a probability of about 4^-d, not 2^-d.
+    The relevance level plays no part. By default G is the user's own; name ``top`` to fix it, since
+    a sample of the judgements may have another. gdeval and ir_measures take G = 4. Doubling all
+    grades, as with half stars, changes ERR.
 
     Examples
     --------

@@ -25,10 +25,9 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
 
     Notes
     -----
-    This is *not* what trec_eval prints as ``infAP`` for the same qrels; the metric ``infAP_trec``
-    is. ``m_infap.c`` also multiplies by the share of the ranks above that lie in the pool, so that
-    it equals AP@n wherever unrated items are absent from the qrels. trec_eval prints this form
-    when every unrated item of the run is in the qrels with grade -1.
+    This is *not* trec_eval's ``infAP``, which is ``infAP_trec``: that also multiplies by the share
+    of the ranks above that lie in the pool. trec_eval prints this form when every unrated item of
+    the run is in the qrels with grade -1.
 
     Examples
     --------

@@ -33,10 +33,9 @@ def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Float
 
     Notes
     -----
-    A lower bound, as RBP is: what is below the list is taken as non-relevant, and the residual is
-    not given. Gain is binary here; cwl_eval, and so ir_measures, takes grades scaled to [0, 1], and
-    ends the sum of all weights at rank 1000, so that its scores are higher by about T / 500 of
-    themselves.
+    A lower bound; the residual is not given. Gain is binary here, graded in cwl_eval and
+    ir_measures, which end the sum of all weights at rank 1000: their scores are higher by about T /
+    500.
 
     Examples
     --------

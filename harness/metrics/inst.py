@@ -32,9 +32,8 @@ def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Float
 
     Notes
     -----
-    Until something is found it is INSQ. A lower bound, as RBP is; the residual is not given. Gain
-    is binary here: with the graded gains of cwl_eval, and so of ir_measures, less than one item may
-    be found at a rank. cwl_eval ends the sum of all :math:`V_k` at rank 1000.
+    Until something is found it is INSQ. A lower bound; the residual is not given. Gain is binary
+    here, graded in cwl_eval and ir_measures, which end the sum of all :math:`V_k` at rank 1000.
 
     Examples
     --------

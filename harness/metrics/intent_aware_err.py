@@ -41,20 +41,6 @@ def intent_aware_err(
     "ideal ideal"): a list in which every item has every category, whatever there is to be found.
     So in ir_measures, whose alpha is 0.5. ndeval leaves rank 1 undivided: at cut-off 1 it prints
     C times as much.
-
-    Examples
-    --------
-    Of two categories the first item has one and the second, after it, the same again:
-    (1 + 1/2 * 1/2) / (2 * (1 + 1/2 * 1/2)).
-
-    >>> from qrels import Catalogue
-    >>> from qrels.catalogue import ItemsSeen
-    >>> catalogue = Catalogue(3, features=np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    >>> ranked, relevant = np.array([[0], [1]]), np.array([[0], [1], [2]])
-    >>> items = ItemsSeen(catalogue, np.array([0]), ranked, relevant)
-    >>> judged = Judged(np.ones((1, 2)), np.ones((1, 3))).with_items(lambda: items)
-    >>> intent_aware_err(judged)
-    array([0.5])
     """
     found = judged.total(_at_ranks, cutoff=cutoff, alpha=alpha)
     ranks = np.arange(1, (judged.depth if cutoff is None else cutoff) + 1)

@@ -29,18 +29,6 @@ def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats
     -----
     Judgements play no part, nor does the order of the first n. An item of which nothing is known
     is at distance 1 from every other. Ziegler et al. give the sum of the similarities.
-
-    Examples
-    --------
-    The first two items have the same features, the third has another: (0 + 1 + 1) / 3.
-
-    >>> from qrels import Catalogue
-    >>> from qrels.catalogue import ItemsSeen
-    >>> catalogue = Catalogue(3, features=np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]))
-    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1], [2]]), np.array([[0]]))
-    >>> judged = Judged(np.full((1, 3), np.nan), np.ones((1, 1))).with_items(lambda: items)
-    >>> intra_list_diversity(judged).round(4)
-    array([0.6667])
     """
     n_items = np.minimum(judged.n_retrieved, judged.depth if cutoff is None else cutoff)
     pairs = n_items * (n_items - 1) / 2

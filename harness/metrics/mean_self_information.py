@@ -46,17 +46,6 @@ def mean_self_information(
     (EFD) of Vargas & Castells, as in RankSys. Zhou et al. have the number of users in the place
     of N: all scores are then lower by the same. Items without training ratings count as having
     one.
-
-    Examples
-    --------
-    Of four ratings two are of the first item and one is of the second: 1 and 2 bits.
-
-    >>> from qrels.catalogue import ItemsSeen
-    >>> catalogue = Catalogue(3, popularity=np.array([2, 1, 1]))
-    >>> items = ItemsSeen(catalogue, np.array([0]), np.array([[0], [1]]), np.array([[0]]))
-    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 1))).with_items(lambda: items)
-    >>> mean_self_information(judged), mean_self_information(judged, relevance="binary")
-    (array([1.5]), array([0.5]))
     """
     return mean_novelty(judged, _bits, cutoff=cutoff, discount=discount, relevance=relevance)
 

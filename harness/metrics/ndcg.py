@@ -57,10 +57,9 @@ def ndcg(
     Notes
     -----
     The relevance level plays no part: low ratings earn gain too, as in trec_eval
-    (``m_ndcg_cut.c``); trec_eval takes other gains for its uncut ``ndcg`` only. With half stars,
-    whose grades are doubled in the qrels, ``exp`` is 2^(2 * stars) - 1, far steeper than on
-    stars; with ``rating`` the doubling cancels. The discount of LensKit's ``NDCG`` is that of
-    Järvelin & Kekäläinen with base 2; its gain is 1 unless told to be the rating.
+    (``m_ndcg_cut.c``). With half stars, whose grades are doubled in the qrels, ``exp`` is
+    2^(2 * stars) - 1. LensKit's ``NDCG`` has its discount, and a gain of 1 unless told to be the
+    rating.
 
     Examples
     --------

@@ -30,10 +30,8 @@ def rank_biased_precision(
 
     Notes
     -----
-    A lower bound: the residual (what unjudged items could add) is not given. Relevance is binary
-    here. trec_eval 10's ``rbp`` (p = 0.9 by default) agrees on grades 0 and 1; it ignores ``-l``,
-    and where a topic's top grade is above 1 it takes grade over top grade as gain. ir_measures'
-    default is p = 0.8, LensKit's 0.85.
+    A lower bound: the residual is not given. Relevance is binary; trec_eval 10's ``rbp`` (p = 0.9)
+    agrees on grades 0 and 1. ir_measures' default is p = 0.8, LensKit's 0.85.
 
     Examples
     --------

@@ -57,19 +57,6 @@ def recall(
     >>> lists = np.array([[1.0, np.nan], [0.0, np.nan]])
     >>> recall(Judged(lists, np.array([[1.0, 1.0], [0.0, np.nan]])))
     array([0.5, 0. ])
-
-    The item that is found was rated four times, the other once: with beta 1 its weight is 1/4 of
-    the other's.
-
-    >>> from qrels import Catalogue
-    >>> from qrels.catalogue import ItemsSeen
-    >>> judged = Judged(np.array([[1.0, np.nan]]), np.ones((1, 2)))
-    >>> items = ItemsSeen(
-    ...     Catalogue(2, popularity=np.array([4, 1])),
-    ...     users=np.array([0]), listed=np.array([[0], [-1]]), judged=np.array([[0], [1]]),
-    ... )
-    >>> recall(judged.with_items(lambda: items), beta=1.0)
-    array([0.2])
     """
     weighting = weighting_of(beta, propensity, clip)
     if weighting is None:

@@ -22,11 +22,8 @@ def success(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
     Notes
     -----
-    As in trec_eval (``m_success.c``) and LensKit (``Hit``), but for users without relevant
-    items: 0 as in the former, left out in the latter. Some libraries print as hit rate the relevant
-    items found over n (P), over R (Recall) or over what the cut-off truncates R to, min(n, R)
-    (RelP). Where each user has one relevant item, as where one is left out for the test, Success,
-    Recall and RelP are the same.
+    As in trec_eval (``m_success.c``); LensKit (``Hit``) leaves users without relevant items out.
+    Where each user has one relevant item, Success, Recall and RelP are the same.
 
     Examples
     --------

@@ -46,11 +46,16 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
     names: list[str] = []
     values: list[NDArray[np.float64]] = []
     for column in columns or heading[1:]:
-        fields = [row[_position(path, heading, column)] for _, row in rows]
+        if column not in heading[1:]:
+            others = ", ".join(heading[1:])
+            raise InputError(f"{path}: there is no column {column!r}; its columns are {others}.")
+        fields = [row[heading.index(column, 1)] for _, row in rows]
         found = _feature(path, rows, fields, column)
         names += found.names
-        values.append(_spread(found.values, numbers, len(items)))
-    return Features(tuple(names), np.concatenate(values, axis=1))
+        values.append(found.values)
+    known = np.zeros((len(items), len(names)))
+    known[numbers[numbers >= 0]] = np.concatenate(values, axis=1)[numbers >= 0]
+    return Features(tuple(names), known)
 
 
 def read_item_values(
@@ -94,14 +99,6 @@ def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> NDArray[np.i
     return numbers
 
 
-def _position(path: Path, heading: Sequence[str], column: str) -> int:
-    if column not in heading[1:]:
-        raise InputError(
-            f"{path}: there is no column {column!r}; its columns are {', '.join(heading[1:])}."
-        )
-    return heading.index(column)
-
-
 def _feature(path: Path, rows: Sequence[Line], fields: Sequence[str], column: str) -> Features:
     """Read one column: its numbers, or a feature for each of its categories."""
     if is_number(next(filter(None, fields), "")):
@@ -114,12 +111,3 @@ def _feature(path: Path, rows: Sequence[Line], fields: Sequence[str], column: st
     names = tuple(sorted(set().union(*of_items) - {""}))
     has = [[float(name in categories) for name in names] for categories in of_items]
     return Features(names, np.array(has).reshape(len(fields), len(names)))
-
-
-def _spread(
-    values: NDArray[np.float64], numbers: NDArray[np.int32], n_items: int
-) -> NDArray[np.float64]:
-    """Lay the rows of a table at the numbers of their items."""
-    known = np.zeros((n_items, values.shape[1]))
-    known[numbers[numbers >= 0]] = values[numbers >= 0]
-    return known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -55,8 +56,12 @@ def read_means(path: Path) -> Means:
     heading, rows = heading_and_rows(path)
     read = _read_long if set(LONG) <= set(heading[1]) else _read_wide
     means = read(path, heading, rows)
-    _check_two(path, "systems", means.systems)
-    _check_two(path, "measures", means.measures)
+    if min(means.values.shape) < 2:
+        n_measures, n_systems = means.values.shape
+        raise InputError(
+            f"{path}: at least two systems and two measures are needed, found {n_systems} and "
+            f"{n_measures}."
+        )
     return means
 
 
@@ -68,17 +73,9 @@ def _read_wide(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
         for line, row in rows
     ]
     means = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
-    return Means(means, _measures(path, heading[0], names), systems)
-
-
-def _measures(path: Path, line: int, names: Sequence[str]) -> tuple[Measure, ...]:
-    """Take names apart; two names of one measure are refused."""
-    try:
-        measures = tuple(map(measure_named, names))
-    except InputError as error:
-        raise InputError.at(path, line, str(error)) from None
-    distinct(path, [(line, str(measure)) for measure in measures], "measure")
-    return measures
+    measures = tuple(_measure(path, heading[0], name) for name in names)
+    distinct(path, [(heading[0], str(measure)) for measure in measures], "measure")
+    return Means(means, measures, systems)
 
 
 def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
@@ -92,21 +89,11 @@ def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
         means[key] = read_number(path, line, "mean", mean)
     measures = tuple(dict.fromkeys(measure for measure, _ in means))
     systems = tuple(dict.fromkeys(system for _, system in means))
-    for measure in measures:
-        for system in systems:
-            if (measure, system) not in means:
-                raise InputError(f"{path}: the mean of {system!r} by {measure} is missing.")
+    for measure, system in product(measures, systems):
+        if (measure, system) not in means:
+            raise InputError(f"{path}: the mean of {system!r} by {measure} is missing.")
     values = [[means[measure, system] for system in systems] for measure in measures]
     return Means(np.array(values), measures, systems)
-
-
-def _check_two(path: Path, kind: str, found: Sequence[object]) -> None:
-    if len(found) < 2:
-        raise InputError(f"{path}: at least two {kind} are needed, found {len(found)}.")
-
-
-SUBJECTS = ("system", "quantity")
-NUMBERS = ("value", "rank")
 
 
 @dataclass(frozen=True)
@@ -130,13 +117,13 @@ def read_published(path: Path) -> Published:
     `rank` where only the order is known. Other columns, such as a source, are passed over.
     """
     (line, heading), rows = heading_and_rows(path)
-    subject = _one_of(path, line, heading, SUBJECTS)
-    kind = _one_of(path, line, heading, NUMBERS)
+    subject = _one_of(path, line, heading, ["system", "quantity"])
+    kind = _one_of(path, line, heading, ["value", "rank"])
     places = [heading.index(name) for name in (subject, _one_of(path, line, heading, ["measure"]))]
     numbers: dict[tuple[str, str], float] = {}
     for line, row in rows:
         name, measure = (row[place] for place in places)
-        key = name, _measure(path, line, measure)
+        key = name, str(_measure(path, line, measure))
         if not name or key in numbers:
             finding = f"{key[1]} of {name!r} is duplicated" if name else f"a {subject} has no name"
             raise InputError.at(path, line, f"{finding}.")
@@ -159,8 +146,8 @@ def _one_of(path: Path, line: int, heading: Sequence[str], names: Sequence[str])
     return found[0]
 
 
-def _measure(path: Path, line: int, name: str) -> str:
+def _measure(path: Path, line: int, name: str) -> Measure:
     try:
-        return str(measure_named(name))
+        return measure_named(name)
     except InputError as error:
         raise InputError.at(path, line, str(error)) from None

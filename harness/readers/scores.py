@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +33,14 @@ Line = tuple[int, list[str]]
 class ScoreTable:
     """A table as it stands in its file.
 
-    The systems head the columns, and the topics are the ids of the rows, None if the file has none;
+    The systems head the columns, and the topics are the ids of the rows, or their numbers from 1;
     values are of shape (n_topics, n_systems).
     """
 
     path: Path
     systems: tuple[str, ...]
-    topics: tuple[str, ...] | None
+    topics: tuple[str, ...]
     values: NDArray[np.float64]
-
-    @property
-    def topic_ids(self) -> tuple[str, ...]:
-        """Ids of the rows, or their numbers from 1."""
-        return self.topics or tuple(str(row + 1) for row in range(len(self.values)))
 
 
 def read_score_tables(paths: Sequence[Path]) -> Scores:
@@ -73,7 +68,7 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     first = tables[0]
     measures = _measures([table.path for table in tables])
     values = [_aligned(table, first) for table in tables]
-    users = np.array(first.topic_ids, dtype=np.str_)
+    users = np.array(first.topics, dtype=np.str_)
     return Scores(np.array(values), all_reported(measures), first.systems, users)
 
 
@@ -82,11 +77,12 @@ def read_score_table(path: Path) -> ScoreTable:
     heading, rows = heading_and_rows(path)
     if not rows:
         raise InputError.at(path, heading[0], "the table has a heading but no scores.")
-    has_ids = _has_ids(heading[1], [row for _, row in rows])
+    has_ids = heading[1][0].lower() in ID_HEADERS or not any(is_number(r[0]) for _, r in rows)
     systems = distinct(path, [(heading[0], name) for name in heading[1][has_ids:]], "system")
     if len(systems) < 2:
-        raise InputError.at(path, heading[0], _too_few(systems))
-    topics = distinct(path, [(line, row[0]) for line, row in rows], "topic") if has_ids else None
+        raise InputError.at(path, heading[0], f"two or more systems expected, found {systems}.")
+    names = [(line, row[0] if has_ids else str(n)) for n, (line, row) in enumerate(rows, start=1)]
+    topics = distinct(path, names, "topic")
     values = [
         [
             read_number(path, line, name, text)
@@ -139,36 +135,22 @@ def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
     return Scores(means, first.measures, first.systems, users)
 
 
-def _has_ids(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    return heading[0].lower() in ID_HEADERS or not any(is_number(row[0]) for row in rows)
-
-
-def _too_few(systems: Sequence[str]) -> str:
-    names = "".join(f": {name!r}" for name in systems)
-    return f"at least two systems expected, found {len(systems)}{names}."
-
-
 def _measures(paths: Sequence[Path]) -> tuple[Measure, ...]:
+    """Name measures after their files, without what all names begin with, up to a separator."""
     names = [path.stem for path in paths]
-    shared = _shared_start(names) if len(names) > 1 else ""
-    measures = []
+    alike = [len({*letters}) == 1 for letters in zip(*names, strict=False)]
+    shared = names[0][: [*alike, False].index(False)] if len(names) > 1 else ""
+    start = 1 + max(map(shared.rfind, SEPARATORS))
+    measures: dict[Measure, Path] = {}
     for name, path in zip(names, paths, strict=True):
         try:
-            measures.append(measure_named(name.removeprefix(shared) or name))
+            measure = measure_named(name[start:] or name)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
-    for number, measure in enumerate(measures):
-        if measure in measures[:number]:
-            other = paths[measures.index(measure)]
-            raise InputError(f"{other} and {paths[number]} both hold {measure}.")
+        if measure in measures:
+            raise InputError(f"{measures[measure]} and {path} both hold {measure}.")
+        measures[measure] = path
     return tuple(measures)
-
-
-def _shared_start(names: Sequence[str]) -> str:
-    """Find what all names begin with, up to a separator."""
-    starts = [names[0][: place + 1] for place, sign in enumerate(names[0]) if sign in SEPARATORS]
-    alike = [start for start in starts if all(name.startswith(start) for name in names)]
-    return max(alike, key=len, default="")
 
 
 def measure_named(name: str) -> Measure:
@@ -188,29 +170,17 @@ def all_reported(measures: Iterable[Measure]) -> Measures:
 
 def _aligned(table: ScoreTable, first: ScoreTable) -> NDArray[np.float64]:
     """Give the scores of shape (n_systems, n_topics), in the order of the first table."""
-    if (table.topics is None) != (first.topics is None):
-        with_ids, without = (table, first) if first.topics is None else (first, table)
-        raise InputError(f"{with_ids.path} has ids of topics, {without.path} has none.")
-    columns = _places("system", table, table.systems, first, first.systems)
-    rows = _places("topic", table, table.topic_ids, first, first.topic_ids)
-    return table.values[np.ix_(rows, columns)].T
-
-
-def _places(
-    kind: str, table: ScoreTable, names: Collection[str], first: ScoreTable, wanted: Collection[str]
-) -> list[int]:
-    """Find where the first table's names stand in a table that has the same ones."""
-    places = {name: place for place, name in enumerate(names)}
-    for owner, other, missing in (
-        (first, table, [name for name in wanted if name not in places]),
-        (table, first, [name for name in names if name not in set(wanted)]),
-    ):
-        if missing:
+    for kind in ("system", "topic"):
+        own, wanted = getattr(table, f"{kind}s"), getattr(first, f"{kind}s")
+        odd = sorted({*own} ^ {*wanted})
+        if odd:
             raise InputError(
-                f"{owner.path} and {other.path} must have the same {kind}s: {kind} "
-                f"{missing[0]!r} is in the first alone ({len(missing)} such)."
+                f"{table.path} and {first.path} must have the same {kind}s: {kind} {odd[0]!r} is "
+                f"in one of them alone ({len(odd)} such)."
             )
-    return [places[name] for name in wanted]
+    columns = [table.systems.index(system) for system in first.systems]
+    places = {topic: row for row, topic in enumerate(table.topics)}
+    return table.values[np.ix_([places[topic] for topic in first.topics], columns)].T
 
 
 MEASURES = "measures"
@@ -243,24 +213,19 @@ def scores_to_parquet(scores: Scores) -> bytes:
     stream = BytesIO()
     # Nobody skips row groups by their least and greatest score, and to find these takes as long as
     # the rest of the writing.
-    table = pa.table(columns).replace_schema_metadata(
-        {MEASURES: json.dumps(_known(scores.measures))}
-    )
+    measured = scores.measures
+    known = {
+        "reported": measured.numbers(measured.reported),
+        "grid": measured.numbers(measured.grid),
+        "falling": sorted(measured.falling),
+    }
+    table = pa.table(columns).replace_schema_metadata({MEASURES: json.dumps(known)})
     parquet.write_table(table, stream, compression="zstd", write_statistics=False)
     return stream.getvalue()
 
 
-def _known(measures: Measures) -> dict[str, Any]:
-    """Say what is known of measures, by their numbers."""
-    return {
-        "reported": measures.numbers(measures.reported),
-        "grid": measures.numbers(measures.grid),
-        "falling": sorted(measures.falling),
-    }
-
-
 def _measures_of(every: Sequence[Measure], metadata: Mapping[bytes, bytes]) -> Measures:
-    """Say of measures what `_known` wrote; nothing, if the file is another's."""
+    """Say of measures what the metadata know; nothing, if the file is another's."""
     known = json.loads(metadata.get(MEASURES.encode(), b"{}"))
     some = {key: [every[n] for n in known[key]] for key in ("reported", "grid") if known}
     return Measures(every, falling=known.get("falling", ()), **some)
@@ -309,7 +274,9 @@ def scores_of(data: Framed) -> Scores:
         raise InputError("there is no measure: give a frame for each, by its name.")
     first, *others = frames
     for name in others:
-        _check_alike(first, frames[first], name, frames[name])
+        for what, axis in (("systems", "columns"), ("topics", "index")):
+            if not getattr(frames[first], axis).equals(getattr(frames[name], axis)):
+                raise InputError(f"{first!r} and {name!r} have different {what}, or another order.")
     try:
         values = np.array([frame.to_numpy(dtype=np.float64).T for frame in frames.values()])
     except (TypeError, ValueError) as error:
@@ -331,12 +298,3 @@ def _by_measure(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         str(name): part.pivot(index="user", columns="system", values="score")
         for name, part in parts
     }
-
-
-def _check_alike(first: str, one: pd.DataFrame, second: str, other: pd.DataFrame) -> None:
-    for what, own, others in (
-        ("systems", one.columns, other.columns),
-        ("topics", one.index, other.index),
-    ):
-        if not own.equals(others):
-            raise InputError(f"{first!r} and {second!r} have different {what}, or another order.")

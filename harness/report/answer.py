@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import nan
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,8 @@ import numpy as np
 
 from analyses.shared.drawing import COLOURS, axes_or_new, chosen_panel
 from analyses.shared.estimate import Estimates
-from analyses.shared.result import Result, figure
+from analyses.shared.result import Result, figure, table
+from analyses.shared.table import Cell, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +63,22 @@ class Answer(Result):
 
         found = [_frame(each) for each in self.every]
         return {"answer": pd.concat(found, ignore_index=True)} if found else {}
+
+    @table("answer", "the numbers that compare report measures, with intervals", alias="areas")
+    def table(self) -> Table:
+        """Tabulate the numbers with their intervals: measures down, quantities across."""
+        found = [dict(zip(e.measures, e.of(e.measures).values(), strict=True)) for e in self.every]
+        measures = dict.fromkeys(measure for each in found for measure in each)
+        rows: list[list[Cell]] = [
+            [
+                str(m),
+                *(c for e in found for c in ((e[m].value, e[m].interval) if m in e else (nan, ""))),
+            ]
+            for m in measures
+        ]
+        headings = ["measure", *(heading for each in self.every for heading in (each.name, "95 %"))]
+        best = {1 + 2 * n: min if e.lower_is_better else max for n, e in enumerate(self.every)}
+        return Table("answer", "Report measures", self.caption(), headings, rows, best)
 
     @figure(
         "answer",

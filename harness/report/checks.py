@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.discrimination import Discrimination
 from analyses.shared.sentences import listed, paired
 from harness.metrics.shared.names import parse_name
 from harness.readers.scores import SCORES_FILE, scores_from_parquet
@@ -35,8 +34,6 @@ GRADED = "nDCG"
 FEW_SYSTEMS = 10
 """From so many systems on, one swapped pair hardly moves tau."""
 
-SIGNIFICANT = 0.05
-
 
 @dataclass(frozen=True)
 class Check:
@@ -49,7 +46,8 @@ class Check:
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Check a finished study; each thing is said once, the weightiest first."""
     found: dict[str, Check] = {}
-    for checks in CHECKS:
+    weightiest_first = (_of_judgements, _of_input, _of_systems_alike, _of_few_systems, _of_results)
+    for checks in weightiest_first:
         for check in checks(study):
             found.setdefault(check.sentence, check)
     return list(found.values())
@@ -134,38 +132,3 @@ def _of_results(study: FinishedStudy) -> Iterator[Check]:
     """Give the cautions of the analyses."""
     for _, result in study.results():
         yield from (Check(study.worded(caution)) for caution in result.cautions())
-
-
-def _of_replicates(study: FinishedStudy) -> Iterator[Check]:
-    """Say which significant differences other runs of the systems may turn round."""
-    means = study.means if "means" in study.kinds else None
-    if means is None or means.sizes is None or means.spreads is None:
-        return
-    errors = np.nan_to_num(means.spreads) / np.sqrt(means.sizes)
-    for _, result in study.results():
-        if isinstance(result, Discrimination):
-            first, second = np.array([[*map(means.systems.index, p)] for p in result.pairs]).T
-            differences = np.abs(means.values[:, first] - means.values[:, second])
-            noise = 2 * np.hypot(errors[:, first], errors[:, second])
-            reported = result.measures.numbers(result.measures.reported)
-            found = (result.p < SIGNIFICANT)[reported]
-            unsure = found & (differences < noise)[reported]
-            if unsure.any():
-                pairs = [result.pairs[number] for number in np.flatnonzero(unsure.any(axis=0))]
-                yield Check(
-                    f"{np.count_nonzero(unsure):,} of the {np.count_nonzero(found):,} differences "
-                    "between systems at p < .05 by the report measures are smaller than two "
-                    f"standard errors over the systems' own runs ({paired(pairs)}): the tests "
-                    "take these runs as given, and others may turn the order round."
-                )
-
-
-CHECKS: tuple[Callable[[FinishedStudy], Iterator[Check]], ...] = (
-    _of_judgements,
-    _of_input,
-    _of_systems_alike,
-    _of_few_systems,
-    _of_replicates,
-    _of_results,
-)
-"""All checks, in order of weight."""

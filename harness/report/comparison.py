@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import PANEL, ROOMY_PANEL, as_pdf, as_svg, side_by_side
 from analyses.shared.result import METRIC, FigureFace, Result
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Cell, Table
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.page import image_source, render_page
 from harness.report.publication import Publication
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 OF_RATINGS = {"ratings": "ratings", "items": "items", "density": "density", "gini": "Gini"}
 """What tables of data sets say of ratings, by the name that the manifest has for it."""
 
+JUDGEMENTS = "qrels/test.qrels"
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -52,16 +54,13 @@ class Comparison:
     @classmethod
     def of(cls, studies: Sequence[FinishedStudy]) -> Comparison:
         """Label studies by their names, or by their folders where names are the same."""
-        if len(studies) < 2:
-            raise InputError(f"two studies at least are compared, got {len(studies)}.")
-        for one, other in combinations(studies, 2):
-            if one.folder.resolve() == other.folder.resolve():
-                raise InputError(f"{one.folder} is given twice.")
+        if len({study.folder.resolve() for study in studies}) < max(2, len(studies)):
+            raise InputError("two or more different studies are needed.")
         names = [study.name for study in studies]
         unique = len(set(names)) == len(names)
         labels = names if unique else [str(study.folder) for study in studies]
         made = cls(dict(zip(labels, studies, strict=True)))
-        if not made.quantities and made.levels.table() is None:
+        if not (made.quantities or made.levels):
             raise InputError(
                 f"{listed(labels)} share no analysis that gives a number for each measure, with a "
                 "report measure in common, and no systems that the same judgements judge."
@@ -82,33 +81,27 @@ class Comparison:
         }
 
     @cached_property
-    def levels(self) -> Levels:
-        """What systems reach in all studies, if these judge by the same."""
-        return Levels(self.studies)
+    def levels(self) -> Mapping[tuple[str, str], list[float]]:
+        """Means by measure and system, study by study: of those that all studies have.
 
-    def data_sets(self) -> Table:
-        """Tabulate what the studies are of: Table 2 of Valcarce et al. (2018), and the systems."""
-        rows: list[list[Cell]] = []
-        for label, study in self.studies.items():
-            facts = study.manifest["collection"]
-            ratings = facts.get("ratings", {})
-            rows.append(
-                [
-                    label,
-                    facts.get("users", facts.get("topics", nan)),
-                    *(ratings.get(name, nan) for name in OF_RATINGS),
-                    facts.get("judgements", nan),
-                    len(study.manifest["systems"]),
-                ]
-            )
-        return Table(
-            name="data_sets",
-            title="The data sets",
-            note="Users are those with judgements (of TREC collections: topics); the Gini "
-            "coefficient is that of ratings over items.",
-            headings=["study", "users", *OF_RATINGS.values(), "judgements", "systems"],
-            rows=rows,
-        )
+        There are none unless the studies have the same judgements.
+        """
+        entries = [Ledger(study.folder).entry("qrels") for study in self.studies.values()]
+        if len({entry and entry.files.get(JUDGEMENTS) for entry in entries}) > 1:
+            return {}
+        first, *others = [
+            {
+                (str(measure), system): float(means.values[means.measures.index(measure), s])
+                for measure in means.measures.reported
+                for s, system in enumerate(means.systems)
+            }
+            for means in (study.means for study in self.studies.values())
+        ]
+        return {
+            key: [level, *(other[key] for other in others)]
+            for key, level in first.items()
+            if all(key in other for other in others)
+        }
 
     @property
     def title(self) -> str:
@@ -123,12 +116,39 @@ class Comparison:
         return [study.manifest["data"] for study in self.studies.values()]
 
     def tables(self) -> Iterator[Table]:
-        """Tabulate the data sets, each quantity, then levels of systems."""
-        yield self.data_sets()
+        """Tabulate the data sets (Table 2 of Valcarce et al. 2018), quantities, then levels."""
+        rows: list[list[Cell]] = []
+        for label, study in self.studies.items():
+            facts = study.manifest["collection"]
+            ratings = facts.get("ratings", {})
+            users = facts.get("users", facts.get("topics", nan))
+            counts = [ratings.get(name, nan) for name in OF_RATINGS]
+            n_judgements, n_systems = facts.get("judgements", nan), len(study.manifest["systems"])
+            rows.append([label, users, *counts, n_judgements, n_systems])
+        headings = ["study", "users", *OF_RATINGS.values(), "judgements", "systems"]
+        note = "Users (or topics) are those with judgements; Gini is that of ratings over items."
+        yield Table("data_sets", "The data sets", note, headings, rows)
         yield from self.quantity_tables()
-        levels = self.levels.table()
-        if levels is not None:
-            yield levels
+        if self.levels:
+            yield self._levels_table()
+
+    def _levels_table(self) -> Table:
+        """Tabulate means, and what studies gain over the first, each over the same users."""
+        first, *others = self.studies
+        before, *after = (_scores(study, self.levels) for study in self.studies.values())
+        limits = [percentiles(resample_means(a - before, replicates=1000, seed=0)) for a in after]
+        rows: list[list[Cell]] = []
+        for number, ((measure, system), (level, *levels)) in enumerate(self.levels.items()):
+            gains = [Estimate(nan, *(float(limit[number]) for limit in each)) for each in limits]
+            beside = [
+                c for pair in zip(levels, gains, strict=True) for c in (pair[0], pair[1].interval)
+            ]
+            rows.append([f"{measure}, {system}", level, *beside])
+        headings = ["", first, *(heading for other in others for heading in (other, "gain, 95 %"))]
+        note = (
+            f"The same judgements. Gains over {first} have an interval over users, each by itself."
+        )
+        return Table("levels", "Levels of the systems", note, headings, rows)
 
     def quantity_tables(self) -> Iterator[Table]:
         """Tabulate each quantity: measures down, studies across, with intervals."""
@@ -160,43 +180,60 @@ class Comparison:
         ]
         rows += [
             (f"level of {system}", measure, study, value, nan, nan)
-            for measure, system, levels in self.levels.rows()
+            for (measure, system), levels in self.levels.items()
             for study, value in zip(self.studies, levels, strict=True)
         ]
         columns = ["quantity", "measure", "study", "value", "low", "high"]
         return pd.DataFrame(rows, columns=columns)
 
     def findings(self) -> Iterator[str]:
-        """Say which conclusions hold on all data sets, and which on one and not on another."""
+        """Say which measure is first, and which differences hold on all data sets or turn round."""
         for by_study in self.quantities.values():
-            first, labels = next(iter(by_study.values())), list(_side_by_side(by_study))
-            agreement = _agreement(by_study, labels) if len(labels) > 1 else ""
-            yield f"{first.subject} ({first.quantity}): {_leaders(by_study)} {agreement}".rstrip()
+            estimates, found = next(iter(by_study.values())), _side_by_side(by_study)
+            best = np.argmin if estimates.lower_is_better else np.argmax
+            values = np.array([[e.value for e in of_measure] for of_measure in found.values()])
+            first = [list(found)[n] for n in best(values, axis=0)]
+            leaders = listed([f"{m} ({study})" for m, study in zip(first, by_study, strict=True)])
+            signs = {
+                pair: {_sign(each, *pair) for each in by_study.values()}
+                for pair in combinations(found, 2)
+            }
+            alike = [(a, b) if s == {1} else (b, a) for (a, b), s in signs.items() if s < {-1, 1}]
+            opposite = [pair for pair, found_signs in signs.items() if found_signs >= {-1, 1}]
+            yield (
+                f"{estimates.subject} ({estimates.quantity}): first is {leaders}. Of {len(signs)} "
+                "pairs of measures, beyond noise and in the same direction in all studies "
+                f"(the better first): {paired(alike) or 'none'}; in opposite directions: "
+                f"{paired(opposite) or 'none'}."
+            )
 
     def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:
         """Draw what at least two studies have a figure of: a panel for each study, (a), (b), ...
 
         Figures with a panel for each metric have a row for each metric that all of them share.
         """
-        for face, of in self._shared_faces():
-            rows = _rows(face, [*of.values()])
-            if rows:
-                captions = {label: face.caption(result) for label, result in of.items()}
-                first, caption = next(iter(captions.items()))
-                alike = len({*captions.values()}) == 1
-                drawn = _figure(face, of, rows)
-                yield face, caption if alike else f"Of {first}: {caption}", drawn
-
-    def _shared_faces(self) -> Iterator[tuple[FigureFace, Mapping[str, Result]]]:
         faces: dict[str, FigureFace] = {}
         results: dict[str, dict[str, Result]] = {}
         for label, study in self.studies.items():
             for key, face in study.figures():
                 faces[face.name] = face
                 results.setdefault(face.name, {})[label] = study.result(key)
-        for name in sorted(faces, key=lambda name: faces[name].place):
-            if len(results[name]) > 1:
-                yield faces[name], results[name]
+        for face in sorted(faces.values(), key=lambda face: face.place):
+            of = results[face.name]
+            rows = _rows(face, [*of.values()]) if len(of) > 1 else []
+            if rows:
+                first, result = next(iter(of.items()))
+                yield face, f"Of {first}: {face.caption(result)}", _figure(face, of, rows)
+
+
+def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> NDArray[np.float64]:
+    """Give users' scores by measures and systems; NaN where means are no plain means of them."""
+    labels = [str(measure) for measure in study.means.measures]
+    places = [(labels.index(m), study.means.systems.index(system)) for m, system in keys]
+    chosen = tuple(np.array(places).T)
+    scores = read_score_tables([study.folder / SCORES_FILE]).values[chosen]
+    plain = np.isclose(scores.mean(axis=-1), study.means.values[chosen], atol=1e-9)
+    return np.where(plain[:, np.newaxis], scores, np.nan)
 
 
 def _rows(face: FigureFace, results: Sequence[Result]) -> list[dict[str, str]]:
@@ -204,29 +241,22 @@ def _rows(face: FigureFace, results: Sequence[Result]) -> list[dict[str, str]]:
     if face.panels is None:
         return [{}]
     every = [face.panels_of(result) for result in results]
-    shared = [name for name in every[0] if all(name in names for names in every)]
-    return [{face.panels: name} for name in shared]
+    return [{face.panels: n} for n in every[0] if all(n in names for names in every)]
 
 
 def _figure(face: FigureFace, of: Mapping[str, Result], rows: Sequence[dict[str, str]]) -> Figure:
-    draws: dict[str, Callable[[Axes], Axes]] = {}
+    panels: dict[str, Callable[[Axes], Axes]] = {}
     for row in rows:
         for label, result in of.items():
-            title = f"({_letter(len(draws))}) {', '.join([label, *row.values()])}"
-            draws[title] = partial(_draw, face, result, row, title)
+            title = f"({ascii_lowercase[len(panels) % 26]}) {', '.join([label, *row.values()])}"
+            panels[title] = partial(_draw, face, result, row, title)
     return side_by_side(
-        draws,
+        panels,
         most_columns=len(of),
         size=ROOMY_PANEL if face.panels is None else PANEL,
         alike=face.comparable,
         legend="cut-off" if face.panels == METRIC and face.comparable else None,
     )
-
-
-def _letter(n: int) -> str:
-    """Number panels as papers do: a, b, ..., z, aa, ab, ..."""
-    before, last = divmod(n, len(ascii_lowercase))
-    return (_letter(before - 1) if before else "") + ascii_lowercase[last]
 
 
 def _draw(
@@ -244,48 +274,12 @@ def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]
     return {label: [by_label[label] for by_label in found] for label in shared}
 
 
-def _leaders(by_study: Mapping[str, Estimates]) -> str:
-    """Say which measures are first in which studies."""
-    side_by_side = _side_by_side(by_study)
-    first: dict[str, list[str]] = {}
-    for n, (study, estimates) in enumerate(by_study.items()):
-        values = {label: found[n].value for label, found in side_by_side.items()}
-        best = shown((min if estimates.lower_is_better else max)(values.values()))
-        level = [label for label, value in values.items() if shown(value) == best]
-        first.setdefault(listed(level), []).append(study)
-    if len(first) == 1:
-        return f"first in all {len(by_study)} studies: {next(iter(first))}."
-    return f"first in {'; in '.join(f'{listed(s)}: {m}' for m, s in first.items())}."
-
-
-def _agreement(by_study: Mapping[str, Estimates], labels: Sequence[str]) -> str:
-    """Count the differences that are jointly beyond noise, and of one sign everywhere."""
-    alike: list[tuple[str, str]] = []
-    opposite: list[tuple[str, str]] = []
-    for a, b in combinations(labels, 2):
-        signs = [_sign(estimates, a, b) for estimates in by_study.values()]
-        if abs(sum(signs)) == len(signs):
-            alike.append((a, b) if signs[0] > 0 else (b, a))
-        elif {-1, 1} <= {*signs}:
-            opposite.append((a, b))
-    n_pairs = len(labels) * (len(labels) - 1) // 2
-    held = f" ({paired(alike)}; the better one first)" if alike else ""
-    turned = f" ({paired(opposite)})" if opposite else ""
-    return (
-        f"Different beyond noise, and in the same direction in all studies: {len(alike)} of "
-        f"{n_pairs} pairs of measures{held}; in opposite directions: {len(opposite)}{turned}."
-    )
-
-
 def _sign(estimates: Estimates, a: str, b: str) -> int:
     """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
-    reported = estimates.measures.reported
-    difference = estimates.difference(
-        reported.called(a), reported.called(b), among=estimates.every_two
-    )
-    if isnan(difference.low) or not difference.is_beyond_noise:
-        return 0
-    return (-1 if estimates.lower_is_better else 1) * (1 if difference.value > 0 else -1)
+    one, other = map(estimates.measures.reported.called, (a, b))
+    difference = estimates.difference(one, other, among=estimates.every_two)
+    sign = -1 if estimates.lower_is_better else 1
+    return sign * (int(difference.low > 0) - int(difference.high < 0))
 
 
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
@@ -293,15 +287,7 @@ def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     figures = list(_write_figures(compared, folder))
     numbers = compared.frame().to_csv(index=False, lineterminator="\n")
     write_whole(folder / "tables/comparison.csv", numbers.encode())
-    page = render_page(
-        "comparison.html",
-        title=compared.title,
-        lead=compared.lead,
-        findings=list(compared.findings()),
-        tables=[*compared.tables()],
-        figures=figures,
-        data=compared.data,
-    )
+    page = render_page("comparison.html", compared=compared, figures=figures)
     write_whole(folder / "comparison.html", page)
     return folder / "comparison.html"
 
@@ -311,99 +297,4 @@ def _write_figures(compared: Comparison | Publication, folder: Path) -> Iterator
         svg = as_svg(drawn)
         write_whole(folder / f"figures/{face.file}.svg", svg)
         write_whole(folder / f"figures/{face.file}.pdf", as_pdf(drawn))
-        title = face.title if face.number is None else f"Figure {face.number}. {face.title}"
-        yield {"name": face.file, "title": title, "caption": caption, "source": image_source(svg)}
-
-
-REPLICATES = 1000
-JUDGEMENTS = "qrels/test.qrels"
-
-
-@dataclass(frozen=True)
-class Levels:
-    """Means of the systems that all of some studies have, by the report measures they share.
-
-    There are none unless the studies have the same judgements.
-    """
-
-    studies: Mapping[str, FinishedStudy]
-
-    @cached_property
-    def systems(self) -> list[str]:
-        """Names of the systems that all studies have."""
-        first, *others = [study.means.systems for study in self.studies.values()]
-        return [name for name in first if all(name in names for names in others)]
-
-    @cached_property
-    def measures(self) -> list[str]:
-        """Report measures that all studies have, if they have the same judgements."""
-        if len({_judgements(study) for study in self.studies.values()}) > 1:
-            return []
-        first, *others = [study.means.measures for study in self.studies.values()]
-        known = [{str(measure) for measure in measures} for measures in others]
-        return [str(m) for m in first.reported if all(str(m) in labels for labels in known)]
-
-    def rows(self) -> Iterator[tuple[str, str, list[float]]]:
-        """Give measure, system and the level in each study."""
-        levels = [self._of(study, study.means.values) for study in self.studies.values()]
-        for m, measure in enumerate(self.measures):
-            for s, system in enumerate(self.systems):
-                yield measure, system, [float(values[m, s]) for values in levels]
-
-    def table(self) -> Table | None:
-        """Tabulate the levels, with what other studies have more than the first; None for none."""
-        if not (self.measures and self.systems):
-            return None
-        first, *others = self.studies
-        gains = [self._gains(other) for other in others]
-        rows: list[list[Cell]] = [
-            [
-                f"{measure}, {system}",
-                levels[0],
-                *(
-                    cell
-                    for n, level in enumerate(levels[1:])
-                    for cell in (level, gains[n][measure, system].interval)
-                ),
-            ]
-            for measure, system, levels in self.rows()
-        ]
-        headings = [heading for other in others for heading in (other, "gain, 95 %")]
-        note = (
-            f"The same judgements. What a study gains over {first} stands behind it: an interval "
-            "over users, each by itself."
-        )
-        return Table("levels", "Levels of the systems", note, ["", first, *headings], rows)
-
-    def _gains(self, other: str) -> dict[tuple[str, str], Estimate]:
-        """Resample what each user gains over the first study."""
-        first, *_ = self.studies.values()
-        before, after = (self._of(s, _scores(s)) for s in (first, self.studies[other]))
-        gains = after - before
-        # What is known of no user alone, as of a geometric mean, has no interval.
-        known = ~np.isnan(gains).any(axis=-1)
-        means = resample_means(np.nan_to_num(gains), replicates=REPLICATES, seed=0)
-        limits = (np.where(known, limit, np.nan) for limit in percentiles(means))
-        pairs = [(m, s) for m in self.measures for s in self.systems]
-        found = zip(*(values.ravel() for values in (gains.mean(axis=-1), *limits)), strict=True)
-        return {pair: Estimate(*map(float, e)) for pair, e in zip(pairs, found, strict=True)}
-
-    def _of(self, study: FinishedStudy, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Choose the values of the measures and systems that all studies have."""
-        labels = [str(measure) for measure in study.means.measures]
-        names = list(study.means.systems)
-        chosen = [labels.index(m) for m in self.measures], [names.index(s) for s in self.systems]
-        return values[np.ix_(*chosen)]
-
-
-def _judgements(study: FinishedStudy) -> str | None:
-    """Give the checksum of what a study judges by."""
-    entry = Ledger(study.folder).entry("qrels")
-    return None if entry is None else entry.files.get(JUDGEMENTS)
-
-
-def _scores(study: FinishedStudy) -> NDArray[np.float64]:
-    """Read the scores of users; NaN if means are no plain means of them."""
-    scores = read_score_tables([study.folder / SCORES_FILE]).values
-    plain = np.isclose(scores.mean(axis=-1), study.means.values, atol=1e-9)
-    return np.where(plain[..., np.newaxis], scores, np.nan)
+        yield {"face": face, "caption": caption, "source": image_source(svg)}

@@ -11,7 +11,7 @@ import numpy as np
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import (
     METRIC,
     FigureFace,
@@ -38,11 +38,9 @@ BEST: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max
 class KeptTable:
     """A table as it was made, and its face."""
 
+    face: TableFace
     name: str
     title: str
-    alias: str | None
-    label: str
-    heading: str
     note: str
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -52,47 +50,29 @@ class KeptTable:
     def of(cls, result: Result, face: TableFace) -> KeptTable:
         """Make a table of a result, to be kept."""
         made = face.make(result)
-        return cls(
-            name=face.name,
-            title=face.title,
-            alias=face.alias,
-            label=made.name,
-            heading=made.title,
-            note=made.note,
-            headings=tuple(made.headings),
-            rows=tuple(tuple(map(_plain, row)) for row in made.rows),
-            best={str(n): word for n, f in made.best.items() for word in BEST if BEST[word] is f},
-        )
+        best = {str(n): word for n, f in made.best.items() for word in BEST if BEST[word] is f}
+        rows = tuple(tuple(map(_plain, row)) for row in made.rows)
+        return cls(face, made.name, made.title, made.note, tuple(made.headings), rows, best)
 
     def made(self, _: Result) -> Table:
         """Give the table."""
         best = {int(column): BEST[word] for column, word in self.best.items()}
-        return Table(self.label, self.heading, self.note, self.headings, self.rows, best)
+        return Table(self.name, self.title, self.note, self.headings, self.rows, best)
 
 
 @dataclass(frozen=True, eq=False)
 class KeptFigure:
     """The face of a figure, the names of its panels, and its caption."""
 
-    name: str
-    title: str
-    number: int | None
-    panels: str | None
-    names: tuple[str, ...]
+    face: FigureFace
+    panels: tuple[str, ...]
     caption: str
-
-    @classmethod
-    def of(cls, result: Result, face: FigureFace) -> KeptFigure:
-        """Keep what is said of a figure of a result."""
-        names = () if face.panels is None else face.panels_of(result)
-        caption = face.caption(result)
-        return cls(face.name, face.title, face.number, face.panels, tuple(names), caption)
 
     def draw(self, result: Result, ax: Axes | None = None, **_: Any) -> Axes:
         """Refuse to draw: what does is in the user's file."""
         raise InputError(
-            f"the figure {self.name!r} is drawn by a file of a user's, which is not run unasked: "
-            "name it with --plugin, or take the one in figures/."
+            f"the figure {self.face.name!r} is drawn by a file of a user's, which is not run "
+            "unasked: name it with --plugin, or take the one in figures/."
         )
 
 
@@ -107,7 +87,6 @@ class KeptResult(Result):
     tables: tuple[KeptTable, ...]
     figures: tuple[KeptFigure, ...]
     numbers: Estimates | None
-    cards: dict[str, dict[str, str]]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Refuse: the tables in full are files of the study."""
@@ -134,28 +113,27 @@ class KeptResult(Result):
         """Give its estimates."""
         return self.numbers
 
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give what it said of a measure."""
-        return self.cards.get(str(measure), {})
-
     def _repr_html_(self) -> str:
         return excerpt(self.text, None, [*self.told, *self.beware])
 
 
 def keep_result(result: Result) -> bytes:
     """Write what a result shows; see `analyses.shared.evidence`."""
-    measures, found = measures_of(result), result.estimates()
     kind = type(result)
+    figures = [
+        KeptFigure(face, tuple(face.panels_of(result)) if face.panels else (), face.caption(result))
+        for face in figures_of(kind)
+        if face.is_of(result)
+    ]
     return to_evidence(
         KeptResult(
-            measures,
+            measures_of(result),
             result.caption(),
             tuple(result.findings()),
             tuple(result.cautions()),
             tuple(KeptTable.of(result, face) for face in tables_of(kind)),
-            tuple(KeptFigure.of(result, face) for face in figures_of(kind) if face.is_of(result)),
-            found,
-            {str(measure): dict(result.about(measure)) for measure in measures},
+            tuple(figures),
+            result.estimates(),
         )
     )
 
@@ -165,14 +143,15 @@ def read_kept_result(path: Path) -> KeptResult:
     kept = read_evidence(path, KeptResult)
     members: dict[str, Any] = {}
     for made in kept.tables:
-        name = f"table_{made.name}"
-        members[name] = table(made.name, made.title, made.alias)(_method(name, made.made))
+        face, name = made.face, f"table_{made.face.name}"
+        members[name] = table(face.name, face.title, face.alias)(_method(name, made.made))
     for drawn in kept.figures:
-        part, name = f"figure_{drawn.name}", f"draw_{drawn.name}"
-        declare = figure(drawn.name, drawn.title, number=drawn.number, panels=drawn.panels, of=part)
+        part, name = f"figure_{drawn.face.name}", f"draw_{drawn.face.name}"
+        of, panels = drawn.face, drawn.face.panels
+        declare = figure(of.name, of.title, number=of.number, panels=panels, of=part)
         members |= {part: drawn, name: declare(_method(name, drawn.draw))}
-        if drawn.panels not in (None, METRIC):
-            members[f"{drawn.panels}s"] = drawn.names
+        if panels not in (None, METRIC):
+            members[f"{panels}s"] = drawn.panels
     return type(KeptResult.__name__, (KeptResult,), members)(**vars(kept))
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
-
-import numpy as np
 
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
@@ -19,22 +17,7 @@ from analyses.shared.sentences import best_of, deeper_or_shallower, listed
 from analyses.shared.table import Cell, Table, shown
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
-from harness.report.tables import areas, estimates_of
-
-VIEW = re.compile(r'viewBox="([^"]*)"')
-POINT = re.compile(r'<use [^>]*\bx="([0-9.-]+)" y="([0-9.-]+)"[^>]*><title>([^<]*)</title>')
-
-
-@dataclass(frozen=True)
-class Overlay:
-    """What tells the values of a figure's points: where they are, and what they say.
-
-    The view has the figure's coordinates, as SVG's viewBox; a point is x, y and text, which is
-    escaped already.
-    """
-
-    view: str
-    points: Sequence[tuple[str, str, str]]
+from harness.report.tables import estimates_of
 
 
 def render_report(study: FinishedStudy) -> bytes:
@@ -46,13 +29,14 @@ def render_report(study: FinishedStudy) -> bytes:
         manifest=manifest,
         data=manifest["data"],
         summary=summarise(study),
-        joint=[table for table in [areas(study)] if table.rows],
         opening=[section for section in sections if section["key"] == ANSWER],
         sections=[section for section in sections if section["key"] != ANSWER],
         frames=study.frames,
         facts=_facts(manifest["collection"]),
         versions=_plain("Versions", list(manifest["versions"].items())),
-        seconds=_seconds(manifest["seconds"]),
+        seconds=_plain(
+            "CPU seconds", [[part, f"{c['cpu']:.1f}"] for part, c in manifest["seconds"].items()]
+        ),
         inputs=json.dumps(manifest["inputs"], indent=1),
         study=(study.folder / "study.toml").read_text(encoding="utf-8"),
     )
@@ -116,29 +100,21 @@ def image_source(svg: bytes) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
 
 
-def overlay_of(svg: bytes) -> Overlay:
-    """Find the points of a figure that have a value to tell."""
-    text = svg.decode()
-    view = VIEW.search(text)
-    return Overlay(view[1] if view else "", POINT.findall(text))
-
-
 def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str, Any]:
     svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
-    single, title = face.is_single(result), study.worded(face.title)
+    title = study.worded(face.title)
     return {
         "name": face.file,
         "place": face.place,
         "title": title if face.number is None else f"Figure {face.number}. {title}",
         "caption": study.caption(face.caption(result)),
-        "single": single,
+        "single": face.is_single(result),
         "source": image_source(svg),
-        "overlay": overlay_of(svg) if single else None,
     }
 
 
-def _plain(title: str, rows: Sequence[Sequence[Cell]], headings: Sequence[str] = ()) -> Table:
-    return Table(name="", title=title, note="", headings=headings, rows=rows, best={})
+def _plain(title: str, rows: Sequence[Sequence[Cell]]) -> Table:
+    return Table(name="", title=title, note="", headings=(), rows=rows)
 
 
 def _facts(collection: dict[str, Any]) -> list[Table]:
@@ -150,11 +126,6 @@ def _facts(collection: dict[str, Any]) -> list[Table]:
         _plain(name, [[key.replace("_", " "), _fact(value)] for key, value in facts.items()])
         for name, facts in named.items()
     ]
-
-
-def _seconds(seconds: dict[str, dict[str, float]]) -> Table:
-    cells = [[part, f"{cost['wall']:.1f}", f"{cost['cpu']:.1f}"] for part, cost in seconds.items()]
-    return _plain("Seconds", cells, ["part", "wall", "CPU"])
 
 
 def _fact(value: Any) -> str:
@@ -181,29 +152,13 @@ def summarise(study: FinishedStudy) -> Summary:
         *(finding for result in results for finding in result.findings()),
     )
     findings = dict.fromkeys(map(study.worded, found))
-    known = [np.isfinite(estimates.low).any() for estimates in every]
-    cautions = (
-        *(check.sentence for check in checks_of(study)),
-        *_intervals(any(known)),
-        f"Robust and discriminative is not the same as right: {_of_right(study)}.",
-    )
-    return Summary(tuple(filter(None, findings)), cautions)
-
-
-def _of_right(study: FinishedStudy) -> str:
     register = register_with(study.plugins)
     truly = [key for key in study.kinds if key in register and "truth" in register[key].needs]
-    if not truly:
-        return "none of these numbers says whether a metric measures what users want"
-    return (
-        f"what says whether a metric measures what users want is {listed(truly)} alone, as far as "
-        "the truth is what they want"
+    cautions = (
+        *(check.sentence for check in checks_of(study)),
+        "Intervals (in brackets, 95 %) are of each number alone; what is called beyond noise holds "
+        "for all that a sentence compares at once.",
+        "Robust and discriminative is not the same as right: whether a measure orders the systems "
+        f"rightly is shown by {listed(truly or ['none of these numbers'])}.",
     )
-
-
-def _intervals(are_known: bool) -> Iterator[str]:
-    if are_known:
-        yield (
-            "Intervals (in brackets, 95 %) of numbers are of each alone; those of differences, and "
-            "what is called beyond noise, hold for all that a sentence compares at once."
-        )
+    return Summary(tuple(filter(None, findings)), cautions)

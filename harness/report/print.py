@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from analyses.shared.figures import as_pdf, as_png, as_svg, draw_figure
 from analyses.shared.result import METRIC, FigureFace, Result, choices_of, figures_of, measures_of
@@ -34,9 +34,6 @@ CHARACTER = 0.062
 
 HANDLE = 0.5
 """Width of a line in the legend with the space around it, in inches."""
-
-BAND_GREY, BAND_OPACITY = "0.6", 0.3
-"""All bands in grey are alike; no more than two are drawn upon each other."""
 
 LINE = 0.17
 """Height of a line of the legend, in inches."""
@@ -76,16 +73,13 @@ def print_figure(
     cutoff: int | None = None,
     metrics: Sequence[str] = (),
     width: Width | None = None,
-    grey: bool = False,
     worded: Callable[[str], str] = str,
 ) -> Figure:
     """Redraw a figure of a result, its axes labelled in the words of a study.
 
     A figure of all metrics has the report measures, or those at a cut-off; one with a panel for
     each metric has all of them, or some. It takes one column, or two if it has several panels,
-    unless a width is asked for; with two columns curves with bands are drawn singly, too. In
-    grey every curve has the grey of its luminance, as a printer without colours does; dashes and
-    markers tell curves apart.
+    unless a width is asked for; with two columns curves with bands are drawn singly, too.
     """
     columns = width or ("single" if face.is_single(result) else "double")
     chosen = _choose(result, face, cutoff)
@@ -100,8 +94,6 @@ def print_figure(
         worded=worded,
     )
     _fit(figure, INCHES[columns])
-    if grey:
-        _take_colours(figure)
     return figure
 
 
@@ -194,28 +186,3 @@ def _legend_below(figure: Figure, panel: Axes, width: float) -> int:
         handlelength=2.2,
     )
     return ceil(len(labels) / n_columns)
-
-
-def _take_colours(figure: Figure) -> None:
-    from matplotlib.collections import Collection
-    from matplotlib.lines import Line2D
-
-    for line in figure.findobj(Line2D):
-        for part in ("color", "markerfacecolor", "markeredgecolor"):
-            line.set(**{part: grey_of(getattr(line, f"get_{part}")())})
-    for band in figure.findobj(Collection):
-        band.set(facecolor=BAND_GREY, alpha=BAND_OPACITY)
-    for axes in figure.axes:
-        for image in axes.images:
-            image.set_cmap("Greys")
-
-
-def grey_of(colour: Any) -> Any:
-    """Give the grey that a printer without colours prints, as transparent as the colour."""
-    from matplotlib.colors import to_rgba
-
-    if isinstance(colour, str) and colour == "none":
-        return colour
-    red, green, blue, opacity = to_rgba(colour)
-    luma = round(0.299 * red + 0.587 * green + 0.114 * blue, 6)
-    return (luma, luma, luma, opacity)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel, label_curves
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired, percent
+from analyses.shared.sentences import listed, percent
 from analyses.shared.table import Cell, Table, shown
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-SURE = 0.95
-"""Share of the seeds from which on a conclusion is said to hold."""
 
 SOURCES = ("users", "systems", "splits")
 """Where chance comes from; training seeds are among splits."""
@@ -54,9 +51,6 @@ class Repeats(Result):
     users, over_systems
         Standard deviations under one seed: over resampled users, and over systems by the delete-d
         jackknife; root mean squares over the seeds, of shape (n_quantities, n_measures).
-    signs
-        By quantity, pair of measures (as `itertools.combinations` has them) and seed: 1 where the
-        first is better beyond the noise of all pairs at once, -1 where the second is, else 0.
     means
         Mean scores, of shape (n_measures, n_systems, n_seeds).
     """
@@ -71,7 +65,6 @@ class Repeats(Result):
     values: Floats
     users: Floats
     over_systems: Floats
-    signs: NDArray[np.int8]
     means: Floats
 
     @cached_property
@@ -101,71 +94,36 @@ class Repeats(Result):
         return tau_b(by_seed[:, one], by_seed[:, other])
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``repeats``, ``repeats_sources``, ``repeats_pairs`` and ``repeats_means``.
+        """Give ``repeats``, ``repeats_sources`` and ``repeats_means``.
 
         Returns
         -------
         ``repeats`` has columns quantity, metric, cutoff, seed, value; ``repeats_sources`` quantity,
-        metric, cutoff and the standard deviations users, systems, splits; ``repeats_pairs``
-        quantity, metric_a, cutoff_a, metric_b, cutoff_b, first_better, second_better, undecided
-        (shares of the seeds); ``repeats_means`` metric, cutoff, system, seed, mean.
+        metric, cutoff and the standard deviations users, systems, splits; ``repeats_means`` metric,
+        cutoff, system, seed, mean.
         """
         import pandas as pd
 
-        names, cutoffs = [m.metric for m in self.measures], self.measures.column
-        n_quantities, n_measures, n_seeds = self.values.shape
-        values = pd.DataFrame(
-            {
-                "quantity": np.repeat(self.quantities, n_measures * n_seeds),
-                "metric": np.tile(np.repeat(names, n_seeds), n_quantities),
-                "cutoff": np.tile(cutoffs.repeat(n_seeds), n_quantities),
-                "seed": np.tile(self.seeds, n_quantities * n_measures),
-                "value": self.values.ravel(),
-            }
-        )
-        sources = pd.DataFrame(
-            {
-                "quantity": np.repeat(self.quantities, n_measures),
-                "metric": np.tile(names, n_quantities),
-                "cutoff": np.tile(cutoffs, n_quantities),
-                **dict(zip(SOURCES, self.sources.reshape(len(SOURCES), -1), strict=True)),
-            }
-        )
-        first, second = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
-        of_metrics = np.array(names, dtype=object)
-        pairs = pd.DataFrame(
-            {
-                "quantity": np.repeat(self.quantities, len(first)),
-                "metric_a": np.tile(of_metrics[first], n_quantities),
-                "cutoff_a": np.tile(cutoffs[first], n_quantities),
-                "metric_b": np.tile(of_metrics[second], n_quantities),
-                "cutoff_b": np.tile(cutoffs[second], n_quantities),
-                **{
-                    share: (self.signs == sign).mean(axis=2).ravel()
-                    for share, sign in (("first_better", 1), ("second_better", -1))
-                },
-                "undecided": (self.signs == 0).mean(axis=2).ravel(),
-            }
-        )
-        means = pd.DataFrame(
-            {
-                "metric": np.repeat(names, len(self.systems) * n_seeds),
-                "cutoff": cutoffs.repeat(len(self.systems) * n_seeds),
-                "system": np.tile(np.repeat(self.systems, n_seeds), n_measures),
-                "seed": np.tile(self.seeds, n_measures * len(self.systems)),
-                "mean": self.means.ravel(),
-            }
-        )
-        return {
-            "repeats": values,
-            "repeats_sources": sources,
-            "repeats_pairs": pairs,
-            "repeats_means": means,
-        }
+        def measured(values: Mapping[str, Floats], **axes: Sequence[Any]) -> pd.DataFrame:
+            index = pd.MultiIndex.from_product(list(axes.values()), names=list(axes))
+            frame = pd.DataFrame({n: v.ravel() for n, v in values.items()}, index).reset_index()
+            numbers = frame.pop("measure").to_numpy(dtype=np.intp)
+            place = int("quantity" in axes)
+            frame.insert(place, "metric", [self.measures[n].metric for n in numbers])
+            frame.insert(place + 1, "cutoff", self.measures.column[numbers])
+            return frame
 
-    @property
-    def _pairs(self) -> list[tuple[int, int]]:
-        return list(combinations(range(len(self.measures)), 2))
+        every = range(len(self.measures))
+        by_source = dict(zip(SOURCES, self.sources, strict=True))
+        return {
+            "repeats": measured(
+                {"value": self.values}, quantity=self.quantities, measure=every, seed=self.seeds
+            ),
+            "repeats_sources": measured(by_source, quantity=self.quantities, measure=every),
+            "repeats_means": measured(
+                {"mean": self.means}, measure=every, system=self.systems, seed=self.seeds
+            ),
+        }
 
     @table("repeats", "what users, systems and splits contribute, and who is first")
     def repeats_table(self) -> Table:
@@ -189,47 +147,22 @@ class Repeats(Result):
             rows=rows,
         )
 
-    @table("repeats_means", "other seeds: spread of the mean scores of the systems")
-    def means_table(self) -> Table:
-        """Tabulate the standard deviation over the seeds of each system's mean score."""
-        deviations = deviation_of_defined(self.means)
-        cells = {
-            (system, label): float(deviations[number, column])
-            for column, system in enumerate(self.systems)
-            for number, label in enumerate(self.measures.reported.labels)
-        }
-        title = f"Standard deviations of mean scores over {len(self.seeds)} seeds"
-        return Table.crossed("repeats_means", title, self.caption(), "system", cells)
-
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Say in which share of the seeds a measure is first, and how alike the orderings are."""
-        if measure not in self.measures:
-            return {}
-        number = self.measures.index(measure)
-        shares = zip(self.quantities, self.first[:, number].tolist(), strict=True)
-        tau = float(mean_of_defined(self.taus)[number])
-        return {f"first in {name}": shown(share) for name, share in shares} | {
-            "tau-b of the systems under two seeds": shown(tau)
-        }
-
     def findings(self) -> Sequence[str]:
-        """Say which conclusions hold under most seeds."""
-        taus = mean_of_defined(self.taus).tolist()
-        by_label = dict(zip(self.measures.reported.labels, taus, strict=True))
-        alike = ", ".join(f"{label} {shown(tau)}" for label, tau in by_label.items())
-        return (
-            *self._contributions(),
-            *(self._finding(place) for place in range(len(self.quantities))),
-            f"Under two seeds the systems are ordered with a mean tau-b of: {alike}.",
-        )
-
-    def _contributions(self) -> list[str]:
-        """Say what users, systems and splits contribute to the chance of each quantity."""
-        squares = root_mean_square(self.sources) ** 2
-        return [
-            f"{subject} ({words}) varies by {listed(_shares(dict(zip(SOURCES, of, strict=True))))}."
-            for subject, words, of in zip(self.subjects, self.in_words, squares.T, strict=True)
-        ]
+        """Say what varies by what, who is first, and how alike the orderings are."""
+        labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
+        found = []
+        for place, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
+            sources = zip(SOURCES, deviations[:, place].tolist(), strict=True)
+            spread = ", ".join(f"{shown(sd, decimals=3)} ({source})" for source, sd in sources)
+            shares = dict(zip(labels, self.first[place].tolist(), strict=True))
+            first = ", ".join(f"{m} {percent(share)}" for m, share in shares.items() if share > 0)
+            found.append(
+                f"{subject} ({words}) under {len(self.seeds)} seeds: standard deviations are "
+                f"{spread}. Share of the seeds in which a measure is first: {first}."
+            )
+        taus = zip(labels, mean_of_defined(self.taus).tolist(), strict=True)
+        alike = ", ".join(f"{label} {shown(tau)}" for label, tau in taus)
+        return (*found, f"Mean tau-b of the systems' orderings under two seeds: {alike}.")
 
     @figure(
         "repeats",
@@ -259,25 +192,6 @@ class Repeats(Result):
         label_curves(ax)
         return ax
 
-    def _finding(self, place: int) -> str:
-        labels, n_seeds = self.measures.reported.labels, len(self.seeds)
-        shares = dict(zip(labels, self.first[place].tolist(), strict=True))
-        leaders = sorted((m for m in labels if shares[m] > 0), key=lambda m: -shares[m])
-        held = [
-            (labels[a], labels[b]) if sign > 0 else (labels[b], labels[a])
-            for sign in (1, -1)
-            for (a, b), share in zip(
-                self._pairs, (self.signs[place] == sign).mean(axis=1), strict=True
-            )
-            if share >= SURE
-        ]
-        first = listed([f"{name} in {100 * shares[name]:.0f} %" for name in leaders])
-        return (
-            f"{self.subjects[place]}, under {n_seeds} seeds: first was {first}. Ahead beyond "
-            f"noise in at least {100 * SURE:.0f} % of the seeds, the better one first: "
-            f"{paired(held) if held else 'no measure of another'}."
-        )
-
     def cautions(self) -> Sequence[str]:
         """Say where another seed moves estimates more than resampling says."""
         users, _, splits = self.sources
@@ -290,33 +204,20 @@ class Repeats(Result):
         if not beyond:
             return ()
         return (
-            "Other seeds move these by more than twice what resampled users do, so that "
-            f"their intervals are for this split alone: {listed(beyond)}.",
+            "Other seeds move these more than twice as far as resampled users do; their intervals "
+            f"hold for this split alone: {listed(beyond)}.",
         )
 
     def caption(self) -> str:
         """Say what was repeated."""
         return (
-            f"The whole study was made with seeds {self.seeds[0]} to {self.seeds[-1]}: splits and "
-            "training differ, the data are the same. Users, systems and splits stand for standard "
-            "deviations: over resampled users and over systems (delete-d jackknife) under one "
-            "seed, and over the seeds. Resampled users bring the chance of their own split with "
-            "them, so that splits count in part twice; first is the share of the seeds in which a "
-            "measure has the best value."
+            f"The study was made with seeds {self.seeds[0]} to {self.seeds[-1]}: splits and "
+            "training differ, the data are the same. Standard deviations are over resampled users "
+            "and over systems (delete-d jackknife) under one seed, and over the seeds. First is "
+            "the share of the seeds in which a measure has the best value."
         )
 
 
 def root_mean_square(values: Floats) -> Floats:
     """Give the root of the mean of the squares along the last axis, of what is not NaN."""
     return np.sqrt(mean_of_defined(values**2))
-
-
-def _shares(variances: Mapping[str, float]) -> list[str]:
-    """Say how much each source varies by, and its part of the variance of those that are known."""
-    whole = sum(variance for variance in variances.values() if not np.isnan(variance)) or 1.0
-    return [
-        f"an unknown number over {source}"
-        if np.isnan(variance)
-        else f"{shown(variance**0.5, decimals=3)} over {source} ({percent(variance / whole)})"
-        for source, variance in variances.items()
-    ]

@@ -17,8 +17,6 @@ from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
 from analyses.shared.table import Table
-from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.register import read_kept_metrics
 from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.repeats import Repeats
@@ -45,7 +43,7 @@ class Entry:
         if not (isinstance(self.files, dict) and isinstance(self.made_by, dict)):
             raise TypeError("tables expected.")
 
-    def said_to_be_made_by(self) -> str:
+    def makers(self) -> str:
         """Name what made the part: the code, by the beginning of its hash, and the packages."""
         return ", ".join(f"{name} {version:.12}" for name, version in self.made_by.items())
 
@@ -92,10 +90,10 @@ class Ledger:
         """Give the path of a file of the study."""
         path = self.study / name
         try:
-            within = path.resolve().is_relative_to(self.study.resolve()) and bool(Path(name).name)
+            within = path.resolve().is_relative_to(self.study.resolve())
         except (OSError, ValueError, RuntimeError):
             within = False
-        if not within or Path(name).is_absolute() or ".." in Path(name).parts:
+        if not within or not Path(name).name or ".." in Path(name).parts:
             raise InputError(f"the file {name!r} is not in the study folder {self.study}.")
         return path
 
@@ -141,9 +139,6 @@ def kept_name(key: str) -> str:
     """Name the file that keeps what a user's analysis showed."""
     return f"evidence/{key}.shown.npz"
 
-
-KEPT_METRICS = "evidence/metrics.json"
-"""The file that keeps what is known of users' metrics."""
 
 RESULTS = ("evidence/", "figures/", "tables/")
 """Folders of what a study found."""
@@ -220,12 +215,6 @@ class FinishedStudy:
         return sorted(path.stem for path in (self.folder / "tables").glob("*.csv"))
 
     @cached_property
-    def own_metrics(self) -> Mapping[str, Metric]:
-        """Users' metrics as the study ran them, by name: all but their definitions."""
-        path = self.folder / KEPT_METRICS
-        return read_kept_metrics(path.read_bytes()) if path.exists() else {}
-
-    @cached_property
     def kinds(self) -> Mapping[str, type[Result]]:
         """Classes of the results that the study has, by key, in the order of the report."""
         register = register_with(self.plugins)
@@ -235,12 +224,12 @@ class FinishedStudy:
             **{key: analysis.result for key, analysis in register.items()},
         }
         found = {key: known[key] for key in self.manifest["results"] if key in known}
-        numbers = {
-            key: min((face.place for face in figures_of(kind)), default=inf)
-            for key, kind in found.items()
-        }
-        ordered = sorted(found, key=lambda key: (key not in SCORED, numbers[key]))
-        return {key: found[key] for key in ordered}
+
+        def place(key: str) -> tuple[bool, float]:
+            numbers = (face.place for face in figures_of(found[key]))
+            return key not in SCORED, min(numbers, default=inf)
+
+        return {key: found[key] for key in sorted(found, key=place)}
 
     @cached_property
     def _kept(self) -> Mapping[str, KeptResult]:
@@ -256,18 +245,14 @@ class FinishedStudy:
             )
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
-            path = self.folder / evidence_name(key)
             is_kept = kept is not None and type(kept) is kind
-            self._read[key] = kept if kept and is_kept else self._evidence(path, kind)
+            self._read[key] = kept if kept and is_kept else self.result_of(key, kind)
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:
         """Read a result whose class is known."""
-        return self._evidence(self.folder / evidence_name(key), kind)
-
-    def _evidence(self, path: Path, kind: type[ResultT]) -> ResultT:
         try:
-            return read_evidence(path, kind)
+            return read_evidence(self.folder / evidence_name(key), kind)
         except InputError as error:
             raise InputError(
                 f"{error} The harness {self.manifest['versions']['harness']} made this study; "
@@ -314,9 +299,4 @@ class FinishedStudy:
 
 def of_topics(text: str) -> str:
     """Say topics for users."""
-    return re.sub(r"\busers?\b", _in_place, text, flags=re.IGNORECASE)
-
-
-def _in_place(users: re.Match[str]) -> str:
-    topics = users[0].lower().replace("user", "topic")
-    return topics.capitalize() if users[0][0] == "U" else topics
+    return re.sub(r"\b([Uu])ser(s?)\b", lambda m: f"{'T' if m[1] == 'U' else 't'}opic{m[2]}", text)

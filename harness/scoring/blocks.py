@@ -151,25 +151,19 @@ def divide(
     Lists that are shorter than the depth end with empty ranks. The more samples a block is judged
     in at once, the fewer users it has. Ranks that hold nothing judged may be left out.
     """
-    matches = [_padded(match(run, qrels)[:, :depth], depth) for run in runs]
-    columns = _judged_ranks if hits_only else _all_ranks
-    return [
-        Block(
-            users=users,
-            judgements=_judgements_of(users, qrels),
-            systems=[
-                columns(found[users].T, np.minimum(run.lengths[users], depth), run)
-                for run, found in zip(runs, matches, strict=True)
-            ],
-        )
-        for users in _alike(qrels, n_samples)
+    blocks = [
+        (users, _judgements_of(users, qrels), list[Columns]()) for users in _alike(qrels, n_samples)
     ]
-
-
-def _padded(matches: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
-    """End lists that are shorter than the depth with empty ranks."""
-    missing = depth - matches.shape[1]
-    return np.pad(matches, ((0, 0), (0, missing)), constant_values=-1)
+    for run in runs:
+        found = match(run, qrels)[:, :depth]
+        found = np.pad(found, ((0, 0), (0, depth - found.shape[1])), constant_values=-1)
+        for users, _, systems in blocks:
+            judgements, lengths = found[users].T, np.minimum(run.lengths[users], depth)
+            if hits_only:
+                systems.append(_judged_ranks(judgements, lengths, run))
+            else:
+                systems.append(Columns(np.ascontiguousarray(judgements), lengths, None, run))
+    return [Block(*block) for block in blocks]
 
 
 def _alike(qrels: Qrels, n_samples: int) -> Iterator[Numbers]:
@@ -189,10 +183,6 @@ def _judgements_of(users: Numbers, qrels: Qrels) -> NDArray[np.int64]:
     first, last = qrels.offsets[users], qrels.offsets[users + 1]
     numbers = first + np.arange((last - first).max(initial=0))[:, np.newaxis]
     return np.where(numbers < last, numbers, -1)
-
-
-def _all_ranks(judgements: NDArray[np.int64], lengths: Numbers, run: Run) -> Columns:
-    return Columns(np.ascontiguousarray(judgements), lengths, None, run)
 
 
 def _judged_ranks(judgements: NDArray[np.int64], lengths: Numbers, run: Run) -> Columns:
@@ -267,23 +257,15 @@ def _needs(
     if metric.per_user:
         return "all ranks"
     scores = [metric(by_lists, cutoff=cutoff) for by_lists, _ in lists]
-    if all(_is_unmoved(found.reshape(-1, n_samples)) for found in scores):
+    by_user = [found.reshape(-1, n_samples) for found in scores]
+    if all((found == found[:, :1]).all() for found in by_user):
         return "nothing"
-    same = (
-        _is_scored(metric, cutoff, by_hits, found)
-        for (_, by_hits), found in zip(lists, scores, strict=True)
-    )
-    return "judged ranks" if all(same) else "all ranks"
-
-
-def _is_unmoved(by_user: Floats) -> bool:
-    return bool((by_user == by_user[:, :1]).all())
-
-
-def _is_scored(metric: Metric, cutoff: int | None, judged: Judged, expected: Floats) -> bool:
-    """Tell whether lists score as expected: a metric may count on columns that are left out."""
     try:
-        found = metric(judged, cutoff=cutoff)
+        same = [
+            np.allclose(metric(by_hits, cutoff=cutoff), found, rtol=0, atol=TOLERANCE)
+            for (_, by_hits), found in zip(lists, scores, strict=True)
+        ]
     except (ValueError, IndexError):
-        return False
-    return bool(np.allclose(found, expected, rtol=0, atol=TOLERANCE))
+        # A metric may count on columns that are left out.
+        return "all ranks"
+    return "judged ranks" if all(same) else "all ranks"

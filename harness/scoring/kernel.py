@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -158,22 +159,12 @@ def _sum(hits: Hits, masks: Masks, cutoffs: Sequence[int], users: Places, groups
     discounts = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
     n_groups = groups.max(initial=0) + 1
     sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, masks.shape[1]))
-    _accumulate(
-        users,
-        groups,
-        hits.offsets,
-        hits.ranks,
-        hits.judgements,
-        hits.qrels.offsets,
-        hits.gains,
-        hits.kinds,
-        bucket_of_rank,
-        borders,
-        np.concatenate([[0.0], discounts]),
-        np.concatenate([[0.0], np.cumsum(discounts)]),
-        masks,
-        sums,
+    lists = Lists(
+        hits.offsets, hits.ranks, hits.judgements, hits.qrels.offsets, hits.gains, hits.kinds
     )
+    at_ranks = np.concatenate([[0.0], discounts])
+    depths = Depths(borders, bucket_of_rank, at_ranks, np.cumsum(at_ranks))
+    _accumulate(users, groups, lists, depths, masks, sums)
     return sums
 
 
@@ -187,30 +178,38 @@ def _finish(sums: Floats, cutoffs: Sequence[int]) -> Floats:
     return scores.transpose(3, 2, 1, 0, 4)
 
 
+class Lists(NamedTuple):
+    """The arrays of `Hits` that loops go through."""
+
+    offsets: Integers
+    ranks: Ranks
+    judgements: Ranks
+    of_users: Integers
+    gains: Floats
+    kinds: Kinds
+
+
+class Depths(NamedTuple):
+    """Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
+
+    cutoffs: Integers
+    buckets: Integers
+    discounts: Floats
+    ideals: Floats
+
+
 jit = numba.njit(nogil=True, cache=True, error_model="numpy")
 
 
 @jit
 def _accumulate(
-    users: Places,
-    groups: Places,
-    offsets: Integers,
-    ranks: Ranks,
-    hit_judgements: Ranks,
-    judgement_offsets: Integers,
-    gains: Floats,
-    kinds: Kinds,
-    bucket_of_rank: Integers,
-    cutoffs: Integers,
-    discounts: Floats,
-    ideals: Floats,
-    masks: Masks,
-    sums: Floats,
+    users: Places, groups: Places, lists: Lists, depths: Depths, masks: Masks, sums: Floats
 ) -> None:
     """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples)."""
+    offsets, ranks, hit_judgements, judgement_offsets, gains, kinds = lists
+    cutoffs, bucket_of_rank, discounts, ideals = depths
     _, n_systems, n_cutoffs, _, n_samples = sums.shape
-    longest = np.diff(judgement_offsets).max()
-    kept = np.empty((longest, n_samples))
+    kept = np.empty((np.diff(judgement_offsets).max(), n_samples))
     totals = np.empty((2, n_samples))
     shares = np.empty((2, n_samples))
     above = np.empty((2, n_samples))
@@ -221,13 +220,14 @@ def _accumulate(
         user, group = users[place], groups[place]
         start, end = judgement_offsets[user], judgement_offsets[user + 1]
         settled = bucket_of_rank[min(end - start, cutoffs[-1])]
-        _look_up(kinds, masks, start, end, kept, totals, shares)
-        _normalise(gains, masks, start, end, cutoffs, ideals, settled, count, normaliser)
+        _look_up(kinds[start:end], masks[start:end], kept, totals, shares)
+        _normalise(gains[start:end], masks[start:end], cutoffs, ideals, settled, count, normaliser)
         for system in range(n_systems):
             first = offsets[user * n_systems + system]
             last = offsets[user * n_systems + system + 1]
             if first == last:
                 continue
+            own = sums[group, system]
             above[:] = 0.0
             dcg[: settled + 1] = 0.0
             for hit in range(first, last):
@@ -237,30 +237,26 @@ def _accumulate(
                 if bucket < settled:
                     _add_gain(kept, row, gain, dcg, bucket)
                 else:
-                    _add_settled(kept, row, gain, normaliser, settled, sums, group, system, bucket)
+                    # Here and beyond, the ideal no longer changes.
+                    for w in range(n_samples):
+                        own[bucket, NDCG, w] += gain * kept[row, w] * normaliser[settled, w]
                 if kinds[judgement] == RELEVANT:
-                    _add_relevant(
-                        kept, row, rank, totals, shares, above, sums, group, system, bucket
-                    )
+                    _add_relevant(kept, row, rank, totals, shares, above, own[bucket])
                 elif kinds[judgement] == NONRELEVANT:
                     _add_gain(kept, row, 1.0, above, 1)
-            begin = bucket_of_rank[ranks[first]]
-            _add_early(dcg, normaliser, begin, settled, sums, group, system)
+            _add_early(dcg, normaliser, bucket_of_rank[ranks[first]], settled, own)
 
 
 @jit
-def _look_up(
-    kinds: Kinds, masks: Masks, start: int, end: int, kept: Floats, totals: Floats, shares: Floats
-) -> None:
+def _look_up(kinds: Kinds, masks: Masks, kept: Floats, totals: Floats, shares: Floats) -> None:
     """Copy the user's masks as numbers; count R and N; take what hits are multiplied by."""
     totals[:] = 0.0
-    for judgement in range(start, end):
-        row = judgement - start
+    for row in range(len(kinds)):
         for w in range(masks.shape[1]):
-            kept[row, w] = masks[judgement, w]
-        if kinds[judgement] == RELEVANT:
+            kept[row, w] = masks[row, w]
+        if kinds[row] == RELEVANT:
             _add_gain(kept, row, 1.0, totals, 0)
-        elif kinds[judgement] == NONRELEVANT:
+        elif kinds[row] == NONRELEVANT:
             _add_gain(kept, row, 1.0, totals, 1)
     for w in range(masks.shape[1]):
         n_relevant, n_nonrelevant = totals[0, w], totals[1, w]
@@ -272,8 +268,6 @@ def _look_up(
 def _normalise(
     gains: Floats,
     masks: Masks,
-    start: int,
-    end: int,
     cutoffs: Integers,
     ideals: Floats,
     settled: int,
@@ -283,11 +277,10 @@ def _normalise(
     """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes."""
     normaliser[: settled + 1] = 0.0
     count[:] = 0
-    for judgement in range(start, end):
+    for row in range(len(gains)):
         for w in range(len(count)):
-            count[w] += masks[judgement, w]
-        below = gains[judgement + 1] if judgement + 1 < end else 0.0
-        step = gains[judgement] - below
+            count[w] += masks[row, w]
+        step = gains[row] - (gains[row + 1] if row + 1 < len(gains) else 0.0)
         if step > 0.0:
             for c in range(settled + 1):
                 for w in range(len(count)):
@@ -305,47 +298,19 @@ def _add_gain(kept: Floats, row: int, gain: float, totals: Floats, to: int) -> N
 
 
 @jit
-def _add_settled(
-    kept: Floats,
-    row: int,
-    gain: float,
-    normaliser: Floats,
-    settled: int,
-    sums: Floats,
-    group: int,
-    system: int,
-    bucket: int,
-) -> None:
-    """Add to nDCG, at this cut-off and all beyond, where the ideal no longer changes."""
-    for w in range(kept.shape[1]):
-        sums[group, system, bucket, NDCG, w] += gain * kept[row, w] * normaliser[settled, w]
-
-
-@jit
-def _add_early(
-    dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: Floats, group: int, system: int
-) -> None:
+def _add_early(dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: Floats) -> None:
     """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes."""
     for c in range(begin, settled):
         for w in range(dcg.shape[1]):
-            sums[group, system, c, EARLY_NDCG, w] += dcg[c, w] * normaliser[c, w]
+            sums[c, EARLY_NDCG, w] += dcg[c, w] * normaliser[c, w]
             dcg[c + 1, w] += dcg[c, w]
     for w in range(dcg.shape[1]):
-        sums[group, system, settled, NDCG, w] += dcg[settled, w] * normaliser[settled, w]
+        sums[settled, NDCG, w] += dcg[settled, w] * normaliser[settled, w]
 
 
 @jit
 def _add_relevant(
-    kept: Floats,
-    row: int,
-    rank: int,
-    totals: Floats,
-    shares: Floats,
-    above: Floats,
-    sums: Floats,
-    group: int,
-    system: int,
-    bucket: int,
+    kept: Floats, row: int, rank: int, totals: Floats, shares: Floats, above: Floats, sums: Floats
 ) -> None:
     """Add what a relevant hit earns in each metric but nDCG."""
     per_rank = 1.0 / rank
@@ -354,10 +319,10 @@ def _add_relevant(
         share = k * shares[0, w]
         share_of_rank = share * per_rank
         estimate = (r + SMOOTHING) / (r + n + 2.0 * SMOOTHING)
-        sums[group, system, bucket, P, w] += k
-        sums[group, system, bucket, RECALL, w] += share
-        sums[group, system, bucket, AP, w] += share_of_rank * (r + 1.0)
-        sums[group, system, bucket, RR, w] += k * per_rank if r == 0.0 else 0.0
-        sums[group, system, bucket, BPREF, w] += share * (1.0 - min(n, totals[0, w]) * shares[1, w])
-        sums[group, system, bucket, INFAP, w] += share_of_rank * (1.0 + (rank - 1.0) * estimate)
+        sums[P, w] += k
+        sums[RECALL, w] += share
+        sums[AP, w] += share_of_rank * (r + 1.0)
+        sums[RR, w] += k * per_rank if r == 0.0 else 0.0
+        sums[BPREF, w] += share * (1.0 - min(n, totals[0, w]) * shares[1, w])
+        sums[INFAP, w] += share_of_rank * (1.0 + (rank - 1.0) * estimate)
         above[0, w] = r + k

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
+from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result, table
-from analyses.shared.table import Best, Table, shown
+from analyses.shared.table import Best, Table, frame_table
 from harness.metrics.shared.metric import Metric
 from qrels import Qrels, match
 from runs import Run
@@ -173,11 +173,6 @@ class Means(Result):
             "deviation of these runs' means, over users for whom all of them rank."
         )
 
-    def about(self, measure: Measure) -> Mapping[str, str]:
-        """Give the mean scores of the systems."""
-        values = self.values[self.measures.index(measure)].tolist()
-        return dict(zip(self.systems, map(shown, values), strict=True))
-
     @table("means", "mean score of every system by every metric", alias="table2")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the mean score of every system by every metric: Table 2."""
@@ -256,17 +251,6 @@ class Coverage(Result):
     @table("coverage", "what the systems recommend")
     def table(self) -> Table:
         """Tabulate what the systems recommend."""
-        columns = (self.without_list, self.with_short_list, self.n_items, self.judged)
-        return Table(
-            name="coverage",
-            title="What the systems recommend",
-            note=self.caption(),
-            headings=[
-                "system",
-                "users without list",
-                "users with short list",
-                "items recommended",
-                "judged",
-            ],
-            rows=list(zip(self.systems, *(column.tolist() for column in columns), strict=True)),
-        )
+        frame = self.frame().drop(columns="users")
+        frame.columns = frame.columns.str.replace("_", " ")
+        return frame_table("coverage", "What the systems recommend", frame, self.caption())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,8 +23,8 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Masks = NDArray[np.bool_]
 
-HITS_AT_ONCE = 64
-"""Samples of the judgements that are scored together, by definitions over judged ranks."""
+AT_ONCE: Mapping[Needs, int] = {"judged ranks": 64, "all ranks": 1}
+"""Samples of the judgements that are scored together, by definitions over these ranks."""
 
 
 def score(
@@ -93,8 +92,10 @@ class SampleScorer:
         weights: Floats | None = None,
         replicates: Replicates | None = None,
     ) -> None:
-        self._weights = weights
-        self._shares = None if replicates is None else replicates.shares
+        factors = np.ones(qrels.n_users) if weights is None else weights
+        self._are_equal = weights is None and replicates is None
+        shares = np.ones((len(runs), 1)) if replicates is None else replicates.shares
+        self._factors = shares * factors
         self._catalogue = Catalogue(0) if catalogue is None else catalogue
         self._runs = runs
         self._qrels = qrels
@@ -107,33 +108,32 @@ class SampleScorer:
 
         Sums are of logarithms where the metric asks for a geometric mean.
         """
-        from harness.scoring.kernel import group_sums
+        from harness.scoring.kernel import FUSED, group_sums
 
         n_blocks = int(blocks.max(initial=0)) + 1
         sums = np.zeros((len(self._measures), n_blocks, len(self._runs), kept.shape[1]))
         for (level, is_geometric), numbers in self._fused.items():
-            hits = self._hits.at_level(level)
-            are_equal = self._weights is None and self._shares is None
-            by_user = is_geometric or not are_equal
+            measures = [self._measures[number] for number in numbers]
+            names = [FUSED.index(self._metrics[measure.metric].name) for measure in measures]
+            places = [self._cutoffs.index(self._rank(measure)) for measure in measures]
+            by_user = is_geometric or not self._are_equal
             groups = np.arange(len(blocks)) if by_user else blocks
-            stretches = self._stretches(numbers)
+            hits = self._hits.at_level(level)
             for some, values in group_sums(hits, kept, cutoffs=self._cutoffs, groups=groups):
-                for measures, metric, cutoffs in stretches:
-                    found = values[metric, cutoffs]
-                    if by_user:
-                        scores = logarithms(found) if is_geometric else found
-                        scores = self._weighted(self._shared(scores, some), some)
-                        of_blocks = sums[measures].swapaxes(0, 1)
-                        np.add.at(of_blocks, blocks[some], scores.transpose(2, 0, 1, 3))
-                    else:
-                        sums[measures, some] = found.swapaxes(1, 2)
-        hits_only, whole = self._that_need("judged ranks"), self._that_need("all ranks")
-        for first in range(0, kept.shape[1] if hits_only else 0, HITS_AT_ONCE):
-            some = slice(first, first + HITS_AT_ONCE)
-            self._add(hits_only, self._blocks_of_hits, kept[:, some], blocks, sums[..., some])
-        for sample in range(kept.shape[1] if whole else 0):
-            some = slice(sample, sample + 1)
-            self._add(whole, self._blocks, kept[:, some], blocks, sums[..., some])
+                found = values[names, places]
+                if by_user:
+                    scores = logarithms(found) if is_geometric else found
+                    scores = scores * self._factors[:, some, np.newaxis]
+                    at = np.array(numbers)[:, np.newaxis], blocks[some]
+                    np.add.at(sums, at, scores.swapaxes(1, 2))
+                else:
+                    sums[numbers, some] = found.swapaxes(1, 2)
+        for what, at_once in AT_ONCE.items():
+            numbers = self._that_need(what)
+            divided = self._blocks if at_once == 1 else self._blocks_of_hits
+            for first in range(0, kept.shape[1] if numbers else 0, at_once):
+                some = slice(first, first + at_once)
+                self._add(numbers, divided, kept[:, some], blocks, sums[..., some])
         unmoved = self._that_need("nothing")
         if unmoved:
             everything = np.ones((len(kept), 1), dtype=np.bool_)
@@ -154,15 +154,6 @@ class SampleScorer:
         found = [needs for name, needs in zip(names, self._needs, strict=True) if name == metric]
         return max(found, key=NEEDS.index, default="judged ranks")
 
-    def seconds_by_definition(self) -> float:
-        """Measure the CPU time that these metrics take for one sample: all judgements."""
-        everything, _ = np.ones((len(self._qrels.items), 1), dtype=np.bool_), self._blocks
-        nothing = np.zeros((len(self._measures), 1, len(self._runs), 1))
-        start = thread_time()
-        together = np.zeros(self._qrels.n_users, dtype=np.intp)
-        self._add(self._that_need("all ranks"), self._blocks, everything, together, nothing)
-        return thread_time() - start
-
     def _add(
         self,
         numbers: Sequence[int],
@@ -181,33 +172,10 @@ class SampleScorer:
             for run, judged in enumerate(block.judge(samples)):
                 scores = _scores(judged, measures, self._metrics)
                 by_user = scores.reshape(len(measures), len(own), -1)
-                if self._shares is not None:
-                    by_user = by_user * self._shares[run, block.users, np.newaxis]
-                weighted = self._weighted(by_user, block.users)[:, order]
-                totals = np.add.reduceat(weighted, firsts, axis=1)
+                if not self._are_equal:
+                    by_user = by_user * self._factors[run, block.users, np.newaxis]
+                totals = np.add.reduceat(by_user[:, order], firsts, axis=1)
                 sums[np.array(numbers)[:, np.newaxis], groups, run] += totals
-
-    def _shared(self, scores: Floats, users: slice) -> Floats:
-        """Give what scores, of shape (..., n_runs, n_users, n_samples), add to those of systems."""
-        return scores if self._shares is None else scores * self._shares[:, users, np.newaxis]
-
-    def _weighted(self, scores: Floats, users: slice | Numbers) -> Floats:
-        """Weigh scores of some users, of shape (..., n_users, n_samples)."""
-        return scores if self._weights is None else scores * self._weights[users, np.newaxis]
-
-    def _stretches(self, numbers: Sequence[int]) -> list[tuple[slice, int, slice]]:
-        """Find measures on the first two axes of what the kernel returns."""
-        from harness.scoring.kernel import FUSED
-
-        measures = [self._measures[number] for number in numbers]
-        names = [FUSED.index(self._metrics[measure.metric].name) for measure in measures]
-        cutoffs = [self._cutoffs.index(self._rank(measure)) for measure in measures]
-        table = np.array([numbers, names, cutoffs])
-        breaks = 1 + np.flatnonzero((np.diff(table) != [[1], [0], [1]]).any(axis=0))
-        return [
-            (slice(own[0], own[-1] + 1), names[0], slice(places[0], places[-1] + 1))
-            for own, names, places in (part.tolist() for part in np.split(table, breaks, axis=1))
-        ]
 
     @cached_property
     def _cutoffs(self) -> list[int]:
@@ -267,7 +235,11 @@ class SampleScorer:
     @cached_property
     def _blocks_of_hits(self) -> list[Block]:
         return divide(
-            self._runs, self._qrels, depth=self._depth, n_samples=HITS_AT_ONCE, hits_only=True
+            self._runs,
+            self._qrels,
+            depth=self._depth,
+            n_samples=AT_ONCE["judged ranks"],
+            hits_only=True,
         )
 
 

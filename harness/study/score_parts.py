@@ -14,11 +14,9 @@ from scipy.sparse import csr_array
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.register import keep_metrics
 from harness.metrics.shared.weights import weighting_of
 from harness.readers.item_tables import Features, read_features, read_item_values
 from harness.readers.scores import SCORES_FILE, scores_to_parquet
-from harness.report.study_folder import KEPT_METRICS
 from harness.scoring.means import (
     Coverage,
     Means,
@@ -88,13 +86,11 @@ class ScoreParts:
                 advance=bar.advance,
             )
         scores = averaged(by_run, replicates)
-        kept = keep_metrics(self.metrics.values(), self.study.cutoffs)
         return scores, {
             SCORES_FILE: scores_to_parquet(scores),
             **_runs_file(RUNS_FILE, weighted(by_run, self.weights()), replicates),
             **result_files("means", self._means(scores, by_run, replicates)),
             **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
-            **({} if kept is None else {KEPT_METRICS: kept}),
         }
 
     def _means(self, scores: Scores, by_run: Scores, replicates: Replicates | None) -> Means:

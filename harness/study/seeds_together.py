@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -48,11 +47,6 @@ def gather(folders: Sequence[Path], seeds: Sequence[int], results: Sequence[str]
         values=gathered(lambda each: each.values),
         users=root_mean_square(gathered(lambda each: deviations(each.replicates))),
         over_systems=root_mean_square(gathered(over_systems)),
-        signs=np.array(
-            [[list(_signs(e, reported)) for e in every] for every in by_seed], dtype=np.int8
-        )
-        .reshape(len(names), len(seeds), -1)
-        .swapaxes(1, 2),
         means=np.stack([each.values[each.measures.numbers(reported)] for each in means], axis=-1),
     )
 
@@ -71,13 +65,3 @@ def _by_measure(found: Floats | None, estimates: Estimates, reported: Measures) 
         if found is not None and measure in own:
             made[place] = found[own.index(measure)]
     return made
-
-
-def _signs(estimates: Estimates, reported: Measures) -> Iterator[int]:
-    for a, b in combinations(reported, 2):
-        if a not in estimates.measures or b not in estimates.measures:
-            yield 0
-            continue
-        difference = estimates.difference(a, b, among=estimates.every_two)
-        sign = -1 if estimates.lower_is_better else 1
-        yield int(difference.is_beyond_noise) * sign * (1 if difference.value > 0 else -1)

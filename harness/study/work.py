@@ -131,14 +131,8 @@ class StudyWork(Work):
             replicates=self.replicates,
         )
         if scorer.by_definition:
-            minutes = n_samples * scorer.seconds_by_definition() / 60
             self.progress.note(
-                f"{', '.join(scorer.by_definition)}: scored from all ranks of every list. "
-                f"{n_samples:,} samples of the judgements will take about "
-                f"{_in_words(minutes)} of CPU time."
+                f"{', '.join(scorer.by_definition)}: scored from all ranks of every list, "
+                f"{n_samples:,} samples of the judgements one by one, which is slow."
             )
         return scorer
-
-
-def _in_words(minutes: float) -> str:
-    return f"{minutes * 60:.0f} s" if minutes < 2 else f"{minutes:.0f} minutes"

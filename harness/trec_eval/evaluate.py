@@ -1,11 +1,11 @@
-"""Evaluation of run files against a qrels file, as trec_eval does it; printed in four formats."""
+"""Evaluation of run files against a qrels file, as trec_eval does it; printed in three formats."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.table import aligned
 from harness.trec_eval.measures import RUN_ID, Column
-from qrels import Judged, judge
+from qrels import judge
 from qrels.qrels import judgement_facts, warn_of_one_kind
 from qrels.trec import read_qrels
 from runs import Run
@@ -96,23 +95,19 @@ def evaluate_runs(
         counted = np.flatnonzero((run.lengths > 0) | (topics == "qrels"))
         judged = judge(run, qrels)
         judged = judged.condensed if judged_only else judged
+        values = np.array([column.score(judged) for column in columns])
         evaluations.append(
             Evaluation(
                 path=run_file.path,
                 system=run.system,
                 topics=tuple(file.users.ids[counted].tolist()),
                 columns=tuple(columns),
-                values=_values(judged, columns)[:, counted],
+                values=values.reshape(len(columns), judged.n_users)[:, counted],
                 n_missing=int((run.lengths == 0).sum()),
             )
         )
     warn_of_one_kind(qrels)
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
-
-
-def _values(judged: Judged, columns: Sequence[Column]) -> NDArray[np.float64]:
-    values = [column.score(judged) for column in columns]
-    return np.array(values).reshape(len(columns), judged.n_users)
 
 
 ALL = "all"
@@ -121,7 +116,8 @@ ALL = "all"
 def as_trec(evaluations: Evaluations, *, per_topic: bool) -> str:
     """Print as trec_eval does, run by run; every topic before the averages (``-q``) if asked."""
     return "".join(
-        f"{column.name:<22}\t{topic}\t{_four_decimals(column, value)}\n"
+        f"{column.name:<22}\t{topic}\t"
+        f"{value if column is RUN_ID else format(value, '.0f' if column.whole else '6.4f')}\n"
         for run in evaluations.runs
         for column, topic, value in _rows(run, per_topic=per_topic)
     )
@@ -141,28 +137,20 @@ def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
 
 def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
     """Print one document, in full precision."""
-    runs = [_as_mapping(run, per_topic=per_topic) for run in evaluations.runs]
+    runs = []
+    for run in evaluations.runs:
+        values: dict[str, dict[str, int | float]] = defaultdict(dict)
+        for column, topic, value in _rows(run, per_topic=per_topic):
+            if column is not RUN_ID:
+                values[topic][column.name] = _number(column, value)
+        facts = {"run": str(run.path), "system": run.system}
+        counts = {"topics without recommendations": run.n_missing, ALL: values.pop(ALL, {})}
+        runs.append(facts | counts | ({"topics": values} if per_topic else {}))
     document = {"qrels": evaluations.facts, "runs": runs}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def as_table(evaluations: Evaluations, *, per_topic: bool) -> str:
-    """Print measures down, systems across, with four decimals."""
-    cells: list[list[str]] = []
-    per_run = [list(_rows(run, per_topic=per_topic)) for run in evaluations.runs]
-    for rows in zip(*per_run, strict=True):
-        column, topic, _ = rows[0]
-        if column is not RUN_ID:
-            cells.append([column.name, topic, *(_four_decimals(column, row[2]) for row in rows)])
-    return aligned([["measure", "topic", *_headings(evaluations)], *cells], n_names=2)
-
-
-FORMATS: dict[str, Callable[..., str]] = {
-    "trec": as_trec,
-    "csv": as_csv,
-    "json": as_json,
-    "table": as_table,
-}
+FORMATS: dict[str, Callable[..., str]] = {"trec": as_trec, "csv": as_csv, "json": as_json}
 
 
 def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str, Any]]:
@@ -176,32 +164,5 @@ def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str, An
         yield column, ALL, run.system if column is RUN_ID else average
 
 
-def _four_decimals(column: Column, value: Any) -> str:
-    if column is RUN_ID:
-        return str(value)
-    return f"{value:.0f}" if column.whole else f"{value:6.4f}"
-
-
 def _number(column: Column, value: Any) -> int | float:
     return int(value) if column.whole else float(value)
-
-
-def _as_mapping(run: Evaluation, *, per_topic: bool) -> dict[str, Any]:
-    values: dict[str, dict[str, int | float]] = {}
-    averages: dict[str, int | float] = {}
-    by_topic = run.values.T if per_topic else ()
-    for topic, row in zip(run.topics, by_topic, strict=False):
-        pairs = zip(run.columns, row, strict=True)
-        values[topic] = {c.name: _number(c, value) for c, value in pairs if c.per_topic}
-    for column, average in zip(run.columns, run.averages, strict=True):
-        if column is not RUN_ID:
-            averages[column.name] = _number(column, average)
-    facts = {"run": str(run.path), "system": run.system}
-    counts = {"topics without recommendations": run.n_missing}
-    return {**facts, **counts, ALL: averages} | ({"topics": values} if per_topic else {})
-
-
-def _headings(evaluations: Evaluations) -> list[str]:
-    """Name the columns by the tags of the runs, or by their files where tags coincide."""
-    tags = Counter(run.system for run in evaluations.runs)
-    return [run.system if tags[run.system] == 1 else str(run.path) for run in evaluations.runs]

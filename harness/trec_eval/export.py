@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -58,8 +58,7 @@ def export_study(study: Path, target: Path) -> list[Path]:
     named = (finished.name, measures.metrics, measures.cutoffs)
     contents: dict[Path, bytes] = {
         Path("qrels/test.qrels"): format_qrels(qrels, judged.users, items),
-        Path("trec_eval.sh"): trec_eval_script(*named, level=level).encode(),
-        Path("ir_measures.sh"): ir_measures_script(*named, level=level).encode(),
+        **{Path(f"{tool}.sh"): script(tool, *named, level=level).encode() for tool in TOOLS},
         **dict(split_layouts(study, finished.name)),
     }
     for path, file in zip(paths, run_files, strict=True):
@@ -134,23 +133,21 @@ def _parquet(ratings: Ratings) -> bytes:
     return stream.getvalue()
 
 
+Tool = Literal["trec_eval", "ir_measures"]
+TOOLS: tuple[Tool, ...] = get_args(Tool)
+
+
 @dataclass(frozen=True)
 class ToolNames:
     """What trec_eval and ir_measures call a metric; ``{level}`` stands for the relevance level.
 
-    Runs are cut (``-M n`` in trec_eval) for a measure that takes no cut-off there. It may need the
-    pooled qrels.
+    Runs are cut for tools whose measure takes no cut-off. It may need the pooled qrels.
     """
 
     trec_eval: str
     ir_measures: str
-    trec_eval_cuts: bool = False
-    ir_measures_cuts: bool = False
+    cut: tuple[Tool, ...] = ()
     pooled: bool = False
-
-
-def _uncut(trec_eval: str, ir_measures: str, *, pooled: bool = False) -> ToolNames:
-    return ToolNames(trec_eval, ir_measures, True, True, pooled)
 
 
 TOOL_NAMES = {
@@ -159,17 +156,17 @@ TOOL_NAMES = {
     "AP": ToolNames("map_cut", "AP(rel={level})"),
     "nDCG": ToolNames("ndcg_cut", "nDCG"),
     "Success": ToolNames("success", "Success(rel={level})"),
-    "RR": ToolNames("recip_rank", "RR(rel={level})", trec_eval_cuts=True),
-    "bpref": _uncut("bpref", "Bpref(rel={level})"),
-    "infAP": _uncut("infAP", "infAP(rel={level})", pooled=True),
-    "infAP_trec": _uncut("infAP", "infAP(rel={level})"),
-    "Rprec": _uncut("Rprec", "Rprec(rel={level})"),
-    "SetP": _uncut("set_P", "SetP(rel={level})"),
-    "SetR": _uncut("set_recall", "SetR(rel={level})"),
-    "SetF": _uncut("set_F", "SetF(rel={level})"),
+    "RR": ToolNames("recip_rank", "RR(rel={level})", cut=("trec_eval",)),
+    "bpref": ToolNames("bpref", "Bpref(rel={level})", cut=TOOLS),
+    "infAP": ToolNames("infAP", "infAP(rel={level})", cut=TOOLS, pooled=True),
+    "infAP_trec": ToolNames("infAP", "infAP(rel={level})", cut=TOOLS),
+    "Rprec": ToolNames("Rprec", "Rprec(rel={level})", cut=TOOLS),
+    "SetP": ToolNames("set_P", "SetP(rel={level})", cut=TOOLS),
+    "SetR": ToolNames("set_recall", "SetR(rel={level})", cut=TOOLS),
+    "SetF": ToolNames("set_F", "SetF(rel={level})", cut=TOOLS),
 }
 
-OPENING = """\
+SCRIPT = """\
 #!/bin/sh
 # The means of the study {study}, by {tool}: run it in this folder.
 # Compare with tables/means.csv of the study.{remark}
@@ -180,113 +177,49 @@ for run in runs/*.run; do
   echo "# $run"
 {whole}  for n in {cutoffs}; do
     echo "# $run, cut to $n"
+    mkdir -p "cut/$n"
+    awk -v n="$n" '$4 <= n' "$run" > "cut/$n/$name"
 {cut}  done
 done
 """
-CUT_RUN = """\
-    # ir_measures cuts lists for some measures only, so these are of a run that is cut.
-    mkdir -p "cut/$n"
-    awk -v n="$n" '$4 <= n' "$run" > "cut/$n/$name"
-"""
-NOTHING = "    :\n"
+COMMANDS: dict[Tool, str] = {
+    "trec_eval": 'trec_eval -c -l {level} -m {measure} {qrels} "{run}"',
+    "ir_measures": 'ir_measures -p 12 {qrels} "{run}" "{measure}"',
+}
 
 
-def trec_eval_script(
-    study: str, metrics: Sequence[str], cutoffs: Sequence[int], *, level: int
+def script(
+    tool: Tool, study: str, metrics: Sequence[str], cutoffs: Sequence[int], *, level: int
 ) -> str:
-    r"""Write the commands with which trec_eval prints the means of a study.
+    """Write the commands with which trec_eval or ir_measures prints the means of a study.
 
     Metrics are named with options, as in its table of means; the level is the lowest relevant grade
-    where a metric does not name its own.
+    where a metric does not name its own. No other option has a name there.
     """
-    ranks = ",".join(map(str, cutoffs))
-    whole: dict[int, list[str]] = {}
-    cut: dict[tuple[int, bool], list[str]] = {}
-    for names, metric_level in _all_tool_names(metrics, level):
-        if names.trec_eval_cuts:
-            measures = cut.setdefault((metric_level, names.pooled), [])
-            measures.append(f"-m {names.trec_eval}")
+    whole, cut, alone = "", "", []
+    for label in metrics:
+        parsed = parse_name(label)
+        names = TOOL_NAMES.get(parsed.name)
+        if names is None or set(parsed.options) - {"rel"}:
+            alone.append(label)
+            continue
+        told = {"level": parsed.options.get("rel", level), "qrels": "qrels/test.qrels"}
+        name = getattr(names, tool).format(**told)
+        if tool in names.cut:
+            told |= {"qrels": '"$pooled"'} if names.pooled else {}
+            command = COMMANDS[tool].format(**told, measure=name, run="cut/$n/$name")
+            cut += f"    {command}\n"
         else:
-            whole.setdefault(metric_level, []).append(f"-m {names.trec_eval}.{ranks}")
-    return _script(
-        study,
-        "trec_eval 9 or 10 (four decimals)",
-        metrics,
-        cutoffs,
-        whole=[
-            f'  trec_eval -c -l {at} {" ".join(measures)} qrels/test.qrels "$run"\n'
-            for at, measures in whole.items()
-        ],
-        cut=[
-            f'    trec_eval -c -l {at} -M "$n" {" ".join(measures)} {_qrels(pooled)} "$run"\n'
-            for (at, pooled), measures in cut.items()
-        ],
-    )
-
-
-def ir_measures_script(
-    study: str, metrics: Sequence[str], cutoffs: Sequence[int], *, level: int
-) -> str:
-    r"""Write the commands with which ir_measures prints the means of a study."""
-    whole: list[str] = []
-    cut: dict[bool, list[str]] = {}
-    for names, metric_level in _all_tool_names(metrics, level):
-        measure = names.ir_measures.format(level=metric_level)
-        if names.ir_measures_cuts:
-            cut.setdefault(names.pooled, []).append(measure)
-        else:
-            whole += [f"{measure}@{cutoff}" for cutoff in cutoffs]
-    command = "ir_measures -p 12"
-    return _script(
-        study,
-        "ir_measures",
-        metrics,
-        cutoffs,
-        whole=[f'  {command} qrels/test.qrels "$run" "{" ".join(whole)}"\n'] if whole else [],
-        cut=[CUT_RUN] * bool(cut)
-        + [
-            f'    {command} {_qrels(pooled)} "cut/$n/$name" "{" ".join(measures)}"\n'
-            for pooled, measures in cut.items()
-        ],
-    )
-
-
-def _tool_names(label: str, level: int) -> tuple[ToolNames, int] | None:
-    """Give a metric's names elsewhere and its relevance level; no other option has any."""
-    parsed = parse_name(label)
-    own_level = parsed.options.get("rel", level)
-    if parsed.name not in TOOL_NAMES or set(parsed.options) - {"rel"}:
-        return None
-    return TOOL_NAMES[parsed.name], int(str(own_level))
-
-
-def _all_tool_names(labels: Sequence[str], level: int) -> list[tuple[ToolNames, int]]:
-    found = (_tool_names(label, level) for label in labels)
-    return [names for names in found if names is not None]
-
-
-def _script(
-    study: str,
-    tool: str,
-    metrics: Sequence[str],
-    cutoffs: Sequence[int],
-    *,
-    whole: list[str],
-    cut: list[str],
-) -> str:
-    alone = [label for label in metrics if _tool_names(label, 1) is None]
-    return OPENING.format(
-        study=study,
-        tool=tool,
-        remark=f"\n# It has no measure for {', '.join(alone)}." if alone else "",
-        whole="".join(whole),
-        cut="".join(cut) or NOTHING,
-        cutoffs=" ".join(map(str, cutoffs)),
-    )
-
-
-def _qrels(pooled: bool) -> str:
-    return '"$pooled"' if pooled else "qrels/test.qrels"
+            ranks = ",".join(map(str, cutoffs))
+            at = (
+                f"{name}.{ranks}"
+                if tool == "trec_eval"
+                else " ".join(f"{name}@{n}" for n in cutoffs)
+            )
+            whole += f"  {COMMANDS[tool].format(**told, measure=at, run='$run')}\n"
+    remark = f"\n# It has no measure for {', '.join(alone)}." if alone else ""
+    ranks = " ".join(map(str, cutoffs))
+    return SCRIPT.format(study=study, tool=tool, remark=remark, whole=whole, cut=cut, cutoffs=ranks)
 
 
 def ir_measure_of(text: str, *, relevance_level: int) -> IrMeasure:

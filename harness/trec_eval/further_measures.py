@@ -1,25 +1,21 @@
 """Measures that trec_eval's output needs and studies do not: functions of judged lists.
 
 K is the number of items retrieved, R that of relevant ones, r_k that of relevant ones down to rank
-k. Gains are grades, but for grades that are given another.
+k. Gains are grades.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.ndcg import gains_of, ndcg
+from harness.metrics.ndcg import ndcg
 from harness.metrics.shared.metric import ratio
 from qrels import Judged
 
 Floats = NDArray[np.float64]
-
-GRADES: Mapping[int, float] = MappingProxyType({})
-"""No grade is given another gain."""
 
 
 def set_average_precision(judged: Judged) -> Floats:
@@ -32,45 +28,37 @@ def set_relative_precision(judged: Judged) -> Floats:
     return ratio(judged.hits(), np.minimum(judged.n_retrieved, judged.n_relevant))
 
 
-def utility(judged: Judged, *, worths: Sequence[float] = (1, -1, 0)) -> Floats:
-    """Sum of what items are worth (``m_utility.c``).
-
-    Worths are those of a relevant item retrieved, of another item retrieved, and of a relevant item
-    missed.
-    """
-    hits = judged.hits()
-    counts = (hits, judged.n_retrieved - hits, judged.n_relevant - hits)
-    return np.sum([worth * n for worth, n in zip(worths, counts, strict=True)], axis=0)
+def utility(judged: Judged) -> Floats:
+    """Relevant items retrieved, less the others retrieved (``m_utility.c``)."""
+    return 2.0 * judged.hits() - judged.n_retrieved
 
 
 def binary_gain(judged: Judged) -> Floats:
     """Mean, over the relevant items, of 1 / log2(2 + others ranked above) (``m_binG.c``)."""
-    others_above = _ranks(judged) - judged.relevant_so_far
+    others_above = judged.ranks - judged.relevant_so_far
     earned = judged.relevant / np.log2(2 + others_above)
     return ratio(earned.sum(axis=1), judged.n_relevant)
 
 
-def normalised_gain(judged: Judged, *, gains: Mapping[int, float] = GRADES) -> Floats:
+def normalised_gain(judged: Judged) -> Floats:
     """Gains, each discounted by what the best list has gained more down to its rank (``m_G.c``).
 
     A gain is divided by log2(2 + best - gained): ``best`` adds up the gains of the best list down
     to this rank, of at least 1 each, and ``gained`` those of this list. The sum is divided by all
     gains that there are.
     """
-    judged = _valued(judged, gains)
     best = np.maximum(_ideal_gains(judged), 1.0).cumsum(axis=1)
     gained = judged.gains.cumsum(axis=1)
     earned = judged.gains / np.log2(2 + best - gained)
     return ratio(earned.sum(axis=1), judged.ideal_gains.sum(axis=1))
 
 
-def ndcg_of_relevant(judged: Judged, *, gains: Mapping[int, float] = GRADES) -> Floats:
+def ndcg_of_relevant(judged: Judged) -> Floats:
     """Mean of nDCG@k over the items with a gain, k being the rank of each (``m_ndcg_rel.c``).
 
     One that is not retrieved counts with the nDCG of the whole list.
     """
-    judged = _valued(judged, gains)
-    discounts = np.log2(_ranks(judged) + 1)
+    discounts = np.log2(judged.ranks + 1)
     gained = (judged.gains / discounts).cumsum(axis=1)
     ideal = (_ideal_gains(judged) / discounts).cumsum(axis=1)
     has_gain = judged.gains > 0
@@ -80,20 +68,19 @@ def ndcg_of_relevant(judged: Judged, *, gains: Mapping[int, float] = GRADES) -> 
     return ratio(at_ranks + n_missed * ndcg(judged), n_gains)
 
 
-def ndcg_at_levels(judged: Judged, *, gains: Mapping[int, float] = GRADES) -> Floats:
+def ndcg_at_levels(judged: Judged) -> Floats:
     """Mean of nDCG@n where the gain of the best list falls, and at its end (``m_Rndcg.c``).
 
     For every positive gain of the user, n counts the judgements of at least this gain. The nDCG
     of the whole list is one more, if it goes on for two ranks after the last of these. 0 if R = 0.
     """
-    valued = _valued(judged, gains)
-    n_gains = (valued.judgements > 0).sum(axis=1)
-    goes_on = valued.n_retrieved >= n_gains + 2
-    total = np.where(goes_on, ndcg(valued), 0.0)
+    n_gains = (judged.judgements > 0).sum(axis=1)
+    goes_on = judged.n_retrieved >= n_gains + 2
+    total = np.where(goes_on, ndcg(judged), 0.0)
     n_points = goes_on.astype(np.float64)
-    for gain in _positive_gains(valued):
-        is_there = (valued.judgements == gain).any(axis=1)
-        total += is_there * _ndcg_at(valued, (valued.judgements >= gain).sum(axis=1))
+    for gain in np.unique(judged.judgements[judged.judgements > 0]).tolist():
+        is_there = (judged.judgements == gain).any(axis=1)
+        total += is_there * _ndcg_at(judged, (judged.judgements >= gain).sum(axis=1))
         n_points += is_there
     return np.where(judged.n_relevant > 0, ratio(total, n_points), 0.0)
 
@@ -110,30 +97,10 @@ ODDITIES: dict[str, Callable[[Judged], Floats]] = {
 """By trec_eval's names."""
 
 
-def _valued(judged: Judged, gains: Mapping[int, float]) -> Judged:
-    """See gains in the place of grades."""
-    if not gains:
-        return judged
-    return Judged(
-        gains_of(judged.grades, gains),
-        gains_of(judged.judgements, gains),
-        lengths=judged.n_retrieved,
-    )
-
-
-def _ranks(judged: Judged) -> NDArray[np.intp]:
-    return np.arange(1, judged.depth + 1)
-
-
 def _ideal_gains(judged: Judged) -> Floats:
     """Gains of the best list at the ranks of the lists, 0 where it has ended."""
     best = judged.ideal_gains[:, : judged.depth]
     return np.pad(best, ((0, 0), (0, judged.depth - best.shape[1])))
-
-
-def _positive_gains(judged: Judged) -> list[float]:
-    gains = judged.judgements
-    return np.unique(gains[gains > 0]).tolist()
 
 
 def _ndcg_at(judged: Judged, cutoffs: NDArray[np.intp]) -> Floats:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from analyses.sampled.papers import Example
-from harness.report.publication import Publication, PublishedColumn
+from harness.report.publication import Publication
 from harness.report.study_folder import FinishedStudy
 
 ROOT = Path(__file__).parents[2]
@@ -20,11 +20,10 @@ OF_CELLS = (7350, 6081)
 """Kasalický (2021), table 4.4: cells, and those that have a higher recall under LOO."""
 
 
-def beside(folder: Path, name: str, published: str) -> PublishedColumn:
-    """Set a study beside the only column of what was published."""
+def beside(folder: Path, name: str, published: str) -> Publication:
+    """Set a study beside what was published."""
     finished = FinishedStudy.at(folder / f"study-{name}")
-    (column,) = Publication.of([finished], [STUDIES / f"{published}.csv"]).columns
-    return column
+    return Publication.of([finished], [STUDIES / f"{published}.csv"])
 
 
 def orders(folder: Path) -> pd.DataFrame:
@@ -33,20 +32,15 @@ def orders(folder: Path) -> pd.DataFrame:
         "preset": beside(folder, "recsys2018", "recsys2018"),
         "defaults": beside(folder, "recsys2018-defaults", "recsys2018"),
     }
-    frames = [
-        pd.DataFrame({f"P@10, {name}": column.ours, f"place, {name}": places(column)}, column.names)
-        for name, column in made.items()
-    ]
-    printed = pd.Series(made["preset"].theirs, made["preset"].names, name="printed place")
-    joined = pd.concat([printed.astype("Int64"), *frames], axis=1).sort_values("printed place")
-    taus = {f"place, {name}": str(column.agreement) for name, column in made.items()}
-    last = pd.DataFrame(taus, ["tau-b with the print"])
-    return pd.concat([joined.astype(dict.fromkeys(taus, object)), last])[joined.columns]
-
-
-def places(column: PublishedColumn) -> pd.Series:
-    """Give the place of each system by our means, from the best."""
-    return pd.Series(column.ours, column.names).rank(ascending=False, method="min").astype(int)
+    frames = {name: each.frame().set_index("name") for name, each in made.items()}
+    joined = frames["preset"][["published"]].rename(columns={"published": "printed place"})
+    last = {}
+    for name, frame in frames.items():
+        places = frame.ours.rank(ascending=False, method="min").astype(int)
+        joined[f"P@10, {name}"], joined[f"place, {name}"] = frame.ours, places.astype(object)
+        last[f"place, {name}"] = f"{made[name].orderings()['tau-b'].item():.4f}"
+    joined = joined.astype({"printed place": "Int64"}).sort_values("printed place")
+    return pd.concat([joined, pd.DataFrame(last, ["tau-b with the print"])])[joined.columns]
 
 
 def lists() -> pd.DataFrame:
@@ -67,9 +61,8 @@ def lists() -> pd.DataFrame:
 
 def levels(folder: Path) -> pd.DataFrame:
     """Set exact Recall@10 of X, Y and Z beside the print."""
-    rows = beside(folder, "kdd2020", "kdd2020").rows()
-    made = {name: [str(ours), printed] for name, ours, printed, _ in rows}
-    return pd.DataFrame.from_dict(made, "index", columns=["ours, other data", "printed"])
+    made = beside(folder, "kdd2020", "kdd2020").frame().set_index("name")[["ours", "published"]]
+    return made.rename(columns={"ours": "ours, other data", "published": "printed"})
 
 
 def errors(folder: Path) -> pd.DataFrame:

@@ -27,8 +27,7 @@ SCORES = ("1", "1", "0.5", "0.50000001", "16777216", "16777217", "1e39", "1e40",
 GRADES = (-2, -1, 0, 0, 0, 1, 1, 2, 3, 4)
 CHOSEN = (
     *("P.1,3,7", "recall.2,30", "ndcg_cut.1,5", "map_cut.4", "success.1,2", "relative_P.3"),
-    *("iprec_at_recall.0,.25,1", "11pt_avg.0.2,0.5,0.8", "Rprec_mult.0.5,3", "set_F.0.5"),
-    *("utility.1,-1,-0.5,0", "ndcg.1=3,2=9", "G.1=3,2=9", "ndcg_rel.1=3,2=9", "Rndcg.1=3,2=9"),
+    *("iprec_at_recall.0,.25,1", "Rprec_mult.0.5,3", "set_F.0.5", "ndcg.1=3,2=9"),
 )
 LAST_DIGIT = 1.01e-4
 TENTH = 10
@@ -86,10 +85,6 @@ class Case:
         """Topics of the qrels that the run lacks."""
         return set(self.qrels) - set(self.run)
 
-    def n_relevant(self, topic: str) -> int:
-        """Count the relevant items of a topic."""
-        return sum(grade >= self.level for grade in self.qrels[topic].values())
-
     def may_stop_trec_eval(self, version: int) -> bool:
         """Tell whether trec_eval may stop: at negative grades alone, or 10 at a lone topic."""
         common = set(self.qrels) & set(self.run)
@@ -143,16 +138,6 @@ class Difference:
         """Whether it is a line of a topic that the run lacks."""
         return self.topic in self.case.missing
 
-    @property
-    def is_what_missing_topics_cost(self) -> bool:
-        """Whether it is a mean utility, and what it charges for items of missing topics."""
-        name, _, parameters = self.measure.partition("_")
-        if name != "utility" or self.topic != "all" or not self.case.is_complete:
-            return False
-        n_missed = sum(self.case.n_relevant(topic) for topic in self.case.missing)
-        charged = float(parameters.split(",")[2]) * n_missed / len(self.case.qrels)
-        return abs(float(self.ours) - float(self.theirs) - charged) < LAST_DIGIT
-
 
 ALLOWED: dict[str, Callable[[Difference], bool]] = {
     "not offered: no number, or trec_eval 10's alone": lambda found: (
@@ -177,9 +162,6 @@ ALLOWED: dict[str, Callable[[Difference], bool]] = {
         and found.is_of_missing_topic
         and found.case.is_complete
         and not found.theirs
-    ),
-    "under -c, trec_eval 9 takes 0 as the utility of a topic that the run lacks": lambda found: (
-        found.version < TENTH and found.is_what_missing_topics_cost
     ),
     "one last digit: sums are rounded in another order": lambda found: (
         _is_number(found.ours)

@@ -133,30 +133,15 @@ def add_distances(
                     weights[n_items] += weight
                 places[n_items] = place
                 n_items += 1
-                total = _weighed(
-                    distances, weights, places[:n_items], ranks[:, user], values[:, user], discounts
-                )
+                total = 0.0
+                for number in range(n_items):
+                    if weights[number] > 0:
+                        other = places[number]
+                        mean = distances[number] / weights[number]
+                        worth = discounts[ranks[other, user] - 1] * values[other, user]
+                        total += worth * mean
             found[place, user] = total
     return found
-
-
-@jit
-def _weighed(
-    distances: Doubles,
-    weights: Doubles,
-    places: Integers,
-    ranks: Integers,
-    values: Doubles,
-    discounts: Doubles,
-) -> float:
-    """Weigh the mean distances of the items of a list."""
-    total = 0.0
-    for number in range(len(places)):
-        if weights[number] > 0:
-            place = places[number]
-            mean = distances[number] / weights[number]
-            total += discounts[ranks[place] - 1] * values[place] * mean
-    return total
 
 
 @jit_in_any_order

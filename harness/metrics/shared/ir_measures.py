@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,21 +87,12 @@ def _as_dicts(
         listed = judged.grades[user, : judged.n_retrieved[user]]
         found = [(f"r{rank}", grade) for rank, grade in enumerate(listed, start=1)]
         known = {item: int(grade) for item, grade in found if not np.isnan(grade)}
-        missed = _missed(judged.judgements[user], listed)
-        grades = known | {f"n{number}": grade for number, grade in enumerate(missed)}
+        judgements = judged.judgements[user]
+        missed = Counter(judgements[~np.isnan(judgements)].astype(int).tolist())
+        missed -= Counter(known.values())
+        grades = known | {f"n{number}": grade for number, grade in enumerate(missed.elements())}
         if grades:
             qrels[name] = grades
             scores = {item: float(len(found) - k) for k, (item, _) in enumerate(found[:depth])}
             run[name] = scores
     return run, qrels
-
-
-def _missed(judgements: Floats, listed: Floats) -> list[int]:
-    """Take the grades that the list holds out of all grades of the user."""
-    left = {grade: np.count_nonzero(judgements == grade) for grade in np.unique(judgements)}
-    return [
-        int(grade)
-        for grade, count in left.items()
-        if not np.isnan(grade)
-        for _ in range(count - np.count_nonzero(listed == grade))
-    ]

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Protocol, TypeAlias, TypedDict, Unpack, get_args, overload
+from typing import Any, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,13 +63,9 @@ MEAN = Option(
 )
 """The option of every metric that is never negative: how its scores are averaged over users."""
 
+
 SHARED = (LEVEL, CONDENSED, MEAN)
 """The options that metrics have in common."""
-
-
-def no_lattice(cutoff: int) -> int | None:
-    """Say that scores are no multiples of one number."""
-    return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -127,7 +123,7 @@ class Metric:
     source: str
     trec_eval: str = ""
     aliases: tuple[str, ...] = ()
-    lattice: Callable[[int], int | None] = no_lattice
+    lattice: Callable[[int], int | None] = lambda _: None
     options: tuple[Option, ...] = ()
     low: float = 0.0
     high: float = 1.0
@@ -207,7 +203,8 @@ class Metric:
         known = {option.name: option for option in self.all_options}
         for name, value in values.items():
             if name not in known:
-                raise InputError(f"{self.name} has no option {name!r}; {self._known_options()}")
+                options = "; ".join(f"{option.name}: {option.help}" for option in known.values())
+                raise InputError(f"{self.name} has no option {name!r}; its options are {options}.")
             if not known[name].accepts(value):
                 raise InputError(
                     f"{self.name}: the option {name!r} must be {known[name].values}, got {value!r}."
@@ -223,7 +220,7 @@ class Metric:
         if not chosen.is_geometric:
             return chosen
         low, high = logarithms(np.array([bare.low, bare.high])).tolist()
-        return replace(chosen, low=low, high=high, lattice=no_lattice)
+        return replace(chosen, low=low, high=high, lattice=lambda _: None)
 
     def __matmul__(self, cutoff: int) -> Metric:
         if not isinstance(cutoff, Integral) or cutoff < 1:
@@ -237,15 +234,9 @@ class Metric:
         means = scores.mean(axis=-1)
         return np.asarray(np.exp(means) if self.is_geometric else means)
 
-    @overload
-    def __call__(self, judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats: ...
-
-    @overload
-    def __call__(self, **options: Any) -> Metric: ...
-
     def __call__(
         self, judged: Judged | None = None, *, cutoff: int | None = None, **options: Any
-    ) -> Floats | Metric:
+    ) -> Any:
         """Score every user, and check what came back; without lists, set options."""
         chosen = self.with_options(options) if options else self
         if judged is None:
@@ -281,29 +272,8 @@ class Metric:
             )
         return logarithms(values) if self.is_geometric else values
 
-    def _known_options(self) -> str:
-        if not self.all_options:
-            return "it has none."
-        listed = "; ".join(f"{option.name}: {option.help}" for option in self.all_options)
-        return f"its options are {listed}."
 
-
-class Facts(TypedDict, total=False):
-    """What a metric may declare of itself, beside name and source; see `Metric`."""
-
-    trec_eval: str
-    aliases: tuple[str, ...]
-    lattice: Callable[[int], int | None]
-    low: float
-    high: float
-    higher_is_better: bool
-    has_level: bool
-    needs: tuple[Validation, ...]
-
-
-def metric(
-    name: str, *, source: str, **facts: Unpack[Facts]
-) -> Callable[[Callable[..., Any]], Metric]:
+def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., Any]], Metric]:
     """Make a metric of a function over judged lists: what all metrics share.
 
     The function takes `qrels.Judged` lists and a cut-off n, the ranks considered (all of them by
@@ -328,17 +298,13 @@ def metric(
         require_choice("needs", need, get_args(Validation))
 
     def declare(function: Callable[..., Any]) -> Metric:
-        return Metric(name, function, source, options=_own_options(name, function), **facts)
+        own = options_of(function)
+        taken = {option.name for option in own} & {option.name for option in SHARED}
+        if taken:
+            raise InputError(f"{name}: {min(taken)!r} is an option that metrics have already.")
+        return Metric(name, function, source, options=own, **facts)
 
     return declare
-
-
-def _own_options(name: str, function: Callable[..., Any]) -> tuple[Option, ...]:
-    own = options_of(function)
-    for option in own:
-        if option.name in [shared.name for shared in SHARED]:
-            raise InputError(f"{name}: {option.name!r} is an option that metrics have already.")
-    return own
 
 
 def ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:

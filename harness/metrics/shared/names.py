@@ -49,14 +49,11 @@ def split_depth(text: str) -> tuple[str, int | None, bool]:
     name, sign, depth = text.strip().partition("@")
     if not sign or depth == WHOLE:
         return name, None, depth == WHOLE
-    if "@" in depth:
-        raise InputError(f"{text!r} has two depths: {GRAMMAR}.")
-    if not depth.isascii() or not depth.isdigit():
+    if not (depth.isascii() and depth.isdigit() and int(depth) >= 1):
         raise InputError(
-            f"{text!r}: behind the @ stands a cut-off, or {WHOLE!r} for whole lists, got {depth!r}."
+            f"{text!r}: behind the @ stands a cut-off of at least 1, or {WHOLE!r} for whole lists, "
+            f"got {depth!r}."
         )
-    if int(depth) < 1:
-        raise InputError(f"{text!r}: the cut-off must be at least 1, got {depth}.")
     return name, int(depth), False
 
 

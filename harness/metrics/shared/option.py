@@ -11,7 +11,7 @@ from operator import eq
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from annotated_types import Ge, GroupedMetadata, Gt, Le, Lt
+from annotated_types import Ge, Gt, Le, Lt
 
 from harness.metrics.shared.names import Value, print_value
 from runs import InputError
@@ -19,13 +19,11 @@ from runs import InputError
 Rule: TypeAlias = tuple[str, Callable[[Any], bool]]
 """Which values an option takes: in words, and as a test."""
 
-NOT_OPTIONS = ("cutoff",)
-
 PLAIN: Mapping[Any, Rule] = {
-    bool: ("true or false", lambda value: isinstance(value, bool)),
-    int: ("a whole number", lambda value: isinstance(value, int) and not _is_switch(value)),
-    float: ("a number", lambda value: isinstance(value, int | float) and not _is_switch(value)),
-    str: ("a word", lambda value: isinstance(value, str)),
+    bool: ("true or false", lambda value: type(value) is bool),
+    int: ("a whole number", lambda value: isinstance(value, int) and type(value) is not bool),
+    float: ("a number", lambda value: isinstance(value, int | float) and type(value) is not bool),
+    str: ("a word", lambda value: type(value) is str),
 }
 
 BOUNDS: Mapping[type, tuple[str, str, Callable[[Any, Any], bool]]] = {
@@ -74,7 +72,7 @@ def options_of(function: Callable[..., Any]) -> tuple[Option, ...]:
     return tuple(
         _option(function, parameter, parameter_in(doc, parameter.name))
         for parameter in inspect.signature(function).parameters.values()
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name not in NOT_OPTIONS
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "cutoff"
     )
 
 
@@ -147,19 +145,13 @@ def _mapping(key: Rule, gain: Rule) -> Rule:
 def _bounded(rule: Rule, metadata: tuple[Any, ...]) -> Rule:
     words, accepts = rule
     limits = [
-        (*BOUNDS[type(bound)][1:], getattr(bound, BOUNDS[type(bound)][0]))
-        for each in metadata
-        for bound in (each if isinstance(each, GroupedMetadata) else [each])
+        (*BOUNDS[type(bound)][1:], getattr(bound, BOUNDS[type(bound)][0])) for bound in metadata
     ]
     listed = " and ".join(f"{word} {limit:g}" for word, _, limit in limits)
     return (
         f"{words}, {listed}",
         lambda value: accepts(value) and all(holds(value, limit) for _, holds, limit in limits),
     )
-
-
-def _is_switch(value: Any) -> bool:
-    return isinstance(value, bool)
 
 
 FORMULA = re.compile(r"\.\. math::\s*(.*?)(?:\n\s*\n|\Z)", re.DOTALL)

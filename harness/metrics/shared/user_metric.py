@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 
-from harness.metrics.shared.metric import Facts, Floats, Metric, metric
+from harness.metrics.shared.metric import Floats, Metric, metric
 from qrels import Judged
 
 UserFunction = Callable[..., float]
@@ -39,9 +39,7 @@ class User:
     ideal_grades: Floats
 
 
-def user_metric(
-    name: str, *, source: str, **facts: Unpack[Facts]
-) -> Callable[[UserFunction], Metric]:
+def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFunction], Metric]:
     """Make a metric of a function over one user's list.
 
     The function takes the grades at the first ranks, down to the cut-off or the end of the
@@ -63,36 +61,26 @@ def user_metric(
         @wraps(function)
         def score_each(judged: Judged, *, cutoff: int | None = None, **options: Any) -> Floats:
             cutoff = judged.depth if cutoff is None else cutoff
-            scores = [
-                _score(function, judged, number, cutoff, options)
-                for number in range(judged.n_users)
-            ]
-            return np.array(scores, dtype=np.float64)
+            scores = np.empty(judged.n_users)
+            for number in range(judged.n_users):
+                length = min(cutoff, int(judged.n_retrieved[number]))
+                grades, judgements = judged.grades[number, :length], judged.judgements[number]
+                user = User(
+                    cutoff=cutoff,
+                    relevance_level=judged.relevance_level,
+                    n_relevant=int(judged.n_relevant[number]),
+                    n_nonrelevant=int(judged.n_nonrelevant[number]),
+                    ideal_grades=-np.sort(-judgements[judgements >= 0]),
+                )
+                known = np.where(grades >= 0, grades, np.nan)
+                try:
+                    scores[number] = float(function(known, user, **options))
+                except Exception as error:
+                    error.add_note(f"for user number {number}")
+                    raise
+            return scores
 
         made = metric(name, source=source, **facts)
         return replace(made(score_each), per_user=True)
 
     return declare
-
-
-def _score(
-    function: UserFunction, judged: Judged, number: int, cutoff: int, options: dict[str, Any]
-) -> float:
-    length = min(cutoff, int(judged.n_retrieved[number]))
-    grades = judged.grades[number, :length]
-    user = User(
-        cutoff=cutoff,
-        relevance_level=judged.relevance_level,
-        n_relevant=int(judged.n_relevant[number]),
-        n_nonrelevant=int(judged.n_nonrelevant[number]),
-        ideal_grades=_from_the_best(judged.judgements[number]),
-    )
-    try:
-        return float(function(np.where(grades >= 0, grades, np.nan), user, **options))
-    except Exception as error:
-        error.add_note(f"for user number {number}")
-        raise
-
-
-def _from_the_best(judgements: Floats) -> Floats:
-    return -np.sort(-judgements[judgements >= 0])

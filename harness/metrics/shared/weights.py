@@ -55,8 +55,7 @@ class Weighting:
     def effective_number(self, items: NDArray[np.integer], catalogue: Catalogue) -> float:
         r"""Count judgements of items as so many of equal weight: :math:`(\sum w)^2 / \sum w^2`."""
         weights = self.of(items, catalogue)
-        total = float(weights.sum())
-        return total**2 / float((weights**2).sum()) if total > 0 else 0.0
+        return float(weights.sum() ** 2 / (weights**2).sum()) if weights.any() else 0.0
 
 
 def weighting_of(beta: float, propensity: Propensity, clip: float) -> Weighting | None:

@@ -147,7 +147,6 @@ def test_what_has_no_value_on_the_truth_is_left_out(right: Scores) -> None:
     assert (found.measures, found.measures.reported) == ((NDCG,), (NDCG,))
     assert found.tau.values.tolist() == compare(scores(right.values[:1]), true).tau.values.tolist()
     assert found.unmeasured == ("P@10",)
-    assert found.about(P) == {}
 
 
 def test_rates_over_users_are_those_of_the_test_on_who_is_drawn(rng: np.random.Generator) -> None:

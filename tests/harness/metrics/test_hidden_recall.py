@@ -15,7 +15,7 @@ from harness.metrics.leave_one_out import loo
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer, score
 from qrels import Catalogue, Judged, Qrels, judge, qrels_from_columns
-from qrels.ranks.hidden_ranks import MISS, HiddenRanks
+from qrels.ranks.hidden_ranks import HiddenRanks
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError, Run
 from tests.hidden_example import TRAIN_COUNTS, golden_ranks, ranked_histories
@@ -88,13 +88,6 @@ def test_what_is_not_relevant_is_not_hidden() -> None:
     judged = judge(run, replace(qrels, grades=grades.astype(np.int32)), catalogue)
     # The third user's items 0, 1, 5 have the ranks 3, 2, 3; item 4, a miss, is left out.
     assert loo(judged, cutoff=3)[2] == 1.0
-
-
-def test_without_a_cutoff_everything_that_is_ranked_is_found() -> None:
-    judged = judged_of(golden_ranks())
-    shares = [(np.array(of_user) < MISS).mean() for of_user in ([1, 1, 1], [2, 2], [2, MISS, 3, 3])]
-    np.testing.assert_allclose(loo(judged), shares)
-    np.testing.assert_array_equal(loo(judged, cutoff=10**6), loo(judged))
 
 
 def test_what_was_not_ranked_is_refused() -> None:

@@ -226,17 +226,6 @@ def on_long_lists(name: str, catalogue: Catalogue, cutoff: int | None = None) ->
 LONG = known_items(80, 30)
 
 
-@pytest.mark.parametrize("name", ["ILD", "EILD"])
-def test_diversity_does_not_depend_on_the_length_of_the_features(name: str) -> None:
-    longer = replace(LONG, features=3 * LONG.known("features"))
-    np.testing.assert_allclose(on_long_lists(name, longer), on_long_lists(name, LONG), atol=1e-12)
-
-
-def test_opposite_features_are_at_distance_two() -> None:
-    opposite = Catalogue(80, features=np.where(np.arange(80) % 2, 1.0, -1.0)[:, np.newaxis])
-    assert on_long_lists("ILD", opposite, cutoff=40).max() > 1.0
-
-
 @pytest.mark.parametrize("name", ["alpha-nDCG", "ERR-IA", "S-Recall", "Calibration"])
 def test_features_that_are_no_categories_are_refused(name: str) -> None:
     years = replace(LONG, features=np.full((80, 1), 1995.0), feature_names=("year",))
@@ -265,28 +254,11 @@ def test_an_empty_list_is_as_far_from_calibrated_as_can_be() -> None:
     np.testing.assert_allclose(scores, -math.log(0.01), rtol=0, atol=1e-12)
 
 
-def test_a_list_of_the_profile_is_calibrated() -> None:
-    rated = LONG.known("profiles").toarray()[0].nonzero()[0].astype(np.int32)
-    _, qrels = random_case(3, n_users=1, n_items=80, depth=5, n_judged=30)
-    scores = METRICS["Calibration"](judge(Run("own", rated[np.newaxis]), qrels, LONG))
-    assert scores == pytest.approx(0.0, abs=1e-12)
-
-
-def test_a_user_without_a_profile_is_calibrated_by_any_list() -> None:
-    profiles = LONG.known("profiles") * 0
-    profiles.eliminate_zeros()
-    assert not on_long_lists("Calibration", replace(LONG, profiles=profiles)).any()
-
-
 def all_relevant(ranked: list[int], n_relevant: int, catalogue: Catalogue) -> Judged:
     """One list of a user who likes the first items."""
     items = np.arange(n_relevant, dtype=np.int32)
     qrels = Qrels(np.array([0, n_relevant]), items, np.ones_like(items), relevance_level=1)
     return judge(Run("one", np.array([ranked], dtype=np.int32)), qrels, catalogue)
-
-
-def test_one_relevant_item_is_no_diversity() -> None:
-    assert METRICS["EILD"](all_relevant([2, 0, 1], 1, KNOWN)).tolist() == [0.0]
 
 
 def test_a_list_can_beat_the_greedy_one() -> None:

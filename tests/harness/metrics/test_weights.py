@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
-from harness.scoring.score import SampleScorer, score
 from harness.study.run import run_study
 from harness.study.study import parse_study
 from qrels import Catalogue, Qrels, judge
 from runs import InputError, Run
 from runs.shared.progress import Silent
-from tests.lists import means_on, random_case
+from tests.lists import random_case
 
 METRICS = built_in_metrics()
 WEIGHTED = ["Recall(beta=0.5)", "nDCG(beta=1)", "DCG(beta=0.25)", "nDCG(beta=1,gains=exp)"]
@@ -82,30 +80,6 @@ def test_a_table_of_propensities_weighs_like_popularity(
     expected = find_metric(f"{name}(beta=0.5)", METRICS)(judge(run, qrels, catalogue))
     found = find_metric(f"{name}(propensity=table)", METRICS)(judge(run, qrels, table))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_clipping_makes_rare_items_weigh_less(case: tuple[Run, Qrels, Catalogue]) -> None:
-    run, qrels, catalogue = case
-    clipped = find_metric("Recall(beta=1,clip=0.999)", METRICS)(judge(run, qrels, catalogue))
-    plain = METRICS["Recall"](judge(run, qrels))
-    np.testing.assert_allclose(clipped, plain, atol=2e-3)
-
-
-@pytest.mark.parametrize("name", WEIGHTED)
-def test_samples_are_scored_from_judged_ranks_alone(
-    case: tuple[Run, Qrels, Catalogue], name: str
-) -> None:
-    run, qrels, catalogue = case
-    own = {name: find_metric(name, METRICS)}
-    measures = Measures([Measure(name, 1), Measure(name, 20)])
-    kept = np.random.default_rng(4).random((len(qrels.items), 5)) < [1.0, 0.9, 0.5, 0.1, 0.0]
-    scorer = SampleScorer([run], qrels, measures, own, catalogue)
-    assert not scorer.by_definition
-    users = np.arange(qrels.n_users).astype(np.str_)
-    for sample, found in zip(kept.T, means_on(scorer, qrels, kept)[:, 0].T, strict=True):
-        left = qrels.keep(sample)
-        expected = score([run], left, measures, own, users=users, catalogue=catalogue).means()
-        np.testing.assert_allclose(found, expected[:, 0], atol=1e-12)
 
 
 @pytest.mark.parametrize(

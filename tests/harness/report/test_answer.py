@@ -30,11 +30,6 @@ def test_measures_are_in_order_and_share_letters_with_what_is_like_them() -> Non
     assert frame.groups.tolist() == ["a", "b", "b", "c"]
 
 
-def test_groups_may_overlap() -> None:
-    frame = Answer.of([estimates([0.9, 0.8, 0.7, 0.1], noise=0.035)]).frame()
-    assert frame.groups.tolist() == ["a", "ab", "b", "c"]
-
-
 def test_of_some_numbers_less_is_better() -> None:
     frame = Answer.of([estimates([3.0, 1.0, 2.0, 4.0], noise=0.1, falling=True)]).frame()
     assert frame.metric.tolist() == ["AP", "RR", "P", "nDCG"]
@@ -68,8 +63,3 @@ def test_it_opens_the_report_of_a_study(finished: Path) -> None:
     of_loss = frame[frame.quantity == "area, random loss of judgements"]
     expected = areas.loc[areas.cutoff == 20, "area"].sort_values(ascending=False)
     assert of_loss.value.tolist() == expected.tolist()
-
-
-def test_there_is_none_where_no_analysis_compares_measures(scored: Path) -> None:
-    assert "answer" not in json.loads((scored / "manifest.json").read_text())["results"]
-    assert not (scored / "tables/answer.csv").exists()

@@ -4,14 +4,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.shared.measure import Measure
 from harness.cli.main import main
 from harness.metrics.shared.option import formulas_in
 from harness.metrics.shared.register import built_in_metrics
 from harness.report.card import formula_image, metric_card
 from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
-from tests.harness.results import choose_coefficient, keep, sparsity_of
+from tests.harness.results import keep, sparsity_of
 
 pytestmark = pytest.mark.slow
 
@@ -44,35 +43,11 @@ def test_a_formula_beyond_matplotlib_is_not_drawn() -> None:
 def test_the_card_refers_to_nothing_outside(html: str) -> None:
     assert all(ref.startswith("data:image/svg+xml;base64,") for ref in Page(html).references)
     assert re.search(r"@import|url\(|<script|<link", html) is None
-
-
-def test_every_element_is_closed(html: str) -> None:
     assert Page(html).open == []
-
-
-def test_the_card_says_what_the_metric_is(html: str) -> None:
-    text = Page(html).text
-    assert METRICS["nDCG"].summary in text
-    assert METRICS["nDCG"].source in text
-    assert all(option.help in text for option in METRICS["nDCG"].all_options)
-
-
-def test_the_card_names_the_coefficient_of_every_study(finished: Path, copied: Path) -> None:
-    choose_coefficient(copied, "rbo")
-    text = Page(page_of("nDCG@20", finished, copied)).text
-    assert "Kendall's tau-b with P" in text
-    assert "rank-biased overlap (p = 0.9) with P" in text
 
 
 def test_the_card_has_the_laws(html: str) -> None:
     assert "Swapping a relevant item with a non-relevant" in Page(html).text
-
-
-def test_the_card_has_the_means_of_the_metric(html: str, finished: Path) -> None:
-    means = FinishedStudy.at(finished).means
-    values = means.values[means.measures.index(Measure("nDCG", 20))]
-    assert len(values) == 3
-    assert all(f"{value:.4f}" in html for value in values)
 
 
 def test_a_card_made_twice_is_the_same(html: str, finished: Path) -> None:
@@ -87,35 +62,6 @@ def test_a_metric_has_its_place_among_the_metrics(copied: Path) -> None:
 def test_equal_metrics_share_a_place(copied: Path) -> None:
     keep(copied, "sparsity", sparsity_of({("P", 20): 0.8, ("nDCG", 20): 0.8}))
     assert "0.8000, 1 of 2" in page_of("nDCG@20", copied)
-
-
-def test_curves_by_users_are_drawn_where_there_are_any(html: str, scored: Path) -> None:
-    title = "Users: agreement of subsets of the users with all of them"
-    assert title in html
-    assert title not in page_of("nDCG@20", scored)
-
-
-def test_points_tell_their_values(html: str) -> None:
-    assert "<title>nDCG, 100: 1</title>" in html
-
-
-def test_studies_stand_side_by_side(finished: Path, scored: Path) -> None:
-    text = Page(page_of("nDCG@20", finished, scored)).text
-    assert "In 2 studies" in text
-    assert "small has no such curve." in text
-
-
-def test_a_study_without_analyses_has_means(scored: Path) -> None:
-    means = FinishedStudy.at(scored).means
-    values = means.values[means.measures.index(Measure("RR", 5))]
-    html = page_of("RR@5", scored)
-    assert all(f"{value:.4f}" in html for value in values)
-
-
-def test_without_a_study_the_card_defines_the_metric() -> None:
-    text = Page(page_of("P")).text
-    assert METRICS["P"].summary in text
-    assert "At a glance" not in text
 
 
 def test_without_a_cutoff_the_deepest_is_meant(finished: Path) -> None:
@@ -136,22 +82,13 @@ def test_a_metric_of_the_user_has_a_card(tmp_path: Path) -> None:
     assert "by &lt;hand&gt;" in (tmp_path / "mine.html").read_text()
 
 
-def test_the_command_says_where_the_card_is(
-    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    answer = card("P@5", finished)
-    assert answer.output == f"The card is {tmp_path / 'card-P@5.html'}\n"
-    assert (tmp_path / "card-P@5.html").is_file()
-
-
 @pytest.mark.parametrize(
     ("name", "finding"),
     [
         ("nDGC@5", "no metric is called 'nDGC'; did you mean 'nDCG'?"),
         ("RR@5", "the study has no metric 'RR'; it has P, nDCG."),
         ("P(rel=2)@5", "the study has no metric 'P(rel=2)'; it has P, nDCG."),
-        ("P@7", "P was not measured at cut-off 7, but at 5, 20."),
+        ("P@7", "P@7 was not measured, but P@5, P@20."),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(finished: Path, name: str, finding: str) -> None:

@@ -55,18 +55,6 @@ def test_users_without_judged_non_relevant_items_are_counted(metric: str, other:
     ]
 
 
-def test_they_are_named_with_all_measures_that_need_them() -> None:
-    (sentence,) = of_judgements("bpref(rel=4)", "nDCG", "AUC", without=1)
-    assert sentence == (
-        "1 of the 1,000 users (0 %) has no judged non-relevant item: for them bpref(rel=4) is "
-        "Recall and AUC is 0."
-    )
-
-
-def test_metrics_that_need_no_judged_non_relevant_items_leave_them_alone() -> None:
-    assert of_judgements("AP", "nDCG", without=900) == []
-
-
 @pytest.mark.parametrize(
     ("metric", "but"), [("AP", ""), ("nDCG", " (but for nDCG, which counts low grades too)")]
 )
@@ -91,19 +79,13 @@ def test_equal_means_do_not_make_systems_alike(copied: Path) -> None:
     assert not any("alike" in sentence for sentence in said(copied))
 
 
-@pytest.mark.parametrize(("n_systems", "worth"), [(2, "2.00"), (3, "0.67"), (9, "0.06")])
+@pytest.mark.parametrize(("n_systems", "worth"), [(3, "0.67")])
 def test_one_swapped_pair_of_few_systems_is_worth_a_share_of_tau(
     copied: Path, n_systems: int, worth: str
 ) -> None:
     change_manifest(copied, systems=[str(number) for number in range(n_systems)])
     sentence = f"With {n_systems} systems, one pair that is swapped lowers tau by {worth}."
     assert sentence in said(copied)
-
-
-@pytest.mark.parametrize("n_systems", [1, 10])
-def test_ten_systems_are_not_few_and_one_has_no_pair(copied: Path, n_systems: int) -> None:
-    change_manifest(copied, systems=[str(number) for number in range(n_systems)])
-    assert not any(sentence.startswith("With ") for sentence in said(copied))
 
 
 def test_the_weightiest_checks_come_first_and_each_once(copied: Path) -> None:

@@ -43,18 +43,6 @@ def both(finished: Path, tmp_path: Path) -> tuple[Path, Path]:
     return one, other
 
 
-def test_studies_of_one_name_go_by_their_folders(finished: Path, copied: Path) -> None:
-    assert list(compared(finished, copied).studies) == [str(finished), str(copied)]
-
-
-def test_data_sets_stand_row_by_row(both: tuple[Path, Path]) -> None:
-    made = compared(*both).data_sets()
-    facts = FinishedStudy.at(both[0]).manifest["collection"]
-    assert [row[0] for row in made.rows] == [*compared(*both).studies]
-    assert made.rows[0][1:] == made.rows[1][1:]
-    assert made.rows[0][made.headings.index("Gini")] == facts["ratings"]["gini"]
-
-
 def test_every_number_is_that_of_its_study(both: tuple[Path, Path]) -> None:
     made = compared(*both)
     frame = made.frame().set_index(["quantity", "study", "measure"])["value"]
@@ -68,17 +56,8 @@ def test_what_holds_on_all_is_told_from_what_is_turned_round(both: tuple[Path, P
     keep(both[0], "sparsity", sparsity_of(AREAS, margin=0.01, apart=0.01))
     keep(both[1], "sparsity", sparsity_of(TURNED, margin=0.01, apart=0.01))
     (said,) = [line for line in compared(*both).findings() if line.startswith(ROBUSTNESS)]
-    assert "first in all 2 studies: nDCG." in said
-    assert "2 of 3 pairs of measures (nDCG and P; nDCG and AP; the better one first)" in said
-    assert said.endswith("in opposite directions: 1 (P and AP).")
-
-
-def test_within_noise_nothing_holds(both: tuple[Path, Path]) -> None:
-    for folder in both:
-        areas = {of: AREAS[of] for of in (("nDCG", 20), ("P", 20))}
-        keep(folder, "sparsity", sparsity_of(areas, margin=0.5, apart=0.5))
-    (said,) = [line for line in compared(*both).findings() if line.startswith(ROBUSTNESS)]
-    assert "0 of 1 pairs of measures; in opposite directions: 0." in said
+    assert "first is nDCG (small) and nDCG (other)" in said
+    assert "(the better first): nDCG and P; nDCG and AP; in opposite directions: P and AP." in said
 
 
 def test_a_figure_has_a_panel_for_each_study(both: tuple[Path, Path]) -> None:
@@ -109,20 +88,13 @@ def test_the_page_has_all_figures_and_numbers(both: tuple[Path, Path], tmp_path:
 def test_one_study_is_no_comparison(finished: Path, times: int) -> None:
     result = compare(*[finished] * times)
     assert result.exit_code == 2
-    assert ("two studies at least" if times == 1 else "is given twice") in result.output
+    assert "two or more different studies" in result.output
 
 
 def test_studies_that_share_nothing_are_refused(scored: Path, given: Path) -> None:
     result = compare(scored, given)
     assert result.exit_code == 2
     assert "share no analysis" in result.output
-
-
-def test_studies_without_analyses_have_levels(finished: Path, scored: Path) -> None:
-    result = compare(finished, scored)
-    assert result.exit_code == 0
-    assert "Levels of the systems" in result.output
-    assert "puresvd" in result.output
 
 
 # Levels of systems

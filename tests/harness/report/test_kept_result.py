@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analyses.shared.figures import draw_figure
-from analyses.shared.result import Result, figures_of, measures_of, tables_of
+from analyses.shared.result import Result, figures_of, tables_of
 from harness.report.kept_result import keep_result, read_kept_result
 from runs import InputError
 from tests.harness.results import sparsity_of
@@ -59,13 +59,6 @@ def test_estimates_and_their_differences_are_kept(kept: Result) -> None:
     at_20 = theirs.measures.at(20)
     assert mine.of(at_20) == theirs.of(at_20) != {}
     np.testing.assert_array_equal(mine.differences(), theirs.differences())
-
-
-def test_what_is_said_of_a_measure_is_kept(kept: Result) -> None:
-    assert measures_of(kept) == MADE.measures
-    assert [dict(kept.about(m)) for m in MADE.measures] == [
-        dict(MADE.about(m)) for m in MADE.measures
-    ]
 
 
 def test_the_tables_in_full_are_files(kept: Result) -> None:

@@ -1,15 +1,12 @@
-import math
 import re
 from pathlib import Path
 
 import pytest
 
 from analyses.shared.measure import Measure
-from harness.report.page import render_report, summarise
+from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
-from runs import InputError
 from tests.harness.page import Page
-from tests.harness.results import keep, popularity_of, sparsity_of
 from tests.harness.small import NO_ANALYSES, TREC, TREC_METRICS, run_text, write_qrels, write_run
 
 
@@ -72,37 +69,11 @@ def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> Non
     assert [caption for caption in captions if caption not in page.text] == []
 
 
-def test_the_page_sums_up_in_words(page: Page, finished: Path) -> None:
-    findings = summarise(FinishedStudy.at(finished)).findings
-    assert findings
-    assert all(finding in page.text for finding in findings)
-
-
-def test_nothing_to_bear_in_mind_is_hidden_when_the_page_is_printed(finished: Path) -> None:
-    html = (finished / "report.html").read_text(encoding="utf-8")
-    (hidden,) = re.findall(r"@media print {\s*([^{]*){ display: none; }", html)
-    before, _, _ = html.partition("To bear in mind")
-    assert hidden.strip() == "nav, details"
-    assert before.count("<details") == before.count("</details>")
-
-
-def test_points_tell_their_values(finished: Path) -> None:
-    html = (finished / "report.html").read_text(encoding="utf-8")
-    assert "<title>nDCG, 100: 1</title></circle>" in html
-
-
 def test_numbers_sort_by_all_their_digits(finished: Path) -> None:
     html = (finished / "report.html").read_text(encoding="utf-8")
     means = FinishedStudy.at(finished).means
     mean = float(means.values[means.measures.index(Measure("P", 20)), 0])
     assert f'data-value="{mean}"' in html
-
-
-def test_new_results_have_their_place(copied: Path) -> None:
-    keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
-    text = Page(render_report(FinishedStudy.at(copied)).decode()).text
-    assert "Robustness at cut-off 20: areas under the curves" in text
-    assert "P was the most robust: 0.9000 [0.8442, 0.9440]." in text
 
 
 def test_analyses_stand_in_the_order_of_their_first_figures(page: Page) -> None:
@@ -116,11 +87,6 @@ def test_analyses_stand_in_the_order_of_their_first_figures(page: Page) -> None:
     drawn = [numbers for numbers in sections if numbers]
     assert drawn == sorted(sorted(numbers) for numbers in drawn)
     assert max(map(max, drawn)) > 8
-
-
-def test_a_study_without_analyses_has_a_page(scored: Path) -> None:
-    text = Page((scored / "report.html").read_text(encoding="utf-8")).text
-    assert "Mean scores at cut-off 20" in text
 
 
 def test_positive_only_qrels_are_warned_of_on_the_page(tmp_path: Path) -> None:
@@ -139,16 +105,3 @@ def test_names_cannot_smuggle_in_html(tmp_path: Path) -> None:
     write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
     folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
     assert "<b>bold" not in (folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no finished study is here"):
-        render_report(FinishedStudy.at(tmp_path))
-
-
-def test_areas_that_are_all_undefined_have_no_table(copied: Path) -> None:
-    keep(copied, "sparsity", sparsity_of({("P", 20): math.nan}))
-    keep(copied, "popularity", popularity_of({("P", 20): math.nan}))
-    assert (
-        "areas under the curves" not in Page(render_report(FinishedStudy.at(copied)).decode()).text
-    )

@@ -1,18 +1,16 @@
-import math
-import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from analyses.discrimination import CONVENTIONS
 from analyses.shared.measure import Measure
 from analyses.shared.table import FORMATS, Table
 from harness.cli.main import main
+from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate, titles
 from runs import InputError
-from tests.harness.results import choose_coefficient, keep, popularity_of, sparsity_of, users_of
+from tests.harness.results import choose_coefficient, popularity_of, sparsity_of
 
 
 def table(*arguments: str | Path) -> Result:
@@ -22,12 +20,6 @@ def table(*arguments: str | Path) -> Result:
 def column(made: Table, heading: str) -> dict[str, object]:
     place = list(made.headings).index(heading)
     return {str(row[0]): row[place] for row in made.rows}
-
-
-def cells_of(text: str) -> list[list[str]]:
-    """Cells of the rows of a LaTeX table, told apart as LaTeX does it."""
-    lines = [line.strip() for line in text.splitlines() if line.strip().endswith("\\\\")]
-    return [re.split(r"(?<!\\)&", line.removesuffix("\\\\")) for line in lines]
 
 
 def test_table_2_has_the_means_at_the_deepest_cutoff(finished: Path) -> None:
@@ -43,26 +35,12 @@ def test_table_3_has_metrics_and_cutoffs(finished: Path) -> None:
     assert [row[0] for row in made.rows] == ["P", "nDCG"]
 
 
-def test_a_cutoff_chooses_one_column_of_table_3(finished: Path) -> None:
-    assert list(tabulate(FinishedStudy.at(finished), "table3", cutoff=5).headings) == [
-        "metric",
-        "@5",
-    ]
-
-
 def test_the_paper_sums_each_pair_twice(finished: Path) -> None:
     study = FinishedStudy.at(finished)
     once, twice = (
         column(tabulate(study, "table3", convention=name), "@5") for name in ("dp", "dp_ordered")
     )
     assert twice == {metric: 2 * float(str(dp)) for metric, dp in once.items()}
-
-
-@pytest.mark.parametrize("convention", CONVENTIONS)
-def test_the_note_says_what_is_added_up(finished: Path, convention: str) -> None:
-    made = tabulate(FinishedStudy.at(finished), "table3", convention=convention)
-    words = CONVENTIONS[convention]
-    assert words in made.note
 
 
 @pytest.mark.parametrize("name", ["table2", "table3", "correlation", "coverage"])
@@ -75,35 +53,6 @@ def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
     choose_coefficient(copied, "rbo")
     made = tabulate(FinishedStudy.at(copied), "correlation")
     assert made.note.startswith("Orderings of the systems by mean, compared by rank-biased overlap")
-
-
-def test_areas_have_intervals_of_every_analysis(copied: Path) -> None:
-    keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
-    keep(copied, "popularity", popularity_of({("P", 20): 0.5}, margin=0.05))
-    made = tabulate(FinishedStudy.at(copied), "areas")
-    assert column(made, "sparsity, low") == pytest.approx({"P": 0.8442, "nDCG": 0.7473}, abs=1e-4)
-    assert math.isnan(float(str(column(made, "popularity")["nDCG"])))
-
-
-def test_subsets_of_users_stand_side_by_side(copied: Path) -> None:
-    keep(copied, "users", users_of({30: 0.5, 60: 1.0}))
-    made = tabulate(FinishedStudy.at(copied), "users")
-    assert made.rows == [["P", 0.5, 1.0]]
-    assert list(made.headings) == ["metric", "30 users", "60 users"]
-
-
-@pytest.mark.parametrize("name", ["table2", "table3", "correlation", "coverage"])
-def test_latex_rows_have_as_many_cells_as_columns(finished: Path, name: str) -> None:
-    made = tabulate(FinishedStudy.at(finished), name)
-    text = made.to_latex()
-    (columns,) = re.findall(r"\\begin\{tabular\}\{@\{\}(l?r*)@\{\}\}", text)
-    assert [len(row) for row in cells_of(text)] == [len(columns)] * (1 + len(made.rows))
-
-
-def test_a_latex_table_ends_what_it_begins(finished: Path) -> None:
-    text = tabulate(FinishedStudy.at(finished), "table2").to_latex()
-    begun, ended = (re.findall(rf"\\{word}\{{(\S+?)\}}", text) for word in ("begin", "end"))
-    assert begun == ended[::-1] == ["table", "tabular"]
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -122,7 +71,7 @@ def test_without_a_name_the_tables_are_listed(finished: Path) -> None:
 
 def test_every_table_that_is_listed_can_be_printed(given: Path) -> None:
     listed = titles(FinishedStudy.at(given))
-    assert "areas" in listed
+    assert "answer" in listed
     assert all(tabulate(FinishedStudy.at(given), name).rows for name in listed)
 
 
@@ -130,7 +79,7 @@ def test_every_table_that_is_listed_can_be_printed(given: Path) -> None:
     ("arguments", "finding"),
     [
         (["tabel2"], "no table called 'tabel2'; did you mean 'table2'?"),
-        (["table2", "--cutoff", "7"], "the study has no cut-off 7; there are 5, 20."),
+        (["table2", "--cutoff", "7"], "the table 'means' has no cut-off 7; it has 5, 20."),
         (["table2", "--convention", "dp"], "the table 'means' has no convention to choose."),
         (["coverage", "--cutoff", "5"], "the table 'coverage' has no cut-off to choose."),
     ],
@@ -146,12 +95,6 @@ def test_a_mistake_is_answered_with_a_sentence(
 def test_a_study_without_the_analysis_says_which_tables_there_are(scored: Path) -> None:
     with pytest.raises(InputError, match=r"no table called 'power'; there are means, table2, cov"):
         tabulate(FinishedStudy.at(scored), "power")
-
-
-def test_a_folder_without_a_study_is_refused(tmp_path: Path) -> None:
-    answer = table(tmp_path, "table2")
-    assert answer.exit_code == 2
-    assert "no finished study is here" in answer.output
 
 
 @pytest.mark.slow
@@ -174,6 +117,17 @@ def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
         tabulate(FinishedStudy.at(scored), "sampled")
 
 
-def test_a_study_without_areas_says_so(scored: Path) -> None:
-    with pytest.raises(InputError, match=r"the study has nothing for the table 'areas'\."):
-        tabulate(FinishedStudy.at(scored), "areas")
+def test_the_numbers_of_all_analyses_stand_side_by_side() -> None:
+    made = Answer.of(
+        each
+        for each in (
+            sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05).estimates(),
+            popularity_of({("P", 20): 0.5}, margin=0.05).estimates(),
+        )
+        if each is not None
+    ).table()
+    assert [row[:3] for row in made.rows] == [
+        ["P@20", 0.9, "[0.8442, 0.9440]"],
+        ["nDCG@20", 0.8, "[0.7473, 0.8472]"],
+    ]
+    assert made.rows[0][3] == 0.5

@@ -59,19 +59,6 @@ def test_all_judgements_rescored_give_the_weighted_means(case: tuple[Run, Qrels]
     np.testing.assert_allclose(means_on(scorer, qrels)[..., 0], scores.means(), atol=1e-12)
 
 
-def test_users_with_equally_many_relevant_items_weigh_the_same() -> None:
-    items = np.arange(6, dtype=np.int32) % 2
-    grades = np.array([1, 1, 1, 1, 1, 1], dtype=np.int32)
-    qrels = Qrels(np.array([0, 2, 4, 6]), items, grades, relevance_level=1)
-    assert user_weights(qrels, "judgements") == pytest.approx([1.0, 1.0, 1.0])
-
-
-def test_a_mean_over_users_needs_no_weights() -> None:
-    one = np.ones(1, dtype=np.int32)
-    qrels = Qrels(np.array([0, 1]), one, one, relevance_level=1)
-    assert user_weights(qrels, "users") is None
-
-
 NAMES = ["a", "b", "a", "a", "b"]
 
 

@@ -56,10 +56,6 @@ NOT_FUSED += ["EPC(relevance=binary)", "MSI(discount=log2,relevance=graded)", "R
 NOT_FUSED += ["EILD(discount=0.85,relevance=graded)", "Calibration(discount=log2)"]
 
 
-def test_every_fused_metric_is_a_built_in_one() -> None:
-    assert set(FUSED) <= set(METRICS)
-
-
 @given(case=runs_and_qrels(), seed=st.integers(0, 99), cutoffs=st.sets(st.integers(1, 12)))
 def test_the_kernel_equals_the_definitions(
     case: tuple[Run, Qrels], seed: int, cutoffs: set[int]
@@ -81,17 +77,6 @@ def test_the_kernel_equals_the_definition_on_long_lists(name: str) -> None:
     kept = np.random.default_rng(4).random((len(qrels.items), 5)) < [1.0, 0.9, 0.5, 0.1, 0.0]
     means = means_on(SampleScorer(runs, qrels, measures, METRICS), qrels, kept)
     expected = by_definition(runs, qrels, measures, kept)
-    np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
-
-
-def test_pool_unjudged_items_count_as_unjudged() -> None:
-    run, qrels = random_case(9, n_users=30, n_items=80, depth=20, n_judged=40)
-    grades = np.where(np.arange(len(qrels.grades)) % 3 == 0, -1, qrels.grades).astype(np.int32)
-    pooled = Qrels(qrels.offsets, qrels.items, grades, relevance_level=4)
-    measures = [Measure(name, 20) for name in FUSED]
-    kept = np.ones((len(grades), 1), dtype=np.bool_)
-    means = means_on(SampleScorer([run], pooled, measures, METRICS), pooled, kept)
-    expected = by_definition([run], pooled, measures, kept)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
 
 
@@ -180,29 +165,6 @@ def test_a_metric_that_needs_every_rank_gets_it(function: Any) -> None:
     np.testing.assert_allclose(means_on(scorer, qrels, kept), expected, rtol=0, atol=1e-12)
 
 
-def test_a_users_metric_takes_the_readable_road() -> None:
-    run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
-    own = {**METRICS, "mine": Metric("mine", METRICS["AP"].function, source="here")}
-    measures = [Measure("AP", 10), Measure("mine", 10)]
-    kept = np.random.default_rng(4).random((len(qrels.items), 4)) < 0.5
-    means = means_on(SampleScorer([run], qrels, measures, own), qrels, kept)
-    np.testing.assert_allclose(means[0], means[1], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", FUSED)
-def test_scores_of_users_average_to_the_means(name: str) -> None:
-    cases = [random_case(seed, n_users=300, n_items=90, depth=20, n_judged=9) for seed in (1, 2)]
-    runs, qrels = [run for run, _ in cases], cases[0][1]
-    measures = [Measure(name, cutoff) for cutoff in (1, 5, 20)]
-    kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
-    scorer = SampleScorer(runs, qrels, measures, METRICS)
-    scores = users_on(scorer, qrels, kept)
-    assert scores.shape == (3, 2, 300, 3)
-    np.testing.assert_allclose(
-        scores.mean(axis=2), means_on(scorer, qrels, kept), rtol=0, atol=1e-12
-    )
-
-
 @pytest.mark.parametrize("others", [[], ["RBP"]])
 def test_the_kernel_equals_the_definitions_at_any_depths(others: list[str]) -> None:
     depths, n_judged = (30, 60), 80  # ideals of whole lists are longer than the lists
@@ -218,15 +180,6 @@ def test_the_kernel_equals_the_definitions_at_any_depths(others: list[str]) -> N
     means = means_on(SampleScorer(runs, qrels, measures, METRICS), qrels, kept)
     expected = by_definition(runs, qrels, measures, kept)
     np.testing.assert_allclose(means, expected, rtol=0, atol=1e-12)
-
-
-def test_whole_lists_are_as_deep_as_a_cutoff_below_all_of_them() -> None:
-    cases = [random_case(seed, n_users=9, n_items=50, depth=seed, n_judged=5) for seed in (8, 20)]
-    runs, qrels = [run for run, _ in cases], cases[0][1]
-    users = np.arange(qrels.n_users).astype(np.str_)
-    measures = Measures([Measure(name, cutoff) for name in FUSED for cutoff in (None, 20)])
-    values = score(runs, qrels, measures, METRICS, users=users).values
-    np.testing.assert_allclose(values[::2], values[1::2], rtol=0, atol=1e-15)
 
 
 def test_another_relevance_level_goes_through_the_kernel_too() -> None:
@@ -332,12 +285,3 @@ def test_sums_of_blocks_are_those_of_their_users(
     users = users_on(scorer, qrels, kept)
     expected = np.stack([users[:, :, blocks == block].sum(axis=2) for block in range(7)], axis=1)
     np.testing.assert_allclose(sums, expected, rtol=0, atol=1e-12)
-
-
-def test_runs_of_different_depths_are_judged_alike() -> None:
-    runs, qrels, kept = many_lists()
-    short = Run("short", np.ascontiguousarray(runs[1].items[:, :5]))
-    measures = [Measure(name, cutoff) for name in (*FUSED, "mine") for cutoff in (3, 40)]
-    together = means_on(SampleScorer([runs[0], short], qrels, measures, WITH_MINE), qrels, kept)
-    alone = means_on(SampleScorer([short], qrels, measures, WITH_MINE), qrels, kept)
-    np.testing.assert_array_equal(together[:, 1], alone[:, 0])

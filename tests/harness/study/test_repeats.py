@@ -1,4 +1,3 @@
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -71,12 +70,6 @@ def test_shares_of_the_first_place_add_up_to_one(found: Repeats) -> None:
     np.testing.assert_allclose(found.first.sum(axis=1), 1.0)
 
 
-def test_the_report_says_what_holds(repeated: Path) -> None:
-    page = (repeated / "report.html").read_text(encoding="utf-8")
-    assert "under 3 seeds" in page
-    assert "The study under 3 seeds" in page
-
-
 def test_a_second_run_makes_nothing_again(repeated: Path) -> None:
     folders = [repeated, *(repeated / "seeds").iterdir()]
     before = [made_at(folder) for folder in folders]
@@ -119,7 +112,6 @@ def of_values(values: list[list[float]], *, falls: bool = False) -> Repeats:
         values=numbers,
         users=np.full((1, 2), 0.01),
         over_systems=np.full((1, 2), np.nan),
-        signs=np.ones((1, 1, n_seeds), dtype=np.int8),
         means=np.tile(np.array([0.3, 0.2, 0.1])[:, None], (2, 1, n_seeds)),
     )
 
@@ -148,18 +140,6 @@ def test_a_metric_at_two_depths_is_two_measures(found: Repeats) -> None:
     labels = [row[0] for row in found.repeats_table().rows]
     assert labels == ["P@5", "P@20", "nDCG@20"] * len(found.quantities)
     assert list(found.measures.reported.labels) == labels[:3]
-
-
-def test_findings_say_what_each_source_contributes() -> None:
-    found = of_values([[0.5, 0.54], [0.4, 0.44]])
-    (said, *_) = replace(found, over_systems=np.full((1, 2), 0.04)).findings()
-    assert said.startswith("Robustness (area) varies by 0.010 over users (4 %), ")
-    assert "0.040 over systems (64 %) and 0.028 over splits (32 %)." in said
-
-
-def test_what_is_not_known_of_systems_is_said() -> None:
-    (said, *_) = of_values([[0.5, 0.54], [0.4, 0.44]]).findings()
-    assert "an unknown number over systems" in said
 
 
 def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found: Repeats) -> None:

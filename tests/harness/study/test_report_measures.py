@@ -168,7 +168,11 @@ def test_names_of_the_notebook_are_those_of_the_study(collection: Path) -> None:
 @pytest.mark.parametrize(
     ("names", "finding"),
     [
-        (["nDCG@0"], "'nDCG@0': the cut-off must be at least 1, got 0."),
+        (
+            ["nDCG@0"],
+            "'nDCG@0': behind the @ stands a cut-off of at least 1, or 'all' for whole lists, "
+            "got '0'.",
+        ),
         (["P", "P"], "'P' is duplicated."),
         (["nDGC@all"], "no metric is called 'nDGC'; did you mean 'nDCG'?"),
     ],

@@ -610,4 +610,4 @@ def test_what_a_metric_of_the_user_costs_is_said_before_it_is_spent(
     run_study(study, n_jobs=1, progress=Lines())
     said = capsys.readouterr().err
     assert "Hits: scored from all ranks of every list" in said
-    assert said.index("15 samples of the judgements will take about") < said.index("Taking judge")
+    assert said.index("15 samples of the judgements one by one") < said.index("Taking judge")

@@ -71,11 +71,11 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + "[metrics]\ncutoffs = [0]\n", "`cutoffs` in [metrics]: input should be greater"),
         (
             RATINGS + '[metrics]\nnames = ["nDCG@0"]\n',
-            "line 5: `names` in [metrics]: 'nDCG@0': the cut-off must be at least 1, got 0.",
+            "line 5: `names` in [metrics]: 'nDCG@0': behind the @ stands a cut-off of at least 1, ",
         ),
         (
             RATINGS + '[metrics]\nreport = ["P", "nDCG@10@5"]\n',
-            "line 5: `report` in [metrics]: 'nDCG@10@5' has two depths: a metric is written NAME,",
+            "line 5: `report` in [metrics]: 'nDCG@10@5': behind the @ stands a cut-off",
         ),
         (RATINGS + "[metrics]\nreport = []\n", "`report` in [metrics]: value should have at least"),
         (RATINGS + "[analyses]\nnames = 3\n", "line 5: `names` in [analyses] must be a list of n"),

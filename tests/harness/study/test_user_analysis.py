@@ -216,7 +216,7 @@ def test_nothing_that_the_folder_names_is_run(forbidden: Path, tmp_path: Path) -
         ("table", study, "spread"),
         ("figure", study),
         ("figure", study, "fig6", "--to", tmp_path / "fig6.svg"),
-        ("card", "missed@5", study, "--to", tmp_path / "card.html"),
+        ("card", "P@5", study, "--to", tmp_path / "card.html"),
         ("export", study, "--to", tmp_path / "exported"),
     ):
         assert harness(*arguments).exit_code == 0, arguments
@@ -242,19 +242,6 @@ def test_what_is_kept_is_what_the_file_shows(base: Path) -> None:
     study, own = base / "study", [base / FILE]
     page = render_report(FinishedStudy.at(study, own))
     assert page == render_report(FinishedStudy.at(study))
-
-
-def test_the_card_of_a_kept_metric_says_all_but_its_laws(forbidden: Path, tmp_path: Path) -> None:
-    to = ("--to", tmp_path / "card.html")
-    harness("card", "missed(weight=0.5)@5", forbidden / "study", *to)
-    text = Page((tmp_path / "card.html").read_text()).text
-    for sentence in (
-        "Share of the ranks without a relevant item.",
-        "From 0 to 1, less is better.",
-        "a number, at least 0 and at most 1; 1 by default. What a miss costs",
-        "They were not tried: the definition is in a file of a user's",
-    ):
-        assert sentence in text
 
 
 def test_an_analysis_that_left_the_study_leaves_no_file(own: Path) -> None:

@@ -18,7 +18,7 @@ from harness.metrics.shared.register import built_in_metrics
 from harness.trec_eval.evaluate import Evaluations, evaluate_runs
 from harness.trec_eval.measures import LEFT_OUT, read_measures
 from qrels import Qrels
-from runs import InputError, InputWarning, Run
+from runs import InputWarning, Run
 from tests.conformance import CONFORMANCE, needs_conformance
 from tests.harness.small import ROOT, write_qrels, write_run
 from tests.lists import qrels_as_dicts, run_as_dicts, runs_and_qrels
@@ -236,10 +236,6 @@ def averages(collection: tuple[Path, Path], *measures: str, **options: object) -
     return found.runs[0].averages.tolist()
 
 
-def test_a_topic_that_the_run_lacks_scores_zero(collection: tuple[Path, Path]) -> None:
-    assert averages(collection, "num_q", "recip_rank") == [2.0, 0.125]
-
-
 def test_a_topic_that_the_run_lacks_is_left_out_if_the_topics_are_the_runs(
     collection: tuple[Path, Path],
 ) -> None:
@@ -274,10 +270,6 @@ def test_a_depth_cuts_the_lists_first(collection: tuple[Path, Path]) -> None:
     assert averages(collection, "recip_rank", depth=3) == [0.0]
 
 
-def test_judged_only_lists_close_up(collection: tuple[Path, Path]) -> None:
-    assert averages(collection, "num_ret", "recip_rank", judged_only=True) == [2.0, 0.25]
-
-
 def test_judged_only_follows_the_depth(collection: tuple[Path, Path]) -> None:
     assert averages(collection, "recip_rank", judged_only=True, depth=3) == [0.0]
 
@@ -298,10 +290,6 @@ def test_recall_points_are_rounded_up_or_to_the_nearest(tmp_path: Path) -> None:
     assert [text.split()[-1] for text in printed] == ["0.5000", "1.0000"]
 
 
-def test_a_relevance_level_makes_low_grades_non_relevant(collection: tuple[Path, Path]) -> None:
-    assert averages(collection, "num_rel", relevance_level=2) == [1.0]
-
-
 def test_judged_only_is_what_condensed_lists_score(collection: tuple[Path, Path]) -> None:
     ours = averages(collection, "AP(condensed=true)", "bpref(condensed=true)@1")
     assert ours == averages(collection, "AP", "bpref@1", judged_only=True)
@@ -315,26 +303,6 @@ def test_single_precision_makes_close_scores_ties(tmp_path: Path) -> None:
     assert averages((qrels, run), "recip_rank", precision="single") == [1.0]
     with pytest.warns(InputWarning, match="differ in double precision only"):
         assert averages((qrels, run), "recip_rank") == [0.5]
-
-
-def test_a_run_for_other_users_is_refused(tmp_path: Path) -> None:
-    qrels = write_qrels(tmp_path, {"u": {"a": 0, "b": 1}})
-    with pytest.raises(InputError, match="none of its 1 users is in the qrels"):
-        averages((qrels, write_run(tmp_path, "s", {"v": ["a"]})), "map")
-
-
-def test_runs_are_printed_one_after_the_other(collection: tuple[Path, Path]) -> None:
-    qrels, run = collection
-    other = write_run(run.parent, "knn", {"u2": ["c"]})
-    answer = evaluate("--qrels", qrels, run, other, "-m", "runid", "-m", "P.1", "-m", "nDCG@1")
-    assert answer.stdout == (
-        "runid                 \tall\tals\n"
-        "P_1                   \tall\t0.0000\n"
-        "nDCG@1                \tall\t0.0000\n"
-        "runid                 \tall\tknn\n"
-        "P_1                   \tall\t0.5000\n"
-        "nDCG@1                \tall\t0.5000\n"
-    )
 
 
 def test_csv_has_all_digits(collection: tuple[Path, Path]) -> None:
@@ -359,26 +327,3 @@ def test_json_has_averages_topics_and_coverage(collection: tuple[Path, Path]) ->
     assert document["runs"][0]["topics without recommendations"] == 1
     assert document["runs"][0]["all"]["RR@4"] == 0.125
     assert document["runs"][0]["topics"]["u1"]["recip_rank"] == 0.25
-
-
-def test_positive_only_qrels_are_warned_of(tmp_path: Path) -> None:
-    qrels, run = write_qrels(tmp_path, {"u": {"a": 1}}), write_run(tmp_path, "s", {"u": ["a"]})
-    answer = evaluate("--qrels", qrels, run)
-    assert "Warning: the qrels hold relevant items only: bpref becomes" in answer.stderr
-
-
-def test_a_metric_of_ones_own_is_evaluated(collection: tuple[Path, Path], tmp_path: Path) -> None:
-    plugin = tmp_path / "half.py"
-    plugin.write_text(
-        "import numpy as np\nfrom harness.metrics.shared.metric import metric\n"
-        "@metric('half', source='-')\n"
-        "def half(judged, *, cutoff=None):\n    return np.full(judged.n_users, 0.5)\n"
-    )
-    answer = evaluate("--qrels", collection[0], collection[1], "--plugin", plugin, "-m", "half@3")
-    assert answer.stdout == "half@3                \tall\t0.5000\n"
-
-
-def test_an_unknown_measure_is_answered_with_the_nearest(collection: tuple[Path, Path]) -> None:
-    answer = evaluate("--qrels", collection[0], collection[1], "-m", "ndgc_cut")
-    assert answer.exit_code == MISUSED
-    assert answer.stderr == ("Error: no measure is called 'ndgc_cut'; did you mean 'ndcg_cut'?\n")

@@ -505,7 +505,7 @@ def test_a_package_that_is_missing_is_no_failure_of_a_trial(
         ("puresv", (), "no system is called 'puresv'; did you mean 'puresvd'?"),
         ("random", (), "the system 'random' has no setting that is searched"),
         ("puresvd", ("--metric", "nDGC"), "no metric is called 'nDGC'; did you mean 'nDCG'?"),
-        ("puresvd", ("--metric", "nDCG@0"), "the cut-off must be at least 1, got 0"),
+        ("puresvd", ("--metric", "nDCG@0"), "stands a cut-off of at least 1"),
         ("puresvd", ("--search", "grid"), "'grid' is not one of 'random', 'tpe'"),
         ("puresvd", ("--trials", "0"), "0 is not in the range x>=1"),
         ("puresvd", ("--minutes", "0"), "0.0 is not in the range x>0"),

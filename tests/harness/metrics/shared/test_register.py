@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.metrics.shared.ir_measures import metric_of_ir_measures
-from harness.metrics.shared.metric import metric
-from harness.metrics.shared.names import parse_name
-from harness.metrics.shared.register import (
-    built_in_metrics,
-    find_metric,
-    keep_metrics,
-    read_kept_metrics,
-)
+from harness.metrics.shared.register import built_in_metrics
 from qrels import Qrels, judge
 from runs import InputError, Run
 from tests.lists import random_case, runs_and_qrels
-
-
-@metric("Cost", source="by hand", low=0, high=np.inf, higher_is_better=False, lattice=lambda n: n)
-def cost(judged: Any, *, cutoff: Any = None, per: Literal["item", "list"] = "item") -> Any:
-    r"""Cost of a list.
-
-    .. math:: c = n
-    """
-    return np.ones(judged.n_users)
-
-
-def test_metrics_of_the_harness_are_not_kept() -> None:
-    assert keep_metrics(built_in_metrics().values(), [5]) is None
-
-
-def test_everything_but_the_definition_is_kept() -> None:
-    content = keep_metrics([cost(per="list"), cost(mean="geometric")], [5, 10])
-    assert content is not None
-    (kept,) = read_kept_metrics(content).values()
-    assert kept == cost
-    facts = ("source", "doc", "low", "high", "higher_is_better", "has_level", "per_user", "aliases")
-    assert [getattr(kept, fact) for fact in facts] == [getattr(cost, fact) for fact in facts]
-    assert [option.help for option in kept.all_options] == [o.help for o in cost.all_options]
-    assert [kept.lattice(n) for n in (5, 10, 20)] == [5, 10, None]
-    assert find_metric("Cost(per=list)@5", {"Cost": kept}) == cost(per="list")
-
 
 METRICS = built_in_metrics()
 
@@ -69,18 +34,6 @@ def test_their_infap_is_not_ours() -> None:
     theirs = metric_of_ir_measures("ir_measures:infAP")(judged)
     np.testing.assert_allclose(theirs, METRICS["AP"](judged), atol=1e-4)
     assert not np.allclose(theirs, METRICS["infAP"](judged), atol=1e-2)
-
-
-def test_a_relevance_level_in_the_name_is_kept() -> None:
-    judged = judge(*random_case(2, n_users=20, n_items=60, depth=20, n_judged=10))
-    scores = metric_of_ir_measures("ir_measures:P(rel=2)")(judged, cutoff=5)
-    np.testing.assert_allclose(scores, METRICS["P"](judged.at_level(2), cutoff=5))
-
-
-def test_the_name_keeps_its_parameters() -> None:
-    metric = find_metric("ir_measures:nDCG(dcg='exp-log2')@10", METRICS)
-    assert metric.label == "ir_measures:nDCG(dcg=exp-log2)"
-    assert parse_name(metric.label).options == {"dcg": "exp-log2"}
 
 
 @pytest.mark.parametrize(

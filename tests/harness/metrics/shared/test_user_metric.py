@@ -59,24 +59,6 @@ def test_what_is_judged_has_its_grade_and_nothing_else_has_one() -> None:
     assert np.isnan(seen[2:]).all()
 
 
-def test_the_ideal_holds_all_grades_from_the_best_down() -> None:
-    @user_metric("best", source="here", high=np.inf)
-    def best(grades: Any, user: User) -> float:
-        return float(10 * user.ideal_grades[0] + len(user.ideal_grades))
-
-    judged = Judged(np.full((1, 2), np.nan), np.array([[1.0, 3.0, 0.0, np.nan, -1.0]]))
-    assert best(judged).tolist() == [33.0]
-
-
-def test_options_are_keywords_of_the_function() -> None:
-    @user_metric("patient", source="here")
-    def patient(grades: Any, user: User, *, p: float = 0.5) -> float:
-        return p
-
-    judged = Judged(np.ones((1, 1)), np.ones((1, 1)))
-    assert patient.with_options({"p": 0.25})(judged).tolist() == [0.25]
-
-
 def test_a_failure_names_file_line_and_user() -> None:
     @user_metric("fails", source="here")
     def fails(grades: Any, user: User) -> float:

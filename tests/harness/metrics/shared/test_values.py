@@ -63,25 +63,9 @@ def test_a_value_prints_as_a_study_writes_it_and_reads_back(value: Any, text: st
     assert (again if parse_name(text).cutoff is None else again @ value.cutoff) == value
 
 
-def test_values_that_print_alike_are_equal() -> None:
-    assert len({METRICS["SetF"](beta=2), METRICS["SetF"](beta=2.0), METRICS["SetF"]}) == 2
-
-
-def test_a_value_scores_with_its_options_at_its_cutoff() -> None:
-    assert (METRICS["P"] @ 2)(JUDGED).tolist() == [0.5]
-    assert (found(weight=2) @ 3)(JUDGED).tolist() == [4.0]
-    assert found(JUDGED, cutoff=1, weight=0.5).tolist() == [0.5]
-
-
 def test_a_mean_that_is_taken_back_leaves_the_metric_as_it_was() -> None:
     geometric = METRICS["P"](mean="geometric")
     assert (geometric.low < 0, geometric.bare.low, geometric(mean="arithmetic").low) == (True, 0, 0)
-
-
-@pytest.mark.parametrize("cutoff", [0, 2.5, "10"])
-def test_a_cutoff_that_is_no_rank_is_refused(cutoff: Any) -> None:
-    with pytest.raises(InputError, match="P: the cut-off must be a whole number of at least 1"):
-        METRICS["P"] @ cutoff
 
 
 def test_keywords_with_a_default_are_options() -> None:
