@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +50,6 @@ Cutoff = Annotated[int, Field(strict=True, ge=1, lt=65535)]
 
 class RecallSettings(Section):
     """The grid of recalls, and how hidden items are weighed."""
-
-    removed: ClassVar[dict[str, str]] = {
-        "popularity": "popularity counts events",
-        "clip": "take a smaller exponent",
-    }
 
     betas: Annotated[tuple[Beta, ...], AfterValidator(_rising)] = Field(
         BETAS, min_length=1, description="Exponents of popularity."

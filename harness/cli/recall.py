@@ -54,6 +54,8 @@ DISK = "logs of any size are read through DuckDB, whose temporary files lie in -
 )
 @settings_options(QUESTION, names={"weights": "--weights"})
 @removed("--set", "write settings behind the model: --model als-knn:factors=64.")
+@removed("--clip", "take a smaller exponent (--beta).")
+@removed("--popularity", "it counts events.")
 @removed("--robots", "leave out such users before the log is read.")
 @removed("--shards", DISK)
 @removed("--scratch", DISK)

@@ -119,11 +119,6 @@ def test_a_mistake_in_rates_is_reported_with_its_line(
     assert sentence in str(error.value)
 
 
-def test_pooling_needs_counts(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the columns recommendations and accepted are needed"):
-        read_rates(write(tmp_path, "rates.csv", RATES), over_time="pooled")
-
-
 @pytest.mark.parametrize(
     ("values", "rates", "sentence"),
     [

@@ -143,15 +143,6 @@ def test_a_mistake_is_answered_with_a_sentence(
 
 
 @pytest.mark.slow
-def test_a_log_of_one_arm_has_rates_alone(tmp_path: Path) -> None:
-    paths = written(tmp_path, experiment({"A": (20, 0.5)}))
-    answer = clicks(*paths, "--window", "1 h", "--output", tmp_path / "out")
-    assert answer.exit_code == 0, answer.output
-    assert "Differences" not in answer.stdout
-    assert pd.read_csv(tmp_path / "out/differences.csv").empty
-
-
-@pytest.mark.slow
 def test_an_arm_without_lists_has_no_rate(tmp_path: Path) -> None:
     paths = written(tmp_path, experiment())
     answer = clicks(

@@ -50,7 +50,6 @@ betas = [0.0, 0.5, 1.0]
 cutoffs = [1, 5, 20]
 permutations = 50
 """
-COMPUTED = ("tables", "evidence", "ranks", "log")
 THESIS = {f"table4.{number}" for number in (1, 2, 3, 4, 5, 6, 8, 9, 10)}
 FIGURES = {"figure18_online_rhos", *(f"thesis2021-figure4.{number}" for number in (1, 6, 7))}
 
@@ -117,17 +116,6 @@ def test_the_same_study_leaves_the_same_bytes_whatever_the_workers(
 ) -> None:
     other = _run(WORLD + ARMS + REST, tmp_path / "again", n_jobs=2)
     assert _contents(other) == _contents(finished)
-
-
-@pytest.mark.usefixtures("blank_figures")
-def test_a_cluster_leaves_the_same_bytes(finished: Path, tmp_path: Path) -> None:
-    pytest.importorskip("distributed", reason="Dask is an extra: pip install '.[cluster]'")
-    study = parse_experiment_study(
-        WORLD + ARMS + REST, source="o.toml", base=tmp_path, changes={"output": tmp_path / "dask"}
-    )
-    report = run_experiment_study(study, n_jobs=1, progress=Silent(), dask="local")
-    # Figures are drawn here, from the evidence.
-    assert _contents(report.parent, COMPUTED) == _contents(finished, COMPUTED)
 
 
 def test_a_finished_experiment_is_not_simulated_again(
@@ -220,13 +208,3 @@ def test_systems_of_the_harness_are_arms(tmp_path: Path) -> None:
     values = _values(folder)["LOO(beta=0)@20"]
     assert set(values.index) == {"few", "many", "all", "ease", "top"}
     assert values["top"] < values["ease"]
-
-
-@pytest.mark.usefixtures("blank_figures")
-def test_models_with_learned_factors_are_arms(tmp_path: Path) -> None:
-    pytest.importorskip("implicit", reason="implicit is not installed")
-    arm = '[experiment.arms.als-{0}]\nmodel = "als-knn"\nsettings = {{ factors = {0} }}\n'
-    folder = _run(WORLD + "".join(map(arm.format, (2, 4, 8))) + REST, tmp_path / "learned")
-    assert _values(folder).index.tolist() == ["als-2", "als-4", "als-8"]
-    settings = _table(folder, "thesis2021-table4.1").query("hyperparameter == 'factors'")
-    assert settings["value"].tolist() == ["2", "4", "8"] or settings["value"].tolist() == [2, 4, 8]
