@@ -12,18 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.recall.parametrisations import VALIDATIONS, Parametrisation, RecallSettings
-from analyses.recall.recall import RecallGrid, draw_recalls, errors_of_means, measure_recall
-from analyses.recall.stratification import Weights, popularity_counts
+from analyses.recall.parametrisations import RecallSettings, Weights, name_recall
+from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, frame_table
-from qrels.interactions.held_out_users import (
-    draw_test_users,
-    filter_robots,
-    removed_in_words,
-    split_users,
-)
+from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import (
@@ -32,9 +26,9 @@ from qrels.ranks.hidden_ranks import (
     ranks_to_parquet,
     read_hidden_ranks,
 )
-from recommenders.kernels.hidden_ranks import Hiding, rank_hidden
+from recommenders.kernels.hidden_ranks import DEEPEST, rank_hidden
 from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import nearest, require_choice
 from runs.shared.files import write_whole
 from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
@@ -48,9 +42,9 @@ if TYPE_CHECKING:
 Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
 """Learns from training events how much each item votes for each other."""
 
-MODELS: Final = ("item-cosines", "als-knn")
+ITEM_COSINES, ALS_KNN = "item-cosines", "als-knn"
 SHOWN_BETAS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-SHOWN_CUTOFFS: Final = (1, 5, 10, 20, 50)
+SHOWN_CUTOFFS: Final[tuple[int, ...]] = (1, 5, 10, 20, 50)
 FEW: Final = 8
 """Up to so many exponents or cut-offs, all are printed."""
 
@@ -58,9 +52,6 @@ FEW: Final = 8
 class RecallQuestion(RecallSettings):
     """What is asked of a log."""
 
-    robots: Whole | None = Field(
-        None, ge=1, description="Exclude users with more than N events a day (likely bots)."
-    )
     share: float = Field(0.1, gt=0, le=1, description="Share of the users who are tested.")
     most: Whole = Field(100_000, ge=1, description="Maximum number of test users.")
     weights: tuple[Weights, ...] = Field(
@@ -80,60 +71,39 @@ class RecallQuestion(RecallSettings):
 class MeasuredRecalls(Result):
     """Recalls of one or several models on the same hidden items.
 
-    Grids are by model and weights, and all models have the same; errors, by weights, are of shape
-    (n_models, n_validations, n_betas, n_cutoffs). Facts describe what was left out. Ranks, by
-    model, are those that everything derives from.
+    ``values`` has columns model, measure, value, error, as `harness online` reads them: those of
+    uniform weights, unless only stratified ones are asked for. ``recalls`` has columns model and
+    weights before those of `measure_recall`. Facts describe what was left out. Ranks, by model, are
+    those that everything derives from.
     """
 
-    grids: Mapping[str, Mapping[Weights, RecallGrid]]
-    errors: Mapping[Weights, NDArray[np.float64]]
+    values: pd.DataFrame
+    recalls: pd.DataFrame
     ranks: Mapping[str, HiddenRanks]
     facts: Sequence[str]
 
     @property
-    def first(self) -> RecallGrid:
-        """The first grid of the first model."""
-        return next(iter(next(iter(self.grids.values())).values()))
-
-    @property
     def panels(self) -> tuple[str, ...]:
         """Panels of the figure: models, weights and validations."""
-        own = [(model, weights) for model, grids in self.grids.items() for weights in grids]
-        return tuple(f"{model}, {w}, {side}" for model, w in own for side in VALIDATIONS)
+        own = self.recalls[["model", "weights", "validation"]].drop_duplicates()
+        return tuple(map(", ".join, own.to_numpy()))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``values`` and ``recalls``.
-
-        ``values`` has columns model, measure, value, error, as `harness online` reads them: those
-        of uniform weights, unless only stratified ones are asked for. ``recalls`` has columns model
-        and weights before those of `RecallGrid.to_frame`.
-        """
-        import pandas as pd
-
-        weights: Weights = "uniform" if "uniform" in self.errors else "stratified"
-        details = {
-            (model, own): grid.to_frame()
-            for model, grids in self.grids.items()
-            for own, grid in grids.items()
-        }
-        recalls = pd.concat(details, names=["model", "weights"]).droplevel(2).reset_index()
-        values = recalls[recalls["weights"] == weights]
-        axes = zip(values["validation"], values["beta"], values["cutoff"], strict=True)
-        measures = [str(Parametrisation(v, beta, k, weights)) for v, beta, k in axes]
-        values = values[["model", "value"]].assign(error=self.errors[weights].ravel())
-        values.insert(1, "measure", measures)
-        return {"values": values.reset_index(drop=True), "recalls": recalls}
+        """Give both tables."""
+        return {"values": self.values, "recalls": self.recalls}
 
     def caption(self) -> str:
         """Describe what values are means of."""
-        if len(self.grids) == 1:
-            return f"{next(iter(self.grids))}. {self.first.caption()}"
-        errors = "Errors are those of differences between models."
-        return f"{len(self.grids)} models. {self.first.caption()} {errors}"
+        first = self.recalls.iloc[0]
+        return (
+            f"{', '.join(self.ranks)}. Recall by popularity to the power of -beta: "
+            f"{first['hidden_items']:,} hidden items of {first['users']:,} users. Errors are over "
+            "users; of several models, of differences between them."
+        )
 
     def findings(self) -> Sequence[str]:
         """Say what to do with the values of several models."""
-        several = len(self.grids) > 1
+        several = len(self.ranks) > 1
         return ["With rates of these models: harness online values.csv rates.csv"] * several
 
     def cautions(self) -> Sequence[str]:
@@ -143,32 +113,28 @@ class MeasuredRecalls(Result):
     @table("recall", "recall of hidden items")
     def recall_table(self) -> Table:
         """Tabulate a few exponents by a few cut-offs, or by the models if there are several."""
-        some, keys = self.frames()["recalls"], ["weights", "validation", "beta"]
-        betas, cutoffs = _few(self.first.betas, SHOWN_BETAS), self.first.cutoffs
-        column, shown = "cutoff", _few(cutoffs, SHOWN_CUTOFFS)
-        note = self.caption()
-        if len(self.grids) > 1:
-            column, shown = "model", [min(cutoffs, key=lambda k: abs(k - 10))]
-            note = f"Cut-off {shown[0]}. {note}"
-        else:
-            keys += ["ceiling", "effective_share"]
-        some = some[some["beta"].isin(betas) & some["cutoff"].isin(shown)]
-        first = some.drop_duplicates(keys)[keys]
-        wide = some.pivot(index=keys, columns=column, values="value")
-        wide = wide[[*dict.fromkeys(some[column])]].loc[[*first.itertuples(index=False, name=None)]]
+        some, column = self.recalls, "cutoff"
+        keys, cutoffs = (
+            ["weights", "validation", "beta", "ceiling", "effective_share"],
+            SHOWN_CUTOFFS,
+        )
+        if some["beta"].nunique() > FEW:
+            some = some[some["beta"].isin(SHOWN_BETAS)]
+        if len(self.ranks) > 1:
+            keys, column = keys[:3], "model"
+            cutoffs = (min(some["cutoff"], key=lambda cutoff: abs(cutoff - 10)),)
+        if column == "model" or some["cutoff"].nunique() > FEW:
+            some = some[some["cutoff"].isin(cutoffs)]
+        wide = some.pivot_table("value", keys, column, sort=False)
         wide = wide.rename(columns=lambda name: f"@{name}" if column == "cutoff" else name)
-        return frame_table("recall", "Recall of hidden items", wide.reset_index(), note)
+        return frame_table("recall", "Recall of hidden items", wide.reset_index(), self.caption())
 
     @figure("recall", "Recall over the exponent of popularity", panels="panel")
     def plot_recall(self, ax: Axes | None = None, *, panel: str) -> Axes:
         """Draw recall over the exponent, a line for each cut-off."""
-        model, weights, side = panel.rsplit(", ", 2)
-        grid, number = self.grids[model][weights], self.first.validations.index(side)  # type: ignore[index]
-        values, shares = grid.values[number], grid.effective_shares[number]
-        axes: dict[str, Any] = {"betas": grid.betas, "cutoffs": grid.cutoffs, "title": panel}
-        ax = draw_recalls(axes_or_new(ax), values, shares, **axes)
-        ax.set_ylabel("recall")
-        return ax
+        labels = self.recalls[["model", "weights", "validation"]]
+        some = self.recalls[(labels == panel.rsplit(", ", 2)).all(axis=1)]
+        return draw_recalls(axes_or_new(ax), some, title=panel)
 
     def write_ranks(self, folder: Path) -> None:
         """Write the hidden items, and their ranks by the model, if there is one."""
@@ -178,17 +144,11 @@ class MeasuredRecalls(Result):
             write_whole(folder / "ranks.parquet", ranks_to_parquet(ranks))
 
 
-def _few(known: Sequence[Any], wanted: Sequence[Any]) -> list[Any]:
-    few = [value for value in known if value in wanted]
-    return list(known) if len(known) <= FEW or not few else few
-
-
 def measure_models(
     path: Path,
     question: RecallQuestion,
     *,
     models: Sequence[str],
-    settings: Sequence[str] = (),
     n_jobs: int,
     dask: str | None = None,
     folder: Path | None = None,
@@ -196,18 +156,19 @@ def measure_models(
 ) -> MeasuredRecalls:
     """Train models on a part of the users of a log, and measure their recall on the others.
 
-    Models and settings, which are of all models, are as `read_model` reads them. Results depend
+    Models are as `read_model` reads them. Results depend
     neither on the workers nor on the cluster that ranks. Temporary files lie in the folder.
     """
     chosen: dict[str, Similarity] = {}
     for text in models:
-        name, described, train_model = read_model(text, settings, seed=question.seed, n_jobs=n_jobs)
-        label = name or (text if len(models) > 1 else described)
+        name, model = read_model(text)
+        label = name or (text if len(models) > 1 else str(model))
         if label in chosen:
             raise InputError(f"two models are called {label!r}; name them: NAME={text}.")
-        chosen[label] = train_model
+        chosen[label] = similarity_of(model, seed=question.seed, n_jobs=n_jobs)
     with progress("Reading", 1):
-        events, facts = _read(path, question, folder=folder, n_jobs=n_jobs)
+        read: dict[str, Any] = {"first_year": question.first_year, "folder": folder}
+        events = read_interactions(path, n_jobs=n_jobs, **read)
         test_ids = draw_test_users(
             events,
             share=question.share,
@@ -222,25 +183,16 @@ def measure_models(
     if len(train) == 0:
         raise InputError("all users are test users; nobody is left to learn from.")
     n_train = np.count_nonzero(np.diff(train.starts))
-    facts.append(
+    facts = [
         f"{len(test_ids):,} test users with {len(test):,} events, {n_train:,} training users with "
         f"{len(train):,}."
-    )
-    counts = popularity_counts(train, of=question.popularity)
-    hiding = Hiding(deepest=max(Hiding.deepest, *question.cutoffs))
-    ranks = {}
+    ]
+    deepest, ranks = max(DEEPEST, *question.cutoffs), {}
     with on_cluster(dask), progress("Training and ranking", len(chosen)) as bar:
         for label, train_model in chosen.items():
-            similarity = train_model(train)
-            ranks[label] = rank_hidden(similarity, test, hiding, n_jobs=n_jobs)
-            votes = np.bincount(similarity.indices, minlength=len(counts))
-            hidden = ranks[label].hidden
-            facts.append(
-                f"{label}: {np.count_nonzero(votes[hidden.item] == 0):,} of {len(hidden):,} hidden "
-                "items are certain misses, as no item votes for them."
-            )
+            ranks[label] = rank_hidden(train_model(train), test, deepest=deepest, n_jobs=n_jobs)
             bar.advance()
-    return _measured(ranks, counts, question, facts, progress)
+    return _measured(ranks, train.event_counts(), question, facts, progress)
 
 
 def measure_ranks(
@@ -251,8 +203,8 @@ def measure_ranks(
     Popularity is counted over the users without ranks.
     """
     with progress("Reading", 1):
-        events, facts = _read(path, question, folder=None, n_jobs=n_jobs)
         first_year = question.first_year
+        events = read_interactions(path, first_year=first_year, n_jobs=n_jobs)
         ranks = read_hidden_ranks(rank_table, items=events.items, first_year=first_year)
     train, _ = split_users(events, ranks.hidden.users)
     if len(train) == 0:
@@ -262,20 +214,9 @@ def measure_ranks(
         )
     counts = np.zeros(len(ranks.hidden.items), dtype=np.intp)
     numbers = ranks.hidden.items.numbers(events.items.ids)
-    counts[numbers] = popularity_counts(train, of=question.popularity)
-    facts.append(f"popularity counts {len(train):,} events of users without ranks.")
+    counts[numbers] = train.event_counts()
+    facts = [f"popularity counts {len(train):,} events of users without ranks."]
     return _measured({str(rank_table): ranks}, counts, question, facts, progress)
-
-
-def _read(
-    path: Path, question: RecallQuestion, *, folder: Path | None, n_jobs: int
-) -> tuple[Interactions, list[str]]:
-    """Read a log without robots, and report how many there were."""
-    events = read_interactions(path, first_year=question.first_year, folder=folder, n_jobs=n_jobs)
-    if question.robots is None:
-        return events, []
-    found = filter_robots(events, most_per_day=question.robots)
-    return found.kept, [removed_in_words(*found.removed)]
 
 
 def _measured(
@@ -285,67 +226,70 @@ def _measured(
     facts: Sequence[str],
     progress: Progress,
 ) -> MeasuredRecalls:
-    grids: dict[str, dict[Weights, RecallGrid]] = {label: {} for label in ranks}
-    errors: dict[Weights, NDArray[np.float64]] = {}
+    import pandas as pd
+
+    recalls, errors = {}, {}
     with progress("Measuring recall", len(question.weights)) as bar:
         for weights in question.weights:
-            how: dict[str, Any] = {
-                "betas": question.betas,
-                "cutoffs": question.cutoffs,
-                "stratification": question.stratified(weights, min_items=question.min_items),
-            }
+            how: dict[str, Any] = {"weights": weights, "min_items": question.min_items}
             for label, of_model in ranks.items():
-                grids[label][weights] = measure_recall(of_model, counts, **how)
-            sides = [errors_of_means(ranks, counts, validation=v, **how) for v in VALIDATIONS]
-            errors[weights] = np.stack(sides, axis=1)
+                recalls[label, weights] = measure_recall(of_model, counts, question, **how)
+            errors[weights] = errors_of_means([*ranks.values()], counts, question, **how)
             bar.advance()
-    return MeasuredRecalls(grids, errors, ranks, tuple(facts))
+    labels = ["model", "weights"]
+    found = pd.concat(recalls, names=labels).reset_index(level=labels).reset_index(drop=True)
+    models = {label: number for number, label in enumerate(ranks)}
+    found = found.sort_values("model", kind="stable", key=lambda each: each.map(models))
+    weights = "uniform" if "uniform" in errors else "stratified"
+    values = found[found["weights"] == weights]
+    axes = zip(values["validation"], values["beta"], values["cutoff"], strict=True)
+    measures = [name_recall(*each, weights) for each in axes]
+    values = values[["model", "value"]].assign(error=errors[weights].ravel())
+    values.insert(1, "measure", measures)
+    recalls_, values = (frame.reset_index(drop=True) for frame in (found, values))
+    return MeasuredRecalls(values, recalls_, ranks, tuple(facts))
 
 
-def read_model(
-    text: str, settings: Sequence[str], *, seed: int, n_jobs: int
-) -> tuple[str, str, Similarity]:
-    """Read a model such as "few=item-cosines:neighbours=5", with settings of all models.
+def read_model(text: str) -> tuple[str, Any]:
+    """Read a model such as "few=item-cosines:neighbours=5".
 
-    Given are the name, which may be empty, the model with all its settings, and what learns it.
+    Given are the name, which may be empty, and the settings of the model.
     """
     head, _, own = text.partition(":")
     label, _, name = head.rpartition("=")
-    if name not in MODELS:
-        raise InputError(f"a model is {' or '.join(MODELS)}, got {name!r} in {text!r}.")
-    given = [*settings, *filter(None, own.split(","))]
-    if name == "als-knn":
-        from recommenders.kernels.embeddings import EmbeddingSettings, import_implicit, similarity
+    given = [each.partition("=") for each in filter(None, own.split(","))]
+    return label, model_settings(name, {key: value for key, _, value in given})
 
-        chosen = EmbeddingSettings(**_read_settings(given, EmbeddingSettings, model=name))
-        # Before anything slow.
-        import_implicit()
-        train = partial(similarity, settings=chosen, seed=seed, n_jobs=n_jobs)
-        return label, str(chosen), train
+
+def model_settings(name: str, given: Mapping[str, Any]) -> Any:
+    """Check the settings of a model, which may be texts."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from recommenders.kernels.embeddings import EmbeddingSettings
     from recommenders.kernels.neighbours import ItemCosines
 
-    model = ItemCosines(**_read_settings(given, ItemCosines, model=name))
-    for setting, least in (("neighbours", 1), ("shrinkage", 0), ("least_users", 1)):
-        value = getattr(model, setting)
-        if not least <= value < float("inf"):
-            raise InputError(f"`{setting}` must be at least {least}, got {value}.")
-    values = ",".join(f"{part.name}={getattr(model, part.name):g}" for part in fields(model))
-    return label, f"item-cosines({values})", model
+    require_choice("model", name, (ITEM_COSINES, ALS_KNN))
+    kind: Any = EmbeddingSettings if name == ALS_KNN else ItemCosines
+    known = [part.name for part in fields(kind)]
+    for setting in given:
+        if setting not in known:
+            raise InputError(f"{name} has no setting {setting!r}; {nearest(setting, known)}")
+    try:
+        return TypeAdapter(kind).validate_python(given)
+    except ValidationError as error:
+        (finding, *_) = error.errors()
+        raise InputError(
+            f"{name}, {', '.join(map(str, finding['loc']))}: {finding['msg']}."
+        ) from None
 
 
-def _read_settings(settings: Sequence[str], kind: Any, *, model: str) -> dict[str, Any]:
-    """Read "name=value" by the types of the defaults of a dataclass."""
-    defaults: dict[str, Any] = {part.name: part.default for part in fields(kind)}
-    given: dict[str, Any] = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"a setting is written NAME=VALUE, got {text!r}.")
-        if name not in defaults:
-            raise InputError(f"{model} has no setting {name!r}; {nearest(name, [*defaults])}")
-        try:
-            given[name] = type(defaults[name])(value)
-        except ValueError:
-            needed = "a whole number" if isinstance(defaults[name], int) else "a number"
-            raise InputError(f"`{name}` must be {needed}, got {value!r}.") from None
-    return given
+def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:
+    """Give what learns the similarities of a model."""
+    from recommenders.kernels.embeddings import EmbeddingSettings, import_implicit, similarity
+
+    if not isinstance(model, EmbeddingSettings):
+        learner: Similarity = model
+        return learner
+    # Before anything slow.
+    import_implicit()
+    return partial(similarity, settings=model, seed=seed, n_jobs=n_jobs)

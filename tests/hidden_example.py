@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from qrels.interactions.interactions import Interactions
-from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks
+from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from runs import Numbering
 
 PAIRS = {
@@ -62,7 +62,7 @@ def golden_events() -> Interactions:
 
 def golden_ranks() -> HiddenRanks:
     return HiddenRanks(
-        HiddenItems.of(golden_events()),
+        golden_events(),
         np.array(RANK_LOO, dtype=np.uint16),
         np.array(RANK_LLOO, dtype=np.uint16),
         deepest=50,
@@ -92,11 +92,12 @@ def histories(draw: st.DrawFn, *, n_items: int) -> Interactions:
 def ranked_histories(draw: st.DrawFn) -> HiddenRanks:
     """Ranks that need not come of a model; without a profile an item is a miss."""
     events = draw(histories(n_items=6))
-    hidden = HiddenItems.of(events)
+    hidden = events.select(events.is_first)
     rank = st.one_of(st.integers(1, 60), st.just(MISS))
     columns = st.lists(rank, min_size=len(hidden), max_size=len(hidden))
     loo, lloo = (np.array(draw(columns), dtype=np.uint16) for _ in range(2))
-    lloo[(lloo > 50) | ~hidden.has_past] = MISS
+    past = HiddenRanks(hidden, loo, lloo, deepest=50).has_past
+    lloo[(lloo > 50) | ~past] = MISS
     alone = (np.bincount(hidden.user, minlength=4) == 1)[hidden.user]
     loo[alone] = MISS
     return HiddenRanks(hidden, loo, lloo, deepest=50)

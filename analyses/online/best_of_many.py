@@ -44,8 +44,7 @@ class BestOfMany:
     """
 
     measures: tuple[str, ...]
-    experiments: tuple[str, ...]
-    n_models: tuple[int, ...]
+    fewest_models: int
     chosen: tuple[str, ...]
     statistics: Floats
     p_alone: Floats
@@ -55,67 +54,42 @@ class BestOfMany:
     is_exact: bool
     seed: int
 
-    @property
-    def best(self) -> int:
-        """Number of the measure with the largest statistic, the first of several."""
-        return int(np.nanargmax(self.statistics))
-
-    def findings(self) -> Sequence[str]:
+    def finding(self) -> str:
         """Report the best measure, with and without the choice among many."""
-        n_models, n_measures = min(self.n_models), len(self.measures)
-        rho, alone, p = (
-            float(each[self.best]) for each in (self.statistics, self.p_alone, self.p_adjusted)
+        best = int(np.nanargmax(self.statistics))
+        p, n_models = self.p_adjusted[best], self.fewest_models
+        verdict = f"{'' if p <= ALPHA else 'not '}significant at the level {ALPHA:g}"
+        if n_models < ADVISED:
+            verdict += f"; few models, use {ADVISED} or more"
+        if n_models < FEWEST_JUDGED:
+            verdict = f"described and not tested: use {ADVISED} models or more"
+        return (
+            f"The best of {len(self.measures):,} measures is {self.measures[best]}, with rho = "
+            f"{self.statistics[best]:+.2f} over {n_models} models: a random order of the models "
+            f"reaches this with probability {p:.2g} if the choice of the best is taken into "
+            f"account, and {self.p_alone[best]:.2g} if it is not ({verdict}). The measures are "
+            f"{self.n_orderings:,} different orderings of the models."
         )
-        answer = ""
-        verdict = f"a random order of the models reaches this with probability {print_p(p)}"
-        if n_models >= FEWEST_JUDGED:
-            some, none = "Some offline measures agree", "No offline measure is shown to agree"
-            answer = f"{some if p <= ALPHA else none} with click-through rates. "
-            negation = "" if p <= ALPHA else "not "
-            verdict = f"{negation}significant at the level {print_p(ALPHA)} (p = {print_p(p)})"
-        subject = "rho" if len(self.chosen) == 1 else "mean rho"
-        return [
-            f"{answer}The best of {n_measures:,} measures is {self.measures[self.best]}, "
-            f"with {subject} = {print_rho(rho)} over {n_models} models: {verdict} if the choice of "
-            f"the best is taken into account, and {print_p(alone)} if it is not. The "
-            f"{n_measures:,} measures are {self.n_orderings:,} different orderings of the models."
-            f"{few_models(n_models)}"
-        ]
 
     def caption(self) -> str:
-        """Describe what was permuted, and what was chosen again each time."""
-        statistic = "Spearman's rho"
-        if len(self.chosen) > 1:
-            statistic = f"mean of Spearman's rho in {len(self.chosen)} data sets"
-        several = " of each data set, jointly where they share models" * (len(self.n_models) > 1)
-        orders = f"all {len(self.maxima):,} orders"
-        if not self.is_exact:
-            orders = f"{len(self.maxima):,} random orders (seed {self.seed})"
-        selection = ""
-        if len(self.chosen) < len(self.experiments):
-            selection = (
-                f" {', '.join(self.chosen)} were chosen among {len(self.experiments)} data sets "
-                f"after the results were known: for every order the best {len(self.chosen)} are "
-                "chosen again."
-            )
+        """Describe what was permuted."""
+        orders = "all orders" if self.is_exact else f"random orders, seed {self.seed}"
         return (
-            f"The largest {statistic} between {len(self.measures):,} measures "
-            f"({self.n_orderings:,} different orderings) and click-through rates that are permuted "
-            f"among the models{several} in {orders}. All measures are "
-            f"computed for every order, and the best is taken.{selection}"
-            f"{few_models(min(self.n_models))}"
+            f"Chance of the best: the largest rho of {len(self.measures):,} measures in "
+            f"{len(self.maxima):,} orders of the rates ({orders}), joint where data sets share "
+            f"models. Data sets: {', '.join(self.chosen)}; if these were chosen, as many are "
+            "chosen again for every order."
         )
 
 
 def best_of_many(
     experiments: Sequence[Experiment],
     *,
-    measures: Sequence[str] | None = None,
     permutations: int = 10_000,
     seed: int,
     chosen: Sequence[str] | None = None,
 ) -> BestOfMany:
-    r"""Test all measures, or some, at once against what the best of them reaches by chance.
+    r"""Test all measures at once against what the best of them reaches by chance.
 
     The statistic of measure p is its rho, :math:`T_p = \frac1k \sum_s \rho_{ps}` over k data sets.
     The null hypothesis is that rates and models are unrelated: within each data set every order of
@@ -133,21 +107,15 @@ def best_of_many(
     ----------
     Westfall & Young (1993), Resampling-based multiple testing; Phipson & Smyth (2010) for the +1.
     """
-    if not experiments:
-        raise InputError("at least one experiment is needed, got none.")
-    if permutations < 1:
-        raise InputError(f"`permutations` must be at least 1, got {permutations}.")
     names = tuple(one.name for one in experiments)
     require_unique("the study", "experiment", names)
-    for other in experiments[1:]:
-        if other.measures != experiments[0].measures:
-            raise InputError(f"{names[0]} and {other.name} must have the same measures.")
-    measures = tuple(measures or experiments[0].measures)
+    if len({one.measures for one in experiments}) > 1:
+        raise InputError(f"{', '.join(names)} must have the same measures.")
     for name in chosen or ():
         if name not in names:
             raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
     sets = [n for n, name in enumerate(names) if not chosen or name in chosen]
-    ranks = [scaled_ranks(one.values_of(measures)) for one in experiments]
+    ranks = [scaled_ranks(one.values) for one in experiments]
     rates = [scaled_ranks(one.rates) for one in experiments]
     defined = ~np.any([np.isnan(some).any(axis=1) for some in ranks], axis=0)
     if not defined.any() or any(np.isnan(own).any() for own in rates):
@@ -186,9 +154,8 @@ def best_of_many(
         return values
 
     return BestOfMany(
-        measures=measures,
-        experiments=names,
-        n_models=tuple(len(one.models) for one in experiments),
+        measures=experiments[0].measures,
+        fewest_models=min(len(one.models) for one in experiments),
         chosen=tuple(names[number] for number in sets),
         statistics=by_measure(statistics),
         p_alone=by_measure((reached + extra) / (len(maxima) + extra)),
@@ -262,25 +229,3 @@ def _sharing(models: Sequence[tuple[str, ...]]) -> list[list[int]]:
             groups.remove(other)
         groups.append((names, sorted(members)))
     return sorted(members for _, members in groups)
-
-
-def few_models(n_models: int) -> str:
-    """Warn of few models, in a sentence after a space; nothing from 20 models on."""
-    if n_models >= ADVISED:
-        return ""
-    what = "is described and not tested"
-    if n_models >= FEWEST_JUDGED:
-        what = "is significant only if it is strong"
-    return f" A correlation over {n_models} models {what}; use {ADVISED} or more."
-
-
-def print_rho(rho: float) -> str:
-    """Print a correlation with its sign and two decimals."""
-    text = f"{rho:+.2f}".replace("0.", ".", 1)
-    return ".00" if text in ("+.00", "-.00") else text
-
-
-def print_p(p: float) -> str:
-    """Print a probability with two decimals, small ones with a digit that is not 0."""
-    decimals = 2 if p >= 0.01 or p <= 0 else int(np.ceil(-np.log10(p)))
-    return f"{p:.{decimals}f}".removeprefix("0")

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import numpy as np
-from numpy.typing import NDArray
+from pydantic import Field
 
 from qrels.interactions.log_table import (
     PLACE,
+    ROWS_OF_FILE,
     Kind,
     LogDatabase,
     LogTable,
@@ -20,127 +20,78 @@ from qrels.interactions.log_table import (
     id_column,
     literal,
     log_database,
-    optional_id_column,
     quoted,
     time_column,
 )
 from runs import InputError, Numbering
+from runs.shared.settings import Section, Whole
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DAY: Final = 86_400_000
-DAYS_AROUND: Final = 3660
-"""How far from the lists an interaction may be: ten years, beyond which the unit is wrong."""
 
-LISTED_TWICE: Final = "lists with a duplicate id"
-UNNAMED: Final = "interactions of a type without a name"
-WRONG_CLICKS: Final = {
-    "clicks that name a list outside the file": "list IS NULL",
-    "clicks on a list of another user": "owner <> user",
-    "clicks on an item that their list lacks": "owner = user AND NOT list_contains(items, item)",
-}
-REPEATED: Final = "a list must not repeat an item, but has {} twice."
+MISPLACED: Final = "owner IS NULL OR owner <> user OR NOT list_contains(items, item)"
+"""Whether a click names a list that is not in the file, another user's, or without the item."""
+
+REPEATED: Final = "a list must not repeat an item, but has {!r} twice."
 
 
-@dataclass(frozen=True)
-class Logs:
-    """The files of a log, and how their rows are read.
+class Logs(Section):
+    """Logs of an experiment that took place, and how their rows are read."""
 
-    Parameters
-    ----------
-    recommendations
-        ``rec_id, time, user, arm``, and ``items`` (lists), or ``position`` and ``item`` in a row
-        for each item; optionally ``model_version`` and ``clicked``.
-    interactions
-        ``time, user, item, type``, and optionally ``rec_id`` (the list that was clicked).
-    models
-        ``arm, model_version, valid_from, valid_to``, if there is such a table.
-    rename
-        New names of types of interactions; those without a new name ("") are left out.
-    first_year
-        Times before it are refused; 2000 by default.
-    """
+    removed: ClassVar[Mapping[str, str]] = {
+        "assignment": "users who were shown lists by two arms are left out and counted",
+        "merged": "give the ids of one person one name before the log is read",
+    }
 
-    recommendations: Path
-    interactions: Path
-    models: Path | None = None
-    rename: Mapping[str, str] | None = None
-    first_year: int | None = None
+    recommendations: Path = Field(
+        description="Lists that were shown: Parquet, CSV, or a folder of Parquet files. Columns "
+        "rec_id, time, user, arm, and items, or position and item in a row for each item; "
+        "optionally model_version and clicked."
+    )
+    interactions: Path = Field(
+        description="What users did: a file or folder, too. Columns time, user, item, type, and "
+        "optionally rec_id, the list that was clicked."
+    )
+    models: Path | None = Field(
+        None,
+        description="When which version of a model was live: arm, model_version, valid_from, "
+        "valid_to.",
+    )
+    types: Mapping[str, str] | None = Field(
+        None, description="New names of types of interactions; '' leaves them out."
+    )
+    first_year: Whole | None = Field(
+        None, ge=1, le=9999, description="Refuse times before this year; default: 2000."
+    )
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """Give the tables that there are, by name."""
+        return {name: value for name, value in self if isinstance(value, Path)}
 
     def opened(self, database: LogDatabase) -> dict[str, LogTable]:
         """Open the tables that there are, by name."""
-        paths = {name: getattr(self, name) for name in ("recommendations", "interactions")}
-        paths |= {"models": self.models} if self.models else {}
-        return {name: database.open(path) for name, path in paths.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Models:
-    """Versions of the arms' models, sorted by arm and time; each is live in [from, to).
-
-    Names of the versions, numbers of the arms, and milliseconds since 1970: (n_versions,).
-    """
-
-    names: NDArray[np.str_]
-    arm: NDArray[np.int32]
-    valid_from: NDArray[np.int64]
-    valid_to: NDArray[np.int64]
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """Number of each version among those of its arm, from 0."""
-        return np.arange(len(self.arm)) - np.searchsorted(self.arm, self.arm)
-
-    def at(self, arm: NDArray[np.int32], time: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Find the version that was live in an arm at a time, (n,); -1 where none was."""
-        found = np.full(len(time), -1, dtype=np.int64)
-        columns = zip(self.arm, self.valid_from, self.valid_to, strict=True)
-        for number, (of_arm, start, end) in enumerate(columns):
-            found[(arm == of_arm) & (time >= start) & (time < end)] = number
-        return found
-
-
-@dataclass(frozen=True)
-class LogFacts:
-    """How many rows the tables have, and how far they fit together.
-
-    Known users and items are shares of those that were shown lists or recommended; events in span
-    are between the first and the last list, whose times are milliseconds since 1970; repeated
-    events equal another in user, item, type and time. Gaps between versions, and the share of lists
-    without a live one, are None without a table of models. Set aside are rows that were left out.
-    """
-
-    lists: int
-    places: int
-    users: int
-    events: int
-    first_time: int
-    last_time: int
-    known_users: float
-    known_items: float
-    events_in_span: float
-    repeated_events: int
-    gaps: int | None
-    without_version: float | None
-    set_aside: Mapping[str, int]
+        return {name: database.open(path) for name, path in self.files.items()}
 
 
 @dataclass(frozen=True, eq=False)
 class MatchedLog:
     """The lists of a log without their items, and which of them were accepted.
 
-    User, arm and version (-1 for none) are numbers, times milliseconds since 1970 in UTC, all of
-    shape (n_lists,), in the order in which lists first stand in the file. Users are in the order of
-    their ids.
+    Lists have the columns user, arm and version (numbers; -1 for no version), time (milliseconds
+    since 1970 in UTC) and accepted, in the order in which they first stand in the file. Users are
+    in the order of their ids. Models are as of `_read_models`. Facts say how many rows the tables
+    have, and how far they fit together; set aside are rows that do not count.
     """
 
     arms: tuple[str, ...]
     versions: tuple[str, ...]
-    user: NDArray[np.int32]
-    arm: NDArray[np.int32]
-    version: NDArray[np.int32]
-    time: NDArray[np.int64]
-    accepted: NDArray[np.bool_]
-    models: Models | None
-    facts: LogFacts
+    lists: pd.DataFrame
+    models: pd.DataFrame | None
+    facts: Mapping[str, Any]
+    set_aside: Mapping[str, int]
 
 
 def match_lists(
@@ -158,39 +109,34 @@ def match_lists(
     one, if a click names it. Arms are by default those that the lists have. Temporary files of a
     log larger than memory lie in the folder; the result does not depend on the threads.
     """
+    import pandas as pd
+
     with log_database(folder, first_year=logs.first_year, n_jobs=n_jobs) as database:
         tables = logs.opened(database)
-        aside = {LISTED_TWICE: _read_lists(tables["recommendations"], arms)}
+        aside = {
+            "lists with a duplicate id do not count": _read_lists(tables["recommendations"], arms)
+        }
         span = database.row("SELECT min(time), max(time) FROM lists")
         if span[0] is None:
             raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
-        aside |= _read_events(tables["interactions"], logs.rename, span)
+        aside |= _read_events(tables["interactions"], logs.types)
         _accept(tables, window)
         named = "" if arms is None else ", ".join(f"({literal(arm)})" for arm in arms)
-        database.number_ids("arms", [f"VALUES {named}" if named else "SELECT arm FROM lists"])
+        database.number_ids("arms", f"VALUES {named}" if named else "SELECT arm FROM lists")
         names = tuple(database.numbering("arms").ids.tolist())
         models = _read_models(tables["models"], Numbering.of(names)) if logs.models else None
-        database.number_ids("users", ["SELECT user FROM lists"])
-        database.number_ids("versions", ["SELECT version FROM lists"])
-        user, arm, version, time, accepted = database.arrays(
+        database.number_ids("users", "SELECT user FROM lists")
+        database.number_ids("versions", "SELECT version FROM lists")
+        columns = database.arrays(
             "SELECT u.number, a.number, coalesce(v.number, -1), l.time, l.list IN (FROM accepted) "
             "FROM lists l JOIN users u ON u.id = l.user JOIN arms a ON a.id = l.arm "
             "LEFT JOIN versions v ON v.id = l.version ORDER BY l.list"
         )
-        gaps, without_version = None, None
-        if models is not None:
-            follows = (models.arm[1:] == models.arm[:-1], models.valid_from[1:])
-            gaps = int(np.count_nonzero(follows[0] & (follows[1] > models.valid_to[:-1])))
-            without_version = float((models.at(arm, time) < 0).mean())
-        facts = LogFacts(
-            lists=len(user),
-            **_counts(database, span),
-            gaps=gaps,
-            without_version=without_version,
-            set_aside=aside,
-        )
+        labels = ["user", "arm", "version", "time", "accepted"]
+        lists = pd.DataFrame(dict(zip(labels, columns, strict=True)), copy=False)
+        facts = _counts(database, span)
         versions = tuple(database.numbering("versions").ids.tolist())
-        return MatchedLog(names, versions, user, arm, version, time, accepted, models, facts)
+        return MatchedLog(names, versions, lists, models, {"lists": len(lists)} | facts, aside)
 
 
 def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int], int]]:
@@ -210,8 +156,8 @@ def model_starts(logs: Logs) -> tuple[tuple[str, ...], int, dict[tuple[str, int]
     names = tuple(arms.ids.tolist())
     if models is None:
         return names, first, {(arm, 0): first for arm in names}
-    places = zip(arms.ids[models.arm].tolist(), models.numbers.tolist(), strict=True)
-    return names, first, dict(zip(places, models.valid_from.tolist(), strict=True))
+    rows = models[["arm", "period", "valid_from"]].to_numpy().tolist()
+    return names, first, {(names[arm], period): start for arm, period, start in rows}
 
 
 def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
@@ -231,19 +177,16 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
         "arm": partial(_arm_column, arms=arms),
         "time": time_column,
     }
-    version, clicked, items = "NULL::VARCHAR", "false", "items"
-    if "model_version" in table:
-        kinds["model_version"], version = id_column, "model_version"
+    optional: dict[str, Any] = {"model_version": id_column, "clicked": _clicked_column}
+    kinds |= {name: kind for name, kind in optional.items() if name in table}
     if in_rows:
         kinds |= {"item": id_column, "position": _position_column}
-        items = "list(item) OVER (PARTITION BY rec_id)"
+        items, clicked = (f"{how} OVER of_list" for how in ("list(item)", "bool_or(clicked)"))
     else:
         kinds["items"] = _items_column
-    if "clicked" in table:
-        kinds["clicked"] = _flag_column if in_rows else _flags_column
-        clicked = "list_contains(clicked, true)"
-        if in_rows:
-            clicked = "bool_or(clicked) OVER (PARTITION BY rec_id)"
+        items, clicked = "items", "list_contains(clicked, true)"
+    version = "model_version" if "model_version" in table else "NULL::VARCHAR"
+    clicked = clicked if "clicked" in table else "false"
     table.view("shown", kinds)
     if in_rows:
         _refuse_rows(table)
@@ -251,8 +194,8 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
         "CREATE TEMP TABLE lists AS "
         "SELECT row_number() OVER (ORDER BY place) - 1 AS list, * EXCLUDE (place) FROM "
         f"(SELECT {version} AS version, rec_id, user, arm, time, {PLACE} AS place, {items} AS "
-        f"items, {clicked} AS clicked FROM shown "
-        f"QUALIFY row_number() OVER (PARTITION BY rec_id ORDER BY place) = 1)"
+        f"items, {clicked} AS clicked FROM shown WINDOW of_list AS (PARTITION BY rec_id) "
+        "QUALIFY row_number() OVER (PARTITION BY rec_id ORDER BY place) = 1)"
     )
     n_rows, n_lists = table.database.row(
         "SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM lists)"
@@ -262,120 +205,70 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
 
 def _arm_column(table: LogTable, name: str, *, arms: Sequence[str] | None) -> Kind:
     kind = id_column(table, name)
-    if arms is None:
-        return kind
-    named = ", ".join(map(literal, arms))
-    finding = f"the arms are {', '.join(sorted(arms))}, got {{}}."
-    rule = Rule(name, f"{kind.expression} NOT IN ({named})", finding, value=kind.expression)
-    return kind._replace(rules=[*kind.rules, rule])
+    known = ", ".join(map(literal, arms or [""]))
+    finding = f"the arms are {', '.join(sorted(arms or []))}, got {{!r}}."
+    broken = f"{kind.expression} NOT IN ({known})"
+    rules = [Rule(name, broken, finding, value=kind.expression)] if arms else []
+    return kind._replace(rules=[*kind.rules, *rules])
 
 
 def _position_column(table: LogTable, name: str) -> Kind:
-    number = f"TRY_CAST({quoted(name)} AS BIGINT)"
-    whole = f"TRY_CAST({quoted(name)} AS DOUBLE) = floor(TRY_CAST({quoted(name)} AS DOUBLE))"
-    finding = "a position must be a whole number, got {}."
-    return Kind(number, [Rule(name, f"{number} IS NULL OR NOT {whole}", finding)])
+    number = f"TRY_CAST({quoted(name)} AS DOUBLE)"
+    return Kind(number, [Rule(name, f"{number} IS NULL", "a position must be a number, got {!r}.")])
 
 
-def _flag_column(table: LogTable, name: str) -> Kind:
-    flag = f"TRY_CAST({quoted(name)} AS BOOLEAN)"
-    return Kind(flag, [Rule(name, f"{flag} IS NULL", "a click must be true or false, got {}.")])
-
-
-def _list_column(table: LogTable, name: str, expression: str, *rules: Rule) -> Kind:
-    if not table.types[name].endswith("[]"):
-        found = "text" if table.types[name] == "VARCHAR" else table.types[name]
-        raise table.error(name, f"a list must be given, found {found}.")
-    missing = Rule(name, f"{quoted(name)} IS NULL", "a list must be given.")
-    return Kind(expression, [missing, *rules])
+def _clicked_column(table: LogTable, name: str) -> Kind:
+    kind = "BOOLEAN[]" if table.types[name].endswith("[]") else "BOOLEAN"
+    flag = f"TRY_CAST({quoted(name)} AS {kind})"
+    return Kind(flag, [Rule(name, f"{flag} IS NULL", "a click must be true or false, got {!r}.")])
 
 
 def _items_column(table: LogTable, name: str) -> Kind:
+    if not table.types[name].endswith("[]"):
+        found = "text" if table.types[name] == "VARCHAR" else table.types[name]
+        raise table.error(name, f"a list must be given, found {found}.")
     items = f"{quoted(name)}::VARCHAR[]"
     empty = f"len(list_filter({items}, lambda x: x IS NULL OR x = '')) > 0"
     repeated = f"list_filter({items}, lambda x, i: list_position({items}, x) < i)"
-    return _list_column(
-        table,
-        name,
-        items,
-        Rule(name, f"len({items}) = 0", "a list must hold an item."),
+    rules = [
+        Rule(name, f"coalesce(len({items}), 0) = 0", "a list must hold an item."),
         Rule(name, empty, "an id must not be empty."),
         Rule(name, f"len(list_distinct({items})) < len({items})", REPEATED, f"{repeated}[1]"),
-    )
-
-
-def _flags_column(table: LogTable, name: str) -> Kind:
-    flags, lengths = f"TRY_CAST({quoted(name)} AS BOOLEAN[])", f"len({quoted(name)})"
-    unknown = f"list_contains(list_transform({flags}, lambda x: x IS NULL), true)"
-
-    def finding(wrong: list[int]) -> str:
-        return f"{wrong[0]} values expected, one an item, got {wrong[1]}."
-
-    missing = "a click must be true or false, got {}."
-    return _list_column(
-        table,
-        name,
-        flags,
-        Rule(name, f"{lengths} <> len(items)", finding, value=f"[len(items), {lengths}]"),
-        Rule(name, f"{flags} IS NULL OR {unknown}", missing),
-    )
+    ]
+    return Kind(items, rules)
 
 
 def _refuse_rows(table: LogTable) -> None:
     """Refuse rows of one list that disagree, repeated items and wrong positions."""
-
-    def other(name: str) -> Rule:
-        return Rule(
-            name,
-            f"{name} <> head_{name}",
-            lambda wrong: (
-                f"list {wrong['rec']!r} has another {name} here than in row {wrong['head'] + 1}."
-            ),
-            value=f"{{'rec': rec_id, 'head': head % {2**40}}}",
-        )
-
-    def position(wrong: Mapping[str, Any]) -> str:
-        return (
-            "the positions of a list must be 1, 2, 3 and so on, each once, but list "
-            f"{wrong['rec']!r} has {wrong['got']} where {wrong['expected']} should be."
-        )
-
-    shared = [n for n in ("user", "arm", "time", "model_version") if n in table]
-    heads = ", ".join(f"first_value({n}) OVER of_list AS head_{n}" for n in shared)
-    got = "{'rec': rec_id, 'got': position, 'expected': expected}"
+    shared = ", ".join(n for n in ("user", "arm", "time", "model_version") if n in table)
+    other = f"a list has one {shared}, but list {{0[rec]!r}} has others in row {{0[row]}}."
+    position = (
+        "the positions of a list must be 1, 2, 3 and so on, each once, but list {0[rec]!r} has "
+        "{0[got]:g} where {0[row]} should be."
+    )
+    head = f"{{'rec': rec_id, 'row': head % {ROWS_OF_FILE} + 1}}"
+    got = "{'rec': rec_id, 'got': position, 'row': expected}"
     table.refuse(
         [
-            *map(other, shared),
+            Rule("rec_id", f"row({shared}) <> first_row", other, head),
             Rule("item", "repeats > 1", REPEATED),
-            Rule("position", "position <> expected", position, value=got),
+            Rule("position", "position <> expected", position, got),
         ],
-        f"(SELECT *, min({PLACE}) OVER (PARTITION BY rec_id) AS head, {heads}, "
+        "(SELECT *, "
+        f"first_value(row({shared})) OVER of_list AS first_row, "
+        f"min({PLACE}) OVER (PARTITION BY rec_id) AS head, "
         "row_number() OVER (PARTITION BY rec_id, item ORDER BY log_file, log_row) AS repeats, "
         "row_number() OVER (PARTITION BY rec_id ORDER BY position, log_file, log_row) AS expected "
         "FROM shown WINDOW of_list AS (PARTITION BY rec_id ORDER BY log_file, log_row))",
     )
 
 
-def _read_events(
-    table: LogTable, rename: Mapping[str, str] | None, span: tuple[int, int]
-) -> dict[str, int]:
+def _read_events(table: LogTable, rename: Mapping[str, str] | None) -> dict[str, int]:
     """Make the view ``events``, of types with a name; count the interactions that are set aside."""
     table.require("time", "user", "item", "type")
-    begin, end = span[0] - DAYS_AROUND * DAY, span[1] + DAYS_AROUND * DAY
-
-    def near(table: LogTable, name: str) -> Kind:
-        kind = time_column(table, name)
-        broken = f"{kind.expression} < {begin} OR {kind.expression} > {end}"
-        finding = (
-            f"an interaction must be within {DAYS_AROUND:,} days of the recommendations, which "
-            f"are from {span[0]} to {span[1]} ms, got {{}} ms."
-        )
-        rule = Rule(name, broken, finding, value=kind.expression)
-        return kind._replace(rules=[*kind.rules, rule])
-
-    kinds = {**dict.fromkeys(("user", "item", "type"), id_column), "time": near}
+    kinds = {**dict.fromkeys(("user", "item", "type"), id_column), "time": time_column}
     if "rec_id" in table:
-        kinds["rec_id"] = optional_id_column
+        kinds["rec_id"] = partial(id_column, optional=True)
     table.view("all_events", kinds)
     cases = " ".join(
         f"WHEN {literal(old)} THEN {literal(new)}" for old, new in (rename or {}).items()
@@ -388,15 +281,13 @@ def _read_events(
     (unnamed,) = table.database.row(
         "SELECT (SELECT count(*) FROM all_events) - (SELECT count(*) FROM events)"
     )
-    counts = {UNNAMED: unnamed}
+    counts = {"interactions of a type without a name do not count": unnamed}
     if "rec_id" in table:
-        filters = [f"count(*) FILTER (WHERE {broken})" for broken in WRONG_CLICKS.values()]
-        found = table.database.row(
-            f"SELECT {', '.join(filters)} FROM (SELECT e.*, l.list, l.user AS owner, l.items "
-            "FROM all_events e LEFT JOIN lists l ON l.rec_id = e.rec_id "
-            "WHERE e.rec_id IS NOT NULL)"
+        (counts["clicks do not fit their list and do not count"],) = table.database.row(
+            f"SELECT count(*) FILTER (WHERE {MISPLACED}) FROM "
+            "(SELECT e.*, l.user AS owner, l.items FROM all_events e "
+            "LEFT JOIN lists l ON l.rec_id = e.rec_id WHERE e.rec_id IS NOT NULL)"
         )
-        counts |= dict(zip(WRONG_CLICKS, found, strict=True))
     return counts
 
 
@@ -433,63 +324,44 @@ def _accept(tables: Mapping[str, LogTable], window: int | None) -> None:
 
 
 def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:
-    """Count the rows of both tables, and how far they fit together."""
-    places, users = database.row("SELECT sum(len(items)), count(DISTINCT user) FROM lists")
-    events, inside = database.row(
-        f"SELECT count(*), count(*) FILTER (WHERE time BETWEEN {span[0]} AND {span[1]}) FROM events"
+    """Say how far both tables fit together."""
+    (users,) = database.row("SELECT count(DISTINCT user) FROM lists")
+    events, known = database.row(
+        "SELECT count(*), count(DISTINCT user) FILTER (WHERE user IN (SELECT user FROM lists)) "
+        "FROM events"
     )
-    (known_users,) = database.row(
-        "SELECT count(DISTINCT user) FROM events WHERE user IN (SELECT user FROM lists)"
-    )
-    (known_items,) = database.row(
-        "SELECT avg((id IN (SELECT DISTINCT item FROM events))::INTEGER) "
-        "FROM (SELECT DISTINCT unnest(items) AS id FROM lists)"
-    )
-    # Only interactions whose hash another has are compared in full.
-    database.run(
-        "CREATE TEMP TABLE suspects AS SELECT hash(user, item, type, time) AS code FROM events "
-        "GROUP BY code HAVING count(*) > 1"
-    )
-    (repeated,) = database.row(
-        "SELECT coalesce(sum(n - 1), 0)::BIGINT FROM (SELECT count(*) AS n FROM events "
-        "WHERE hash(user, item, type, time) IN (FROM suspects) GROUP BY user, item, type, time)"
-    )
-    return {
-        "places": int(places),
-        "users": users,
-        "events": events,
-        "first_time": span[0],
-        "last_time": span[1],
-        "known_users": known_users / users,
-        "known_items": known_items,
-        "events_in_span": inside / events if events else 0.0,
-        "repeated_events": int(repeated),
-    }
+    times = {"first_time": span[0], "last_time": span[1]}
+    return {"users": users, "events": events, **times, "known_users": known / users}
 
 
-def _read_models(table: LogTable, arms: Numbering) -> Models:
-    """Read the versions of the models, which must not overlap in an arm."""
-    ends = ("valid_from", "valid_to")
+def _read_models(table: LogTable, arms: Numbering) -> pd.DataFrame:
+    """Read the versions of the models, which must not overlap in an arm, by arm and time.
+
+    Columns arm (its number), version, valid_from and valid_to (milliseconds), of [from, to), and
+    period: the number of the version among those of its arm, from 0.
+    """
+    import pandas as pd
+
     kinds: dict[str, Any] = {
         "arm": partial(_arm_column, arms=arms.ids.tolist()),
         "model_version": id_column,
-        **dict.fromkeys(ends, time_column),
+        **dict.fromkeys(("valid_from", "valid_to"), time_column),
     }
-    columns = table.read(kinds)
-    (own, arm), (versions, version) = columns["arm"], columns["model_version"]
-    names = versions.ids[version]
-    arm, begin, end = arms.numbers(own.ids)[arm], *(columns[name] for name in ends)
-    if (end <= begin).any():
-        row = int((end <= begin).argmax())
-        finding = f"version {str(names[row])!r} must end after it begins."
-        raise table.error("valid_to", finding, row=row)
-    order = np.lexsort((begin, arm))
-    overlaps = (np.diff(arm[order]) == 0) & (begin[order][1:] < end[order][:-1])
-    if overlaps.any():
-        before, row = (int(order[int(overlaps.argmax()) + place]) for place in (0, 1))
-        finding = (
-            f"version {str(names[row])!r} begins before version {str(names[before])!r} of the same "
-            f"arm ends, in row {before + 1}."
-        )
-        raise table.error("valid_from", finding, row=row)
-    return Models(names[order], arm[order].astype(np.int32), begin[order], end[order])
+    (own, arm), (versions, version), start, end = table.read(kinds).values()
+    columns = {"arm": arms.numbers(own.ids)[arm], "version": versions.ids[version]}
+    models = pd.DataFrame(columns | {"valid_from": start, "valid_to": end})
+    models = models.sort_values(["arm", "valid_from"], kind="stable")
+    before = models.groupby("arm")["valid_to"].shift()
+    for column, is_wrong, finding in (
+        ("valid_to", end <= start, "must end after it begins"),
+        (
+            "valid_from",
+            (models["valid_from"] < before).sort_index().to_numpy(),
+            "begins before another version of the same arm ends",
+        ),
+    ):
+        if is_wrong.any():
+            row = int(is_wrong.argmax())
+            told = f"version {models['version'][row]!r} {finding}."
+            raise table.error(column, told, row=row)
+    return models.assign(period=models.groupby("arm").cumcount()).reset_index(drop=True)

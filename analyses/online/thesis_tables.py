@@ -6,6 +6,7 @@ Tables 4.3 to 4.11 are made of two tidy frames: values (dataset, system, measure
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,35 +24,44 @@ CELL: Final = ["beta", "cutoff", "weights"]
 BINS: Final = ("[-1.0, -0.5]", "(-0.5, 0.0]", "(0.0, 0.5]", "(0.5, 1.0]")
 VALIDATIONS: Final = {1: "LOO > LLOO", 0: "LOO = LLOO", -1: "LOO < LLOO"}
 BETAS: Final = {1: "beta=0 > beta>0", 0: "beta=0 = beta>0", -1: "beta=0 < beta>0"}
+LEVELS: Final = (
+    "count of model x beta x K with LOO > LLOO recall",
+    "portion with LOO > LLOO recall",
+)
 TOTAL: Final = {"All": "total"}
 N_BEST: Final = 10
 
 
 def thesis_table(number: str, title: str, note: str = "") -> Callable[[Any], Table]:
-    """Declare ``table_NUMBER``, which shows the frame of a result that has the table's name."""
-    name, method = f"thesis2021-table{number}", f"table_{number.replace('.', '_')}"
-    return named_table(name, method, title, note, frame=name, alias=f"table{number}")
+    """Declare a table that shows the frame of a result that has the table's name."""
+    name = f"thesis2021-table{number}"
+    return frame_of(name, name, title, note, alias=f"table{number}")
 
 
-def named_table(
-    name: str,
-    method: str,
-    title: str,
-    note: str,
-    *,
+def frame_of(
     frame: str,
+    name: str,
+    title: str,
+    note: str = "",
+    *,
     alias: str | None = None,
     decimals: int | None = None,
+    part: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame,
 ) -> Callable[[Any], Table]:
-    """Declare a method that shows one of the frames of a result, if it has rows."""
+    """Declare a table that shows one of the frames of a result, or a part of it, if it has rows.
+
+    Without a note it is the caption of the result. The class must call it by its name, in which
+    dots and dashes are underscores.
+    """
 
     def tabulate(self: Result) -> Table:
         import pandas as pd
 
-        rows, heading = self.frames().get(frame, pd.DataFrame()), title[0].upper() + title[1:]
-        return frame_table(name, heading, rows, note, decimals=decimals)
+        found, heading = self.frames().get(frame), title[0].upper() + title[1:]
+        rows = pd.DataFrame() if found is None else part(found)
+        return frame_table(name, heading, rows, note or self.caption(), decimals=decimals)
 
-    tabulate.__name__ = method
+    tabulate.__name__ = re.sub(r"\W", "_", name)
     return table(name, title, alias)(tabulate)
 
 
@@ -101,12 +111,14 @@ def thesis_tables(
     betas = grid[grid["beta"] > 0].merge(zero, on=keys, suffixes=("", "_zero"))
     betas = betas.assign(sign=np.sign(betas["rho_zero"] - betas["rho"]))
     both = betas.merge(validations, on=["dataset", *CELL], suffixes=("", "_validation"))
+    levels = _by_validation(values, ["dataset", "system", *CELL], "value")
+    levels = levels.assign(sign=levels["LOO"] > levels["LLOO"])
     edges = [-1.0, -0.5, 0.0, 0.5, 1.0]
     bins = pd.cut(rhos["rho"], edges, labels=BINS, include_lowest=True).astype(object)
     comparison = "comparison_of_correlation"
     tables = {
         "4.3": _recalls(values),
-        "4.4": _levels(values),
+        "4.4": _counts(levels, {True: ""}, alone, "", *LEVELS).drop(columns=""),
         "4.5": _best(grid, every),
         "4.6": _counts(rhos.assign(sign=bins), dict.fromkeys(BINS), alone, "spearman_interval"),
         "4.8": _counts(validations, VALIDATIONS, groups, comparison),
@@ -133,18 +145,6 @@ def _recalls(values: pd.DataFrame) -> pd.DataFrame:
     )
     first = ["dataset", "system", "metric", "paper_metric", "validation", "beta", "cutoff"]
     return some[[*first, "value", "unit", "note"]].reset_index(drop=True)
-
-
-def _levels(values: pd.DataFrame) -> pd.DataFrame:
-    """Table 4.4: in how many cells (model, beta, cut-off) the LOO value is the larger."""
-    wide = _by_validation(values, ["dataset", "system", *CELL], "value")
-    rows: list[tuple[Any, ...]] = []
-    for name, own in (wide["LOO"] > wide["LLOO"]).groupby(wide["dataset"], sort=False):
-        note = f"out of {len(own)} cells (model, beta, cut-off)"
-        count = "count of model x beta x K with LOO > LLOO recall"
-        rows.append((name, count, int(own.sum()), "", note))
-        rows.append((name, "portion with LOO > LLOO recall", 100 * own.mean(), "%", note))
-    return _frame(rows, ["dataset", "quantity", "value", "unit", "note"])
 
 
 def _by_validation(frame: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
@@ -179,16 +179,18 @@ def _counts(
     labels: Mapping[Any, str | None],
     groups: Mapping[str, Sequence[str]],
     column: str,
+    counted: str = "parametrizations",
+    shared: str = "share of parametrizations",
 ) -> pd.DataFrame:
-    """Tables 4.6, 4.8 and 4.9: how many cells of some data sets have which sign."""
+    """Tables 4.4, 4.6, 4.8 and 4.9: how many cells of some data sets have which sign."""
     rows: list[tuple[Any, ...]] = []
     for name, members in groups.items():
         own = cells.loc[cells["dataset"].isin(members), "sign"]
         for sign, label in labels.items() if len(own) else ():
             count, note = int((own == sign).sum()), f"out of {len(own)}"
-            first, share = (name, label or sign), 100 * count / len(own)
-            rows.append((*first, "parametrizations", count, "", note))
-            rows.append((*first, "share of parametrizations", share, "%", note))
+            first, share = (name, sign if label is None else label), 100 * count / len(own)
+            rows.append((*first, counted, count, "", note))
+            rows.append((*first, shared, share, "%", note))
     return _frame(rows, ["dataset", column, "quantity", "value", "unit", "note"])
 
 

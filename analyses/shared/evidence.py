@@ -26,13 +26,16 @@ FACTS = "facts"
 def to_evidence(result: DataclassInstance) -> bytes:
     """Give the content of an uncompressed .npz file; equal results give equal bytes.
 
-    A result is a dataclass whose fields are arrays, dictionaries of arrays by name, measures,
+    A result is a dataclass whose fields are arrays, frames, dictionaries of them by name, measures,
     texts, numbers, None, and tuples of them; or such dataclasses, and tuples of one class of them.
     """
     arrays: dict[str, Any] = {}
     facts = _pack_fields("", result, arrays)
     stream = BytesIO()
-    contents: dict[str, Any] = {FACTS: np.array(json.dumps(facts)), **arrays}
+    contents: dict[str, Any] = {
+        FACTS: np.array(json.dumps(facts, default=lambda number: number.item())),
+        **arrays,
+    }
     np.savez(stream, **contents)
     return stream.getvalue()
 
@@ -63,6 +66,17 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
     if isinstance(value, np.ndarray):
         arrays[name] = value
         return {"array": name}
+    from pandas import DataFrame
+
+    if isinstance(value, DataFrame):
+        # Columns of texts, and of counts with gaps or beside fractions, are no arrays.
+        parts = {
+            key: _pack(f"{name}.{key}", column.to_numpy(), arrays)
+            if isinstance(column.dtype, np.dtype) and column.dtype.kind != "O"
+            else tuple(column.astype(object).where(column.notna(), None))
+            for key, column in value.items()
+        }
+        return {"frame": parts}
     if isinstance(value, Measure):
         return {"measure": [value.metric, value.cutoff]}
     if isinstance(value, Measures):
@@ -85,7 +99,9 @@ def _pack(name: str, value: Any, arrays: dict[str, Any]) -> Any:
 def _unpack_fields(
     facts: Mapping[str, Any], arrays: Mapping[str, Any], kind: type[Result]
 ) -> Result:
-    hints = get_type_hints(kind)
+    import pandas
+
+    hints = get_type_hints(kind, localns={"pd": pandas})
     return kind(**{name: _unpack(value, arrays, hints.get(name)) for name, value in facts.items()})
 
 
@@ -96,6 +112,16 @@ def _unpack(value: Any, arrays: Mapping[str, Any], hint: Any) -> Any:
         return tuple(_unpack(each, arrays, part) for each in value)
     if not isinstance(value, dict):
         return value
+    if "frame" in value:
+        from pandas import DataFrame, Series
+
+        parts = value["frame"].items()
+        return DataFrame(
+            {
+                key: Series(each, dtype=object) if isinstance(each, list) else arrays[each["array"]]
+                for key, each in parts
+            }
+        )
     if "array" in value:
         return arrays[value["array"]]
     if "measure" in value:

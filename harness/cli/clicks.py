@@ -34,7 +34,9 @@ DISK = "logs of any size are read as a whole; what memory does not hold lies in 
 )
 @click.argument("recommendations", type=PATH)
 @click.argument("interactions", type=PATH)
-@settings_options(QUESTION)
+@settings_options(
+    QUESTION, without=["recommendations", "interactions"], names={"types": "--rename"}
+)
 @on_workers("Threads; default: all cores. Does not change results.")
 @printable
 @click.option("--output", type=PATH, help="Folder for tables, figures and captions.")
@@ -66,9 +68,9 @@ def clicks(
     from analyses.shared.publish import PRINTED, write_results
     from runs.shared.files import write_whole
 
-    question = given(QUESTION(), asked)
-    logs = question.logs(recommendations, interactions)
-    found = count_clicks(logs, question, progress=progress, folder=output, n_jobs=n_jobs)
+    logs = {"recommendations": recommendations, "interactions": interactions}
+    question = given(QUESTION(), logs | asked)
+    found = count_clicks(question, progress=progress, folder=output, n_jobs=n_jobs)
     results = {"clicks": found}
     if output is not None:
         write_results(results, output)

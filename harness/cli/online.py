@@ -52,7 +52,7 @@ OF_TABLES = {"chosen", "over_time", "permutations", "format_"}
     metavar="NAME",
     help="A data set that was chosen after its result was known. May be repeated.",
 )
-@settings_options(SETTINGS, without=["rates", "offline"])
+@settings_options(SETTINGS, without=["rates"])
 @click.option(
     "--seed", type=SEED, help="Random seed; default: 0, or that of the study. Not of the world."
 )

@@ -46,13 +46,6 @@ DISK = "logs of any size are read through DuckDB, whose temporary files lie in -
     "repeated.",
 )
 @click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting of all models. May be repeated.",
-)
-@click.option(
     "--ranks",
     "rank_table",
     type=PATH,
@@ -60,6 +53,10 @@ DISK = "logs of any size are read through DuckDB, whose temporary files lie in -
     "rank_lloo; an empty rank is a miss. Or ranks.parquet of an earlier --output.",
 )
 @settings_options(QUESTION, names={"weights": "--weights"})
+@removed("--set", "write settings behind the model: --model als-knn:factors=64.")
+@removed("--clip", "take a smaller exponent (--beta).")
+@removed("--popularity", "it counts events.")
+@removed("--robots", "leave out such users before the log is read.")
 @removed("--shards", DISK)
 @removed("--scratch", DISK)
 @removed("--lists", "coverage of items is in [analyses.exposure] of a study.")
@@ -71,7 +68,6 @@ DISK = "logs of any size are read through DuckDB, whose temporary files lie in -
 def recall(
     interactions: Path,
     models: tuple[str, ...],
-    settings: tuple[str, ...],
     rank_table: Path | None,
     dask: str | None,
     n_jobs: int,
@@ -92,11 +88,11 @@ def recall(
     question = given(QUESTION(), asked)
     common: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if rank_table is None:
-        own: dict[str, Any] = {"settings": settings, "dask": dask, "folder": output}
+        own: dict[str, Any] = {"dask": dask, "folder": output}
         models = models or ("item-cosines",)
         result = measure_models(interactions, question, models=models, **own, **common)
     else:
-        ignored = {"--set": settings, "--model": models, "--dask": dask}
+        ignored = {"--model": models, "--dask": dask}
         for option, value in ignored.items():
             if value:
                 raise InputError(f"with --ranks nothing is trained or ranked; leave out {option}.")

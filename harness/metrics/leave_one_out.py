@@ -68,10 +68,10 @@ def hidden_recall(judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: flo
 
 def _weights(judged: Judged, *, beta: float) -> Floats:
     """Weigh the item of each judgement, of shape (n_users, n): 0 where it is not relevant."""
-    from analyses.recall.stratification import Stratification, item_weights
+    from analyses.recall.parametrisations import item_weights
 
     counts = judged.catalogue.known("popularity")
-    of_items = item_weights(counts, beta=beta, stratification=Stratification())
+    of_items = item_weights(counts, beta=beta)
     relevant = judged.judgements >= judged.relevance_level
     return np.where(relevant, of_items[judged.judged_items], 0.0)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from qrels.ranks.hidden_ranks import HiddenRanks
-    from recommenders.kernels.hidden_ranks import FixedPoint, Hiding
+    from recommenders.kernels.hidden_ranks import FixedPoint
     from recommenders.shared.scorers import HistoriesScorer
 
 Lists = NDArray[np.int32]
@@ -27,22 +27,19 @@ Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
 """Learns from a history how much each item (row) votes for each other (column)."""
 
 
-class Recommender(Protocol):
-    """A model that has learnt; those whose recall is measured have `hidden_ranks`, too."""
+Model: TypeAlias = Any
+"""Something that learns anew at the beginning of each period.
 
-    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
-        """Recommend items that a profile does not hold, as numbers of shape (n, depth).
+``fit(history)`` learns from all `Interactions` before the period, and gives a recommender.
+"""
 
-        Profiles are rows of ones of shape (n, n_items): the items of each user so far. A row must
-        not depend on the others.
-        """
+Recommender: TypeAlias = Any
+"""A model that has learnt; those whose recall is measured have `hidden_ranks`, too.
 
-
-class Model(Protocol):
-    """Something that learns anew at the beginning of each period."""
-
-    def fit(self, history: Interactions) -> Recommender:
-        """Learn from all that was done before the period."""
+``recommend(profiles, depth=...)`` recommends items that a profile does not hold, as numbers of
+shape (n, depth). Profiles are rows of ones of shape (n, n_items): the items of each user so far. A
+row must not depend on the others.
+"""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,7 @@ class NeighbourModel:
 
         similarity = self.similarity(history)
         by_popularity = np.argsort(-history.event_counts(), kind="stable").astype(np.int32)
-        votes = FixedPoint.of(similarity, signed=False)
+        votes = FixedPoint.of(similarity)
         return NeighbourRecommender(similarity, votes, by_popularity)
 
 
@@ -81,11 +78,11 @@ class NeighbourRecommender:
         votes = Votes(learnt.starts, learnt.neighbours, learnt.weights, learnt.bits)
         return list_highest(first, items, votes, self.by_popularity, depth)
 
-    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+    def hidden_ranks(self, test: Interactions, *, deepest: int, n_jobs: int) -> HiddenRanks:
         """Rank the hidden items of test users."""
         from recommenders.kernels.hidden_ranks import rank_hidden
 
-        return rank_hidden(self.similarity, hidden, hiding, n_jobs=n_jobs)
+        return rank_hidden(self.similarity, test, deepest=deepest, n_jobs=n_jobs)
 
 
 @dataclass(frozen=True)
@@ -125,12 +122,12 @@ class SystemRecommender:
             lists[rows] = top_items(scores, depth=depth)
         return lists
 
-    def hidden_ranks(self, hidden: Interactions, hiding: Hiding, *, n_jobs: int) -> HiddenRanks:
+    def hidden_ranks(self, test: Interactions, *, deepest: int, n_jobs: int) -> HiddenRanks:
         """Rank the hidden items of test users, whichever sign scores have."""
         from recommenders.kernels.hidden_scores import rank_hidden_by_scores
 
-        how = replace(hiding, lists=None, reachable="all")
-        return rank_hidden_by_scores(self.scorer.score_histories, hidden, how, n_jobs=n_jobs)
+        hidden, score = test.select(test.is_first), self.scorer.score_histories
+        return rank_hidden_by_scores(score, hidden, deepest=deepest, n_jobs=n_jobs)
 
 
 def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm: str) -> Lists:

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import Numbering
 from runs.shared.settings import Section
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,7 +45,7 @@ QUALITY_SPREAD, EXPOSURE_SPREAD = 0.6, 1.3
 """Standard deviations of the items' quality and log exposure."""
 
 HISTORY: Final = 90 * DAY
-MEAN_EVENTS, EVENTS_SPREAD = 18.0, 0.9
+LEAST_EVENTS, MEAN_EVENTS, EVENTS_SPREAD = 2, 18.0, 0.9
 """Mean of a user's events, before they are cut to limits, and deviation of their logarithm."""
 
 CELLS_AT_ONCE: Final = 5_000_000
@@ -52,7 +55,10 @@ CELLS_AT_ONCE: Final = 5_000_000
 class ClickWorldSettings(Section):
     """What a world of clicks is made from; equal settings give equal worlds."""
 
-    removed: ClassVar[Mapping[str, str]] = {"sessions": "a history has no sessions any more"}
+    removed: ClassVar[Mapping[str, str]] = {
+        "sessions": "a history has no sessions any more",
+        "least_events": "every user has 2 events or more",
+    }
 
     n_users: int = Field(default=10_000, ge=2, le=10**7, description="Number of users.")
     n_items: int = Field(default=1_500, ge=2, le=10**5, description="Number of items.")
@@ -80,18 +86,8 @@ class ClickWorldSettings(Section):
     reluctance: float = Field(
         default=4.5, ge=-20.0, le=20.0, description="How seldom users click at all (c0)."
     )
-    least_events: int = Field(default=2, ge=0, description="Events of the least active user.")
-    most_events: int = Field(default=300, ge=1, description="Events of the most active user.")
+    most_events: int = Field(default=300, ge=2, description="Events of the most active user.")
     seed: int = Field(default=1, ge=0, description="Random seed of the world.")
-
-    @model_validator(mode="after")
-    def _numbers_fit(self) -> ClickWorldSettings:
-        if self.least_events > self.most_events:
-            raise ValueError(
-                f"`least_events` must be at most `most_events`, got {self.least_events} and "
-                f"{self.most_events}."
-            )
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,48 +160,39 @@ class ClickWorld:
             items[some] = (sums <= luck[some, None] * sums[:, -1:]).sum(axis=1)
         return np.minimum(items, len(lure) - 1)
 
-    def history(self) -> Actions:
+    def history(self) -> pd.DataFrame:
         """Draw what all users did before now, at any time in 90 days, with the taste of then."""
         settings, rng = self.settings, np.random.default_rng([self.settings.seed, 1])
         location = np.log(MEAN_EVENTS) - EVENTS_SPREAD**2 / 2
         activity = np.rint(rng.lognormal(location, EVENTS_SPREAD, settings.n_users))
-        counts = np.clip(activity, settings.least_events, settings.most_events).astype(np.int64)
+        counts = np.clip(activity, LEAST_EVENTS, settings.most_events).astype(np.int64)
         user = np.repeat(np.arange(settings.n_users), counts)
         moment = rng.random(len(user))
         item = self.choose(self.tastes(user, moment=moment), rng)
         time = NOW - HISTORY + (moment * HISTORY).astype(np.int64)
-        return Actions(user, item, time, draw_types(len(user), rng), np.full(len(user), -1))
+        return actions_of(user, item, time, draw_types(len(user), rng), np.full(len(user), -1))
+
+    def interactions(self, actions: pd.DataFrame) -> Interactions:
+        """Sort actions for training."""
+        columns = {name: actions[name].to_numpy() for name in ("user", "item", "time")}
+        return Interactions.of(self.users, self.items, **columns, value=values_of(actions))
 
 
-@dataclass(frozen=True, eq=False)
-class Actions:
-    """What users did, as columns of one length and in any order, all int64.
+def actions_of(user: Ints, item: Ints, time: Ints, type: Ints, led_by: Ints) -> pd.DataFrame:
+    """Put together what users did, in any order.
 
     Users, items, types and the lists that led to them (-1 for none) are numbers; times are
-    milliseconds since 1970 in UTC.
+    milliseconds since 1970 in UTC; all are int64.
     """
+    import pandas as pd
 
-    user: Ints
-    item: Ints
-    time: Ints
-    type: Ints
-    led_by: Ints
+    columns = {"user": user, "item": item, "time": time, "type": type, "led_by": led_by}
+    return pd.DataFrame(columns)
 
-    @classmethod
-    def joined(cls, parts: list[Actions]) -> Actions:
-        """Put columns one after the other."""
-        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
 
-    def select(self, kept: NDArray[np.bool_] | slice) -> Actions:
-        """Keep some rows."""
-        return Actions(*(column[kept] for column in vars(self).values()))
-
-    def interactions(self, world: ClickWorld) -> Interactions:
-        """Sort them for training."""
-        values = np.array([TYPE_VALUES[name] for name in TYPES])[self.type]
-        return Interactions.of(
-            world.users, world.items, user=self.user, item=self.item, time=self.time, value=values
-        )
+def values_of(actions: pd.DataFrame) -> Floats:
+    """Say what each action counts."""
+    return np.array([TYPE_VALUES[name] for name in TYPES])[actions["type"]]
 
 
 def draw_types(n: int, rng: np.random.Generator) -> Ints:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import file_digest
 from pathlib import Path
@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from analyses.online.arms import ArmSettings, BothSides, Place, Record
-from analyses.online.clicks import Known, Truth
+from analyses.online.arms import ExperimentWork, Place
 from analyses.online.logs import Logs, model_starts
 from harness.online.arm_models import NeighbourRecommender, SystemRecommender
 from harness.online.click_world import make_click_world
-from harness.online.experiment_file import ArmSection, ExperimentStudy
+from harness.online.experiment_file import ExperimentStudy
 from harness.online.simulation import Arm, simulate
 from harness.study.pipeline import make_analysis, make_part, run_source
 from harness.study.provenance import made_by
@@ -27,7 +26,6 @@ from qrels.interactions.held_out_users import draw_test_users, split_users
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import (
-    HiddenItems,
     hidden_from_parquet,
     hidden_to_parquet,
     ranks_from_parquet,
@@ -42,15 +40,13 @@ RECORD = "experiment"
 
 FACTS = "experiment.json"
 HIDDEN = "ranks/hidden.parquet"
-TRUTH = ("users", "lists", "expected")
 
 
 @dataclass(frozen=True)
 class ExperimentSource:
     """An experiment as the source of a study; see `harness.study.pipeline.Source`.
 
-    It is what its analyses use, too; see `ExperimentWork`. Results depend neither on the workers
-    nor on the cluster that ranks.
+    Results depend neither on the workers nor on the cluster that ranks.
     """
 
     study: ExperimentStudy
@@ -58,38 +54,16 @@ class ExperimentSource:
     n_jobs: int
     dask: str | None
     progress: Progress
-    _sides: dict[str, BothSides] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """Name of the study."""
-        return self.study.name
-
-    @property
-    def seed(self) -> int:
-        """Key of all that is random."""
-        return self.study.seed
 
     @cached_property
-    def record(self) -> Record:
-        """The record, read back: what is analysed is what is kept."""
-        return read_record(self.study, self.store)
-
-    def sides(self, settings: ArmSettings) -> BothSides:
-        """Give both sides of the experiment, which analyses with equal settings share."""
-        key = settings.model_dump_json()
-        if key not in self._sides:
-            self._sides[key] = BothSides(self.record, settings, self.name, self.progress)
-        return self._sides[key]
+    def work(self) -> ExperimentWork:
+        """What is analysed: what is kept of the experiment, read back."""
+        return read_record(self.study, self.store, self.progress)
 
     @property
     def parts(self) -> list[str]:
         """Names of all parts of the study in the ledger, its analyses among them."""
-        return [RECORD, *self._analyses]
-
-    @property
-    def _analyses(self) -> list[str]:
-        return [analysis.key for analysis, _ in self.study.analyses.wanted()]
+        return [RECORD, *(analysis.key for analysis, _ in self.study.analyses.wanted())]
 
     def as_run(self) -> bytes:
         """Write the study with all defaults spelled out."""
@@ -102,39 +76,34 @@ class ExperimentSource:
         paths = [] if logs is None else logs.files.values()
         return [{"path": str(path), "sha256": _digest(path)} for path in paths]
 
-    @property
-    def record_key(self) -> str:
-        """Key of what the experiment is made from."""
-        experiment = self.study.experiment.model_dump(mode="json", exclude={"hiding", "logs"})
-        logs = self.study.experiment.logs
-        own = logs and [logs.types, logs.first_year]
-        digests = [own, *(table["sha256"] for table in self.inputs)]
-        return content_key(experiment, self.study.seed, digests, asdict(self.study.hiding))
-
     def make(self) -> None:
         """Make the record and all analyses of it, or what is left of them."""
-        key, made = self.record_key, made_by([__name__])
+        study, made = self.study, made_by([__name__])
+        experiment = study.experiment.model_dump(mode="json", exclude={"logs"})
+        logs = study.experiment.logs
+        own = logs and [logs.types, logs.first_year]
+        digests = [own, *(table["sha256"] for table in self.inputs)]
+        key = content_key(experiment, study.seed, digests, max(study.settings.cutoffs))
         make_part(self.store, RECORD, key, partial(make_record, self), made)
-        for analysis, settings in self.study.analyses.wanted():
-            make_analysis(self, analysis, settings, self, made_from=key, makers=[__name__])
+        for analysis, settings in study.analyses.wanted():
+            make_analysis(self, analysis, settings, self.work, made_from=key, makers=[__name__])
 
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
-        facts = self.sides(self.study.settings).counted.facts
-        arms = list(dict.fromkeys(arm for arm, _ in self.record.ranks))
-        size = f"{facts.lists:,} lists shown to {facts.users:,} users"
+        facts = self.work.clicks.tables["facts"].set_index("fact")["value"]
+        arms = list(dict.fromkeys(arm for arm, _ in self.work.ranks))
+        size = f"{facts['lists']:,} lists shown to {facts['users']:,} users"
+        name, seed = self.study.name, self.study.seed
         return {
-            "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed "
-            f"{self.study.seed}.",
-            "data": f"Data: {self.study.name} ({size}); {len(arms)} models; study seed "
-            f"{self.study.seed}.",
-            "results": self._analyses,
+            "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed {seed}.",
+            "data": f"Data: {name} ({size}); {len(arms)} models; study seed {seed}.",
+            "results": self.parts[1:],
             "inputs": self.inputs,
             "collection": {
-                "lists": facts.lists,
-                "users": facts.users,
-                "interactions": facts.events,
-                "test users": len(self.record.test_users),
+                "lists": facts["lists"],
+                "users": facts["users"],
+                "interactions": facts["events"],
+                "test users": len(self.work.test_users),
             },
             "systems": arms,
             "notes": [],
@@ -150,8 +119,7 @@ def run_experiment_study(
 
 def make_record(source: ExperimentSource) -> dict[str, bytes]:
     """Simulate the experiment, or train the models of a log; give the files of the record."""
-    make = _simulated if source.study.experiment.logs is None else _logged
-    return make(source)
+    return (_simulated if source.study.experiment.logs is None else _logged)(source)
 
 
 def _simulated(source: ExperimentSource) -> dict[str, bytes]:
@@ -159,25 +127,23 @@ def _simulated(source: ExperimentSource) -> dict[str, bytes]:
     assert section.world is not None
     with source.progress("Making the world", 1) as bar:
         world = make_click_world(section.world)
-        history = world.history().interactions(world)
+        history = world.interactions(world.history())
         bar.advance()
     test_users = _test_users(study, history)
-    arms = [Arm(name, own.served(seed=study.seed), own.weight) for name, own in study.arms.items()]
+    arms = [Arm(n, own.served(seed=study.seed)) for n, own in section.arms.items()]
     with source.progress("Running the experiment", 1) as bar, study.errors_at("experiment", "arms"):
         experiment = simulate(world, arms, section, test_users=test_users, n_jobs=source.n_jobs)
         bar.advance()
-    _, hidden = split_users(history, test_users)
     live = [
         ((name, period), model)
         for name, models in experiment.recommenders.items()
         for period, model in enumerate(models)
         if isinstance(model, NeighbourRecommender | SystemRecommender)
     ]
-    files = _rank(source, "Ranking hidden items", hidden, live, len(live))
+    files = _rank(source, split_users(history, test_users)[1], live, len(live))
     files |= {f"log/{name}": table for name, table in experiment.files().items()}
-    truth = {name: getattr(experiment.truth, name).tolist() for name in TRUTH}
-    truth["arms"] = list(experiment.truth.arms)
-    return files | _facts(test_users, study.arms, [], shares=experiment.shares, truth=truth)
+    truth = experiment.truth.to_dict("list")
+    return files | _facts(source, test_users, truth=truth)
 
 
 def _logged(source: ExperimentSource) -> dict[str, bytes]:
@@ -188,7 +154,7 @@ def _logged(source: ExperimentSource) -> dict[str, bytes]:
         events = _events(logs)
         arms, first_time, starts = model_starts(logs)
         bar.advance()
-    unknown = [arm for arm in arms if arm not in study.arms]
+    unknown = [arm for arm in arms if arm not in study.experiment.arms]
     if unknown:
         raise InputError(
             f"the log has an arm {unknown[0]!r}, and the study says no model for it: add "
@@ -198,53 +164,40 @@ def _logged(source: ExperimentSource) -> dict[str, bytes]:
     test_users = _test_users(study, past)
     _, hidden = split_users(past, test_users)
     others = events.select(~np.isin(events.user, np.unique(hidden.user)))
-    served = {name: arm.served(seed=study.seed) for name, arm in study.arms.items()}
+    served = {name: own.served(seed=study.seed) for name, own in study.experiment.arms.items()}
     trained = (
         (place, served[place[0]].fit(others.select(others.time < start)))
         for place, start in starts.items()
     )
     remark = "The models of the log were trained anew, as the study describes them."
-    files = _rank(source, "Training and ranking", hidden, trained, len(starts))
-    return files | _facts(test_users, study.arms, [remark])
+    files = _rank(source, hidden, trained, len(starts))
+    return files | _facts(source, test_users, remarks=[remark])
 
 
 def _rank(
     source: ExperimentSource,
-    doing: str,
-    hidden: Interactions,
+    test: Interactions,
     live: Iterable[tuple[Place, NeighbourRecommender | SystemRecommender]],
     n_models: int,
 ) -> dict[str, bytes]:
     """Rank hidden items by the model of each place; give the files."""
-    hiding = source.study.hiding
-    items = HiddenItems.of(hidden, repeats=hiding.repeats == "all")
-    files = {HIDDEN: hidden_to_parquet(items)}
-    with on_cluster(source.dask), source.progress(doing, n_models) as bar:
+    files = {HIDDEN: hidden_to_parquet(test.select(test.is_first))}
+    deepest = max(source.study.settings.cutoffs)
+    with on_cluster(source.dask), source.progress("Ranking hidden items", n_models) as bar:
         for place, model in live:
-            ranks = model.hidden_ranks(hidden, hiding, n_jobs=source.n_jobs)
+            ranks = model.hidden_ranks(test, deepest=deepest, n_jobs=source.n_jobs)
             files[ranks_name(*place)] = ranks_to_parquet(ranks)
             bar.advance()
     return files
 
 
-def _facts(
-    test_users: Numbering,
-    arms: Mapping[str, ArmSection],
-    remarks: Sequence[str],
-    *,
-    shares: Mapping[str, float] | None = None,
-    truth: Mapping[str, Any] | None = None,
-) -> dict[str, bytes]:
-    """Write down what else is kept; of logs neither shares nor truth."""
-    facts = {
-        "test users": test_users.ids.tolist(),
-        "shares": shares,
-        "truth": truth,
-        "settings": [
-            {"arm": name, "model": own.model, **own.settings} for name, own in arms.items()
-        ],
-        "remarks": remarks,
-    }
+def _facts(source: ExperimentSource, test_users: Numbering, **facts: Any) -> dict[str, bytes]:
+    """Write down what else is kept; of logs no truth."""
+    settings = [
+        {"arm": name, "model": own.model, **own.settings}
+        for name, own in source.study.experiment.arms.items()
+    ]
+    facts |= {"test users": test_users.ids.tolist(), "settings": settings}
     return {FACTS: json.dumps(facts, indent=1).encode()}
 
 
@@ -255,38 +208,36 @@ def _test_users(study: ExperimentStudy, events: Interactions) -> Numbering:
 
 def _logs(study: ExperimentStudy, store: Store) -> Logs:
     """Give the files of the log that was given, or is kept."""
-    section = study.experiment.logs
-    if section is not None:
-        given = section.recommendations, section.interactions, section.models
-        return Logs(*given, rename=section.types, first_year=section.first_year)
-    log = store.folder / "log"
-    tables = [log / f"{name}.parquet" for name in ("recommendations", "interactions", "models")]
-    return Logs(tables[0], tables[1], tables[2])
+    names = ("recommendations", "interactions", "models")
+    kept = {name: store.folder / f"log/{name}.parquet" for name in names}
+    return study.experiment.logs or Logs(**kept)
 
 
 def _events(logs: Logs) -> Interactions:
-    return read_interactions(logs.interactions, rename=logs.rename, first_year=logs.first_year)
+    return read_interactions(logs.interactions, rename=logs.types, first_year=logs.first_year)
 
 
-def read_record(study: ExperimentStudy, store: Store) -> Record:
+def read_record(study: ExperimentStudy, store: Store, progress: Progress) -> ExperimentWork:
     """Read a record back from the study folder."""
+    from pandas import DataFrame
+
     facts = json.loads(store.read(FACTS))
     logs = _logs(study, store)
     events = _events(logs)
     hidden = hidden_from_parquet(store.read(HIDDEN), users=events.users, items=events.items)
     _, _, starts = model_starts(logs)
     kept = [place for place in starts if (store.folder / ranks_name(*place)).exists()]
-    truth = facts["truth"] and Truth(
-        tuple(facts["truth"]["arms"]), *(np.array(facts["truth"][name]) for name in TRUTH)
-    )
-    return Record(
+    return ExperimentWork(
+        name=study.name,
+        seed=study.seed,
+        progress=progress,
+        settings=study.settings,
         logs=logs,
         events=events,
-        test_users=Numbering.of(facts["test users"]),
+        test_users=Numbering.of(facts.pop("test users")),
         ranks={at: ranks_from_parquet(store.read(ranks_name(*at)), hidden) for at in kept},
         starts={place: starts[place] for place in kept},
-        shares=facts["shares"],
-        known=Known(study.name, tuple(facts["settings"]), truth, tuple(facts["remarks"])),
+        known=facts | ({"truth": DataFrame(facts["truth"])} if "truth" in facts else {}),
     )
 
 

@@ -3,56 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
-from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from analyses.online.arms import ArmSettings
+from analyses.online.logs import Logs
 from analyses.shared.analysis import members_of
 from harness.online.arm_models import NeighbourModel, SystemModel
 from harness.online.click_world import ClickWorldSettings
 from harness.online.simulation import SimulationSettings
+from harness.recall import ALS_KNN, ITEM_COSINES, model_settings, similarity_of
 from harness.study.sections import NAMES, STUDIES, AnalysesSection, read_sections
 from harness.study.study_file import Origin, StudyFile, read_text
 from recommenders import find_system, read_settings
-from recommenders.kernels.embeddings import EmbeddingSettings
-from recommenders.kernels.hidden_ranks import Hiding, Reachable, Repeats
-from recommenders.kernels.neighbours import ItemCosines
 from runs import InputError
 from runs.shared.settings import Section, Whole
 
 GROUP, NEEDED = "online", "experiment"
 """The group of analyses of an experiment, and what its members say that they need."""
-
-
-class LogsSection(Section):
-    """Logs of an experiment that took place; see `harness clicks`."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "assignment": "users who were shown lists by two arms are left out and counted",
-        "merged": "give the ids of one person one name before the log is read",
-    }
-
-    recommendations: Path = Field(
-        description="Lists that were shown: Parquet, CSV, or a folder of Parquet files."
-    )
-    interactions: Path = Field(description="What users did: a file or folder, too.")
-    models: Path | None = Field(None, description="When which version of a model was live.")
-    types: dict[str, str] | None = Field(
-        None, description="New names of types of interactions; '' leaves them out."
-    )
-    first_year: Whole | None = Field(
-        None, ge=1, le=9999, description="Refuse times before this year; default: 2000."
-    )
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """Give the tables that there are, by name."""
-        return {name: value for name, value in self if isinstance(value, Path)}
 
 
 class UsersSection(Section):
@@ -66,44 +37,47 @@ class UsersSection(Section):
 class ArmSection(Section):
     """What an arm serves."""
 
+    removed: ClassVar[Mapping[str, str]] = {"weight": "all arms get as many users"}
+
     model: str = Field(
         "item-cosines", description="als-knn, item-cosines, or a system of the harness or of yours."
     )
-    weight: float = Field(1.0, gt=0, description="How many users it gets, relative to others.")
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the model.")
+
+    @property
+    def is_neighbours(self) -> bool:
+        """Whether it is a model of items that vote for each other; else it is a system."""
+        return self.model in (ITEM_COSINES, ALS_KNN)
 
     def served(self, *, seed: int) -> NeighbourModel | SystemModel:
         """Make the model, which has not learnt anything yet."""
-        if self.model == "item-cosines":
-            return NeighbourModel(ItemCosines(**self.settings))
-        if self.model == "als-knn":
-            from recommenders.kernels.embeddings import similarity
+        if not self.is_neighbours:
+            return SystemModel(self.model, self.settings, seed)
+        settings = model_settings(self.model, self.settings)
+        return NeighbourModel(similarity_of(settings, seed=seed, n_jobs=1))
 
-            asked = EmbeddingSettings(**self.settings)
-            return NeighbourModel(partial(similarity, settings=asked, seed=seed, n_jobs=1))
-        return SystemModel(self.model, self.settings, seed)
-
-
-class HidingSection(Section):
-    """How the items of test users are hidden from the models."""
-
-    repeats: Repeats = Field("first", description="Events hidden of a pair.")
-    exclude_seen: Annotated[bool, Field(strict=True)] = Field(
-        True, description="Whether what a model is shown of a user is no candidate."
-    )
-    reachable: Reachable = Field(
-        "positive", description="Whether scores must be above 0 to be recommended."
-    )
+    def check(self) -> None:
+        """Refuse wrong settings, what is no system, or none that scores what a stranger did."""
+        if self.is_neighbours:
+            model_settings(self.model, self.settings)
+            return
+        read_settings(self.model, self.settings)
+        if not find_system(self.model).scores_histories:
+            raise InputError(f"{self.model} scores none but those it learned from.")
 
 
 class ExperimentSection(SimulationSettings):
     """An experiment: a world and how it goes there, or the logs of one that took place."""
 
     world: ClickWorldSettings | None = None
-    logs: LogsSection | None = None
+    logs: Logs | None = None
     users: UsersSection = UsersSection()
     arms: dict[str, ArmSection] = Field(default_factory=dict)
-    hiding: HidingSection = HidingSection()
+
+    removed: ClassVar[Mapping[str, str]] = {
+        **SimulationSettings.removed,
+        "hiding": "the first event of a user and an item is hidden, and what is shown no candidate",
+    }
 
     @model_validator(mode="after")
     def _fits_together(self) -> ExperimentSection:
@@ -123,27 +97,12 @@ class ExperimentSection(SimulationSettings):
                 "[experiment.arms.NAME]"
             )
         for name, arm in self.arms.items():
-            if arm.model not in SETTINGS:
-                _require_system(name, arm)
-                continue
-            known = SETTINGS[arm.model]
-            unknown = [setting for setting in arm.settings if setting not in known]
-            if unknown:
-                raise ValueError(
-                    f"[experiment.arms.{name}]: {arm.model} has no setting {unknown[0]!r}; there "
-                    f"are {', '.join(known)}"
-                )
+            try:
+                arm.check()
+            except InputError as error:
+                finding = f"[experiment.arms.{name}]: {str(error).rstrip('.')}"
+                raise ValueError(finding) from None
         return self
-
-
-def _require_system(name: str, arm: ArmSection) -> None:
-    """Refuse what is no system, or none that scores what a stranger did, or wrong settings."""
-    try:
-        read_settings(arm.model, arm.settings)
-        if not find_system(arm.model).scores_histories:
-            raise InputError(f"{arm.model} scores none but those it learned from.")
-    except InputError as error:
-        raise ValueError(f"[experiment.arms.{name}]: {str(error).rstrip('.')}") from None
 
 
 class ExperimentStudy(StudyFile):
@@ -153,20 +112,9 @@ class ExperimentStudy(StudyFile):
     analyses: AnalysesSection
 
     @property
-    def arms(self) -> Mapping[str, ArmSection]:
-        """The arms that are named, with what they serve."""
-        return self.experiment.arms
-
-    @property
     def settings(self) -> ArmSettings:
         """How the arms are compared, which all its analyses share."""
         return next(each for each in self.analyses.asked.values() if isinstance(each, ArmSettings))
-
-    @property
-    def hiding(self) -> Hiding:
-        """How items are hidden, as deep as recall is measured."""
-        chosen = self.experiment.hiding.model_dump()
-        return Hiding(**chosen, deepest=max(self.settings.cutoffs))
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:
@@ -183,18 +131,7 @@ class ExperimentStudy(StudyFile):
         for analysis, _ in self.analyses.wanted():
             if NEEDED not in analysis.needs:
                 raise ValueError(f"an experiment has no scores, which {analysis.key!r} needs")
-        try:
-            _ = self.hiding
-        except InputError as error:
-            raise ValueError(str(error).rstrip(".")) from None
         return self
-
-
-SETTINGS: Mapping[str, tuple[str, ...]] = {
-    "als-knn": tuple(asdict(EmbeddingSettings())),
-    "item-cosines": ("neighbours", "shrinkage"),
-}
-"""Settings of the models of arms."""
 
 
 def read_experiment_study(
@@ -216,10 +153,8 @@ def parse_experiment_study(
 ) -> ExperimentStudy:
     """Make a study of an experiment of TOML text; see `StudyFile.parse`."""
     study = ExperimentStudy.parse(text, source=source, changes=changes or {}, base=base)
-    section = study.experiment
-    if section.logs is None:
-        return study
-    anchor = Origin(source, text, base).anchor
-    paths = {name: anchor(path) for name, path in section.logs.files.items()}
-    logs = section.logs.model_copy(update=paths)
-    return study.model_copy(update={"experiment": section.model_copy(update={"logs": logs})})
+    logs = study.experiment.logs and study.experiment.logs.anchored(
+        Origin(source, text, base).anchor
+    )
+    section = study.experiment.model_copy(update={"logs": logs})
+    return study.model_copy(update={"experiment": section})

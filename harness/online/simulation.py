@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,28 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.online.clicks import Truth
 from harness.online.arm_models import Lists, Model, Recommender, recommended
 from harness.online.click_world import (
     DAY,
     MINUTE,
     NOW,
     TYPES,
-    Actions,
     ClickWorld,
     ClickWorldSettings,
     Floats,
     Ints,
+    actions_of,
     draw_types,
     make_click_world,
+    values_of,
 )
 from qrels.interactions.held_out_users import split_users
-from qrels.interactions.interactions import TYPE_VALUES
 from runs import InputError, Numbering
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
     from scipy.sparse import csr_array
 
@@ -64,11 +64,10 @@ class SimulationSettings(Section):
 
 @dataclass(frozen=True)
 class Arm:
-    """What some of the users are served: how many, the weight says, relative to others."""
+    """What some of the users are served, as many as by each other arm."""
 
     name: str
     model: Model
-    weight: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +75,14 @@ class SimulatedExperiment:
     """The log of an experiment, and the truth behind it.
 
     The tables are as `analyses.online.logs.Logs` describes them: recommendations, interactions
-    (with the history) and models. Arms have planned shares of the users, which add up to 1;
-    ``recommenders[arm][period]`` was live.
+    (with the history) and models. ``recommenders[arm][period]`` was live. The truth, what the rates
+    of the log estimate, is the expected click-through rate of the lists that were shown: arm,
+    period (from 1), users, lists and expected_rate. It is not the rate of a model that serves
+    everybody.
     """
 
     tables: Mapping[str, pa.Table]
-    shares: Mapping[str, float]
-    truth: Truth
+    truth: pd.DataFrame
     recommenders: Mapping[str, Sequence[Recommender]]
 
     def files(self) -> dict[str, bytes]:
@@ -117,32 +117,30 @@ def simulate(
     exact chances, within a minute; clicks enter their profile, as do items that they choose
     unasked. The same users come at the same times whatever the arms are.
     """
+    import pandas as pd
+
     settings = settings or SimulationSettings()
     arms = sorted(arms, key=lambda arm: arm.name)
     names = [arm.name for arm in arms]
     if not names or len({*names}) < len(names):
         raise InputError(f"an experiment needs arms of different names, got {names}.")
-    if not all(0 < arm.weight < np.inf for arm in arms):
-        raise InputError("the weights of arms must be positive.")
-    weights = np.array([arm.weight for arm in arms], dtype=np.float64)
-    shares = weights / weights.sum()
-    assigned = assign(world.users, shares, salt=settings.salt)
+    assigned = assign(world.users, len(arms), salt=settings.salt)
     log, n_lists = world.history(), 0
     shown: list[tuple[int, int, _Shown]] = []
     recommenders: list[list[Recommender]] = [[] for _ in arms]
     for period in range(settings.periods):
-        learnt = log.interactions(world)
+        learnt = world.interactions(log)
         if test_users is not None:
             learnt, _ = split_users(learnt, test_users)
         user, time, views = _plan_period(world, settings, period)
-        known = Actions.joined([log, views])
+        known = pd.concat([log, views], ignore_index=True)
         tasks = [
             joblib.delayed(_serve)(
                 world,
                 (arm.name, arm.model),
                 settings,
                 learnt,
-                known.select(assigned[known.user] == number),
+                known[assigned[known["user"]] == number],
                 (user[assigned[user] == number], time[assigned[user] == number]),
                 np.random.default_rng([settings.seed, 2, period, number]),
             )
@@ -153,31 +151,27 @@ def simulate(
         for number, (model, lists, clicks) in enumerate(served):
             recommenders[number].append(model)
             shown.append((number, period, lists))
-            log = Actions.joined([log, replace(clicks, led_by=clicks.led_by + n_lists)])
+            clicks["led_by"] += n_lists
+            log = pd.concat([log, clicks], ignore_index=True)
             n_lists += len(lists.user)
     if n_lists == 0:
         raise InputError("nobody came to the experiment; it needs more users, lists or days.")
     return SimulatedExperiment(
         tables=_tables(world, names, settings, shown, log),
-        shares=dict(zip(names, shares.tolist(), strict=True)),
-        truth=_truth(names, settings.periods, shown),
+        truth=_truth(names, shown),
         recommenders=dict(zip(names, recommenders, strict=True)),
     )
 
 
-def assign(users: Numbering, shares: Floats, *, salt: str) -> Ints:
-    """Put users into arms by a hash of salt and id, which is the same on every machine.
-
-    Shares of the arms add up to 1; where a user goes does not depend on the others.
-    """
+def assign(users: Numbering, n_arms: int, *, salt: str) -> Ints:
+    """Put users into arms by a hash of salt and id, which is the same on every machine."""
     luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
-    arms = np.searchsorted(np.cumsum(shares), luck, side="right")
-    return np.minimum(arms, len(shares) - 1)
+    return np.minimum((luck * n_arms).astype(np.int64), n_arms - 1)
 
 
 def _plan_period(
     world: ClickWorld, settings: SimulationSettings, period: int
-) -> tuple[Ints, Ints, Actions]:
+) -> tuple[Ints, Ints, pd.DataFrame]:
     """Draw who asks for a list when, sorted by both, and what users look at without a list."""
     rng = np.random.default_rng([settings.seed, 1, period])
     start, end = settings.boundaries[period : period + 2]
@@ -191,7 +185,7 @@ def _plan_period(
     user, time = times(settings.lists * VIEWS_PER_LIST)
     item, types = world.choose(world.tastes(user), rng), draw_types(len(user), rng)
     order = np.lexsort((asked, asking))
-    return asking[order], asked[order], Actions(user, item, time, types, np.full(len(user), -1))
+    return asking[order], asked[order], actions_of(user, item, time, types, np.full(len(user), -1))
 
 
 def _serve(
@@ -199,21 +193,23 @@ def _serve(
     arm: tuple[str, Model],
     settings: SimulationSettings,
     learnt: Any,
-    known: Actions,
+    known: pd.DataFrame,
     requests: tuple[Ints, Ints],
     rng: np.random.Generator,
-) -> tuple[Recommender, _Shown, Actions]:
+) -> tuple[Recommender, _Shown, pd.DataFrame]:
     """Let an arm learn, and answer the first request of every user, then the second, ..."""
+    import pandas as pd
+
     model = arm[1].fit(learnt)
     user, time = requests
     turn = np.arange(len(user)) - np.searchsorted(user, user)
     items = np.zeros((len(user), settings.depth), dtype=np.int32)
     clicked, chances = np.zeros(items.shape, dtype=np.bool_), np.zeros(items.shape)
-    made = [known.select(slice(0))]
+    made = [known[:0]]
     for number in range(int(turn.max(initial=-1)) + 1):
         rows = np.flatnonzero(turn == number)
         asking = user[rows]
-        known = known.select(np.isin(known.user, asking))
+        known = known[known["user"].isin(asking)]
         profiles = profiles_before(known, asking, time[rows], n_items=len(world.items))
         lists = recommended(model, profiles, depth=settings.depth, arm=arm[0])
         items[rows], chances[rows] = lists, world.click_chance(asking, lists)
@@ -221,13 +217,17 @@ def _serve(
         row, column = np.nonzero(clicked[rows])
         later = time[rows][row] + rng.integers(1, MINUTE, len(row))
         types = draw_types(len(row), rng)
-        clicks = Actions(asking[row], lists[row, column].astype(np.int64), later, types, rows[row])
+        clicks = actions_of(
+            asking[row], lists[row, column].astype(np.int64), later, types, rows[row]
+        )
         made.append(clicks)
-        known = Actions.joined([known, clicks])
-    return model, _Shown(user, time, items, clicked, chances), Actions.joined(made)
+        known = pd.concat([known, clicks], ignore_index=True)
+    return model, _Shown(user, time, items, clicked, chances), pd.concat(made, ignore_index=True)
 
 
-def profiles_before(log: Actions, users: Ints, before: Ints, *, n_items: int) -> csr_array[Any]:
+def profiles_before(
+    log: pd.DataFrame, users: Ints, before: Ints, *, n_items: int
+) -> csr_array[Any]:
     """Give the distinct items that users had before a time, itself excluded, as rows of ones.
 
     Users rise strictly, and like times are of shape (n,); the rows are of shape (n, n_items).
@@ -241,14 +241,21 @@ def profiles_before(log: Actions, users: Ints, before: Ints, *, n_items: int) ->
     return csr_array((np.ones(len(pairs)), pairs % n_items, starts), shape=(len(users), n_items))
 
 
-def _truth(names: Sequence[str], n_periods: int, shown: Sequence[tuple[int, int, _Shown]]) -> Truth:
-    """Add up users, lists and the chances of a click or more of each arm and period."""
-    users, lists, expected = np.zeros((3, len(names), n_periods))
-    for arm, period, of in shown:
-        users[arm, period] = len(np.unique(of.user))
-        lists[arm, period] = len(of.user)
-        expected[arm, period] = (1 - (1 - of.chances).prod(axis=1)).sum()
-    return Truth(tuple(names), users, lists, expected)
+def _truth(names: Sequence[str], shown: Sequence[tuple[int, int, _Shown]]) -> pd.DataFrame:
+    """Give users, lists and the mean chance of a click or more, of each arm and period."""
+    import pandas as pd
+
+    rows = [
+        {
+            "arm": names[arm],
+            "period": period + 1,
+            "users": len(np.unique(of.user)),
+            "lists": len(of.user),
+            "expected_rate": (1 - (1 - of.chances).prod(axis=1)).mean() if len(of.user) else np.nan,
+        }
+        for arm, period, of in shown
+    ]
+    return pd.DataFrame(rows).sort_values(["arm", "period"], ignore_index=True)
 
 
 def _tables(
@@ -256,7 +263,7 @@ def _tables(
     names: Sequence[str],
     settings: SimulationSettings,
     shown: Sequence[tuple[int, int, _Shown]],
-    log: Actions,
+    log: pd.DataFrame,
 ) -> dict[str, pa.Table]:
     """Make the tables of the log."""
     import pyarrow as pa
@@ -287,9 +294,9 @@ def _tables(
         "valid_from": [settings.boundaries[number] for _, number in versions],
         "valid_to": [settings.boundaries[number + 1] for _, number in versions],
     }
-    order = np.lexsort((log.time, log.user))
-    log = Actions(*(column[order] for column in vars(log).values()))
-    led_by = pa.array(rec_ids).take(pa.array(log.led_by, mask=log.led_by < 0))
+    log = log.sort_values(["user", "time"])
+    led_by = log["led_by"].to_numpy()
+    led_by = pa.array(rec_ids).take(pa.array(led_by, mask=led_by < 0))
     interactions = {**_columns_of(world, log), "rec_id": led_by}
     return {
         "recommendations": pa.table(recommendations),
@@ -298,13 +305,13 @@ def _tables(
     }
 
 
-def _columns_of(world: ClickWorld, log: Actions) -> dict[str, NDArray[Any]]:
+def _columns_of(world: ClickWorld, log: pd.DataFrame) -> dict[str, NDArray[Any]]:
     return {
-        "time": log.time,
-        "user": world.users.ids[log.user],
-        "item": world.items.ids[log.item],
-        "type": np.array(TYPES)[log.type],
-        "value": np.array([TYPE_VALUES[name] for name in TYPES])[log.type],
+        "time": log["time"].to_numpy(),
+        "user": world.users.ids[log["user"]],
+        "item": world.items.ids[log["item"]],
+        "type": np.array(TYPES)[log["type"]],
+        "value": values_of(log),
     }
 
 
@@ -316,11 +323,9 @@ def write_history(path: Path, settings: ClickWorldSettings) -> int:
     import pyarrow as pa
 
     world = make_click_world(settings)
-    history = world.history()
-    order = np.lexsort((history.time, history.user))
-    history = Actions(*(column[order] for column in vars(history).values()))
+    history = world.history().sort_values(["user", "time"])
     path.write_bytes(_parquet(pa.table(_columns_of(world, history))))
-    return len(order)
+    return len(history)
 
 
 def _parquet(table: pa.Table) -> bytes:

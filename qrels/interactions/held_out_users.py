@@ -1,18 +1,12 @@
-"""Test users, drawn once and never trained on; and robots, taken away before."""
+"""Test users, drawn once and never trained on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
 from runs import InputError, Numbering
 from runs.shared.streams import id_hashes
-
-DAY = 86_400_000
-"""Milliseconds."""
 
 
 def draw_test_users(
@@ -33,8 +27,6 @@ def draw_test_users(
     ----------
     Kasalický (2021), (1.24).
     """
-    if not 0 < share <= 1:
-        raise InputError(f"the share of test users must be above 0 and at most 1, got {share}.")
     ids = interactions.users.ids
     words = id_hashes(ids, f"test users {seed}")
     fit = interactions.distinct_item_counts() >= least_items
@@ -54,53 +46,3 @@ def split_users(
     """Part the events of test users from those of everybody else, who may have come later."""
     tested = (test_ids.numbers(interactions.users.ids) >= 0)[interactions.user]
     return interactions.select(~tested), interactions.select(tested)
-
-
-@dataclass(frozen=True, eq=False)
-class RobotFilter:
-    """What is left without robots, their mask of shape (n_users,), and the events there were."""
-
-    kept: Interactions
-    robots: NDArray[np.bool_]
-    n_events: int
-
-    @property
-    def removed(self) -> tuple[int, int, int]:
-        """Robots, their events, and all events."""
-        n_robots = int(np.count_nonzero(self.robots))
-        return n_robots, self.n_events - len(self.kept), self.n_events
-
-
-def removed_in_words(n_robots: int, n_removed: int, n_events: int) -> str:
-    """Say how many users and events went, and by which rule."""
-    return (
-        f"{n_robots:,} robots with {n_removed:,} of {n_events:,} events were removed "
-        f"(users by rule: most_per_day {n_robots:,})."
-    )
-
-
-def filter_robots(interactions: Interactions, *, most_per_day: int | None) -> RobotFilter:
-    """Take away the events of users who have more on one day (of UTC) than a person may have.
-
-    Without a limit, nobody is a robot.
-    """
-    if most_per_day is None:
-        nobody = np.zeros(len(interactions.users), dtype=np.bool_)
-        return RobotFilter(interactions, nobody, n_events=len(interactions))
-    if most_per_day < 0:
-        raise InputError(f"`most_per_day` must not be negative, got {most_per_day}.")
-    robots = busiest_days(interactions) > most_per_day
-    return RobotFilter(
-        interactions.select(~robots[interactions.user]), robots, n_events=len(interactions)
-    )
-
-
-def busiest_days(events: Interactions) -> NDArray[np.intp]:
-    """Count the events of every user on the day with most of them, of shape (n_users,)."""
-    days = events.time // DAY
-    is_new = np.ones(len(events), dtype=np.bool_)
-    is_new[1:] = (events.user[1:] != events.user[:-1]) | (days[1:] != days[:-1])
-    first = np.flatnonzero(is_new)
-    most = np.zeros(len(events.users), dtype=np.intp)
-    np.maximum.at(most, events.user[first], np.diff(first, append=len(events)))
-    return most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,42 +42,40 @@ def read_interactions(
     -----
     A row takes 24 bytes, besides the distinct ids.
     """
+    left_out = {old: values.get(new, LEFT_OUT) for old, new in (rename or {}).items()}
+    worth = {**values, **left_out}
     with log_database(folder, first_year=first_year, n_jobs=n_jobs) as database:
         table = database.open(path)
         kinds: dict[str, Any] = dict.fromkeys(("user", "item"), id_column) | {"time": time_column}
         if "value" in table:
             kinds["value"] = _not_negative
         elif "type" in table:
-            kinds["type"] = lambda table, name: _value_of_type(table, name, values, rename or {})
+            kinds["type"] = partial(_type_column, worth=worth)
         table.require(*NEEDED)
         columns = table.read(kinds, order=("user", "time", "item"))
-    time, value = columns["time"], columns.get("value", columns.get("type"))
+    # What types count is looked up once DuckDB has given its memory back.
+    time = columns["time"]
     if len(time) == 0:
         raise InputError(f"{path}: the table has a heading but no interactions.")
+    value = columns["value"] if "value" in columns else np.ones(len(time))
+    if "type" in columns:
+        value = np.array([*worth.values()], dtype=np.float64)[columns["type"]]
     (users, user), (items, item) = columns["user"], columns["item"]
-    if value is None:
-        value = np.ones(len(time))
     kept = value >= 0 if rename else slice(None)
     return Interactions(users, items, user[kept], item[kept], time[kept], value[kept])
 
 
 def _not_negative(table: LogTable, name: str) -> Kind:
     kind = number_column(table, name)
-
-    def negative(value: float) -> str:
-        return f"a value must not be negative, got {value:g}."
-
-    rule = Rule(name, f"{kind.expression} < 0", negative, value=kind.expression)
+    finding = "a value must not be negative, got {:g}."
+    rule = Rule(name, f"{kind.expression} < 0", finding, value=kind.expression)
     return kind._replace(rules=[*kind.rules, rule])
 
 
-def _value_of_type(
-    table: LogTable, name: str, values: Mapping[str, float], rename: Mapping[str, str]
-) -> Kind:
-    """What a type counts."""
+def _type_column(table: LogTable, name: str, *, worth: Mapping[str, float]) -> Kind:
+    """Give the place of a type among those that have values."""
     kind = id_column(table, name)
-    worth = {**values, **{old: values.get(new, LEFT_OUT) for old, new in rename.items()}}
-    cases = " ".join(f"WHEN {literal(of)} THEN {value!r}::DOUBLE" for of, value in worth.items())
-    expression = f"CASE {kind.expression} {cases} END"
-    finding = f"values are set for {', '.join(worth)}, got {{}}."
+    cases = " ".join(f"WHEN {literal(of)} THEN {place}" for place, of in enumerate(worth))
+    expression = f"CASE {kind.expression} {cases} END::UTINYINT"
+    finding = f"values are set for {', '.join(worth)}, got {{!r}}."
     return Kind(expression, [*kind.rules, Rule(name, f"{expression} IS NULL", finding)])

@@ -36,21 +36,21 @@ INTEGERS: Final = {
 }
 COUNTED: Final = r"-?\d{1,18}"
 WITH_ZONE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d(:?\d\d)?)"
-MIXED: Final = "the times of a column must be of one kind, got {} beside others."
 TIMES: Final = (
     "a time must be whole milliseconds since 1970 in UTC, or a timestamp with its time zone such "
     "as 2026-01-31T20:15:00Z"
 )
 
-Findings = Callable[[Any], str]
-
 
 class Rule(NamedTuple):
-    """Which rows are refused: an SQL condition, and the sentence about the value that is wrong."""
+    """Which rows are refused: an SQL condition, and a sentence to be formatted with what is wrong.
+
+    That is the value of the column, or of another SQL expression.
+    """
 
     column: str
     broken: str
-    finding: str | Findings
+    finding: str
     value: str | None = None
 
 
@@ -107,13 +107,11 @@ class LogTable:
         for rule, place in zip(rules, found, strict=True):
             if place is not None:
                 file, row = divmod(place, ROWS_OF_FILE)
-                finding = rule.finding
                 value = rule.value or quoted(rule.column)
                 # A condition may be lost in the statistics of Parquet, which know no NaN.
                 first = f"arg_min({value}, {PLACE}) FILTER (WHERE {rule.broken})"
                 (wrong,) = self.database.row(f"SELECT {first} FROM {of}")
-                told = finding.format(repr(wrong)) if isinstance(finding, str) else finding(wrong)
-                raise self.error(rule.column, told, file=file, row=row)
+                raise self.error(rule.column, rule.finding.format(wrong), file=file, row=row)
 
     def checked(self, kinds: Mapping[str, Callable[[LogTable, str], Kind]]) -> dict[str, str]:
         """Check columns, and give the SQL expressions that read them."""
@@ -141,7 +139,7 @@ class LogTable:
         ids = [name for name, kind in kinds.items() if kind(self, name).is_id]
         self.view("log_columns", kinds)
         for name in ids:
-            self.database.number_ids(f"{name}_ids", [f"SELECT {quoted(name)} FROM log_columns"])
+            self.database.number_ids(f"{name}_ids", f"SELECT {quoted(name)} FROM log_columns")
         columns = [
             f"coalesce({name}_ids.number, -1) AS {name}" if name in ids else f"c.{quoted(name)}"
             for name in kinds
@@ -186,29 +184,16 @@ class LogDatabase:
         return self._of_parquet(path, (path,)) if is_parquet else self._of_csv(path)
 
     def _of_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
-        options = "hive_partitioning = false, filename = 'log_name', file_row_number = true"
-        kinds: dict[str, str] = {}
-        for number, file in enumerate(files):
-            rows = f"read_parquet({literal(file)}, hive_partitioning = false)"
-            try:
-                described = self.connection.execute(f"DESCRIBE SELECT * FROM {rows}").fetchall()
-            except self._error as error:
-                finding = f"cannot be read as Parquet ({_first_line(error)})."
-                raise InputError(f"{file}: {finding}") from error
-            found = {str(name): str(kind) for name, kind, *_ in described}
-            kinds = {n: k for n, k in (kinds or found).items() if n in found} if number else found
-            for name, kind in kinds.items():
-                if found[name] != kind and not {found[name], kind} <= INTEGERS:
-                    finding = (
-                        f"a column must be of one type, found {found[name]}, but {kind} before."
-                    )
-                    raise InputError(f"{file}, row 1, column {name!r}: {finding}")
         listed = ", ".join(map(literal, files))
-        rows = f"read_parquet([{listed}], union_by_name = true, {options})"
-        columns = ", ".join(map(quoted, kinds))
+        rows = (
+            f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false, "
+            "filename = 'log_name', file_row_number = true)"
+        )
+        described = self.run(f"DESCRIBE SELECT * EXCLUDE (log_name, file_row_number) FROM {rows}")
+        kinds = {str(name): str(kind) for name, kind, *_ in described.fetchall()}
         source = (
-            f"(SELECT {columns}, list_position([{listed}], log_name) AS log_file, "
-            f"file_row_number AS log_row FROM {rows})"
+            f"(SELECT * EXCLUDE (log_name, file_row_number), list_position([{listed}], log_name) "
+            f"AS log_file, file_row_number AS log_row FROM {rows})"
         )
         return LogTable(self, path, files, kinds, source)
 
@@ -271,13 +256,12 @@ class LogDatabase:
             part = result.fetch_df_chunk(VECTORS_AT_ONCE)
         return columns
 
-    def number_ids(self, table: str, queries: Sequence[str]) -> None:
-        """Make a table of the distinct ids of queries and their numbers, in the order of text."""
-        ids = " UNION ALL ".join(queries)
+    def number_ids(self, table: str, query: str) -> None:
+        """Make a table of the distinct ids of a query and their numbers, in the order of text."""
         self.run(
             f"CREATE OR REPLACE TEMP TABLE {table} AS "
             "SELECT id, (row_number() OVER (ORDER BY id) - 1)::INTEGER AS number "
-            f"FROM (SELECT DISTINCT id FROM ({ids}) AS ids (id) WHERE id IS NOT NULL)"
+            f"FROM (SELECT DISTINCT id FROM ({query}) AS ids (id) WHERE id IS NOT NULL)"
         )
 
     def numbering(self, table: str) -> Numbering:
@@ -318,39 +302,30 @@ def log_database(
             connection.close()
 
 
-def id_column(table: LogTable, name: str) -> Kind:
-    """Ids: text or whole numbers, none of them empty."""
-    kind = optional_id_column(table, name)
-    rule = Rule(name, f"{kind.expression} IS NULL", "an id must not be empty.")
-    return kind._replace(rules=[rule])
-
-
-def optional_id_column(table: LogTable, name: str) -> Kind:
-    """Ids, of which some may be empty."""
+def id_column(table: LogTable, name: str, *, optional: bool = False) -> Kind:
+    """Ids: text or whole numbers, none of them empty unless they are optional."""
     found = table.types[name]
     if found != "VARCHAR" and found not in INTEGERS:
         raise table.error(name, f"ids must be text or whole numbers, found {found}.")
-    return Kind(f"nullif({quoted(name)}::VARCHAR, '')", [], is_id=True)
+    expression = f"nullif({quoted(name)}::VARCHAR, '')"
+    rule = Rule(name, f"{expression} IS NULL", "an id must not be empty.")
+    return Kind(expression, [] if optional else [rule], is_id=True)
 
 
 def time_column(table: LogTable, name: str) -> Kind:
     """Times as milliseconds since 1970 in UTC, rounded down; local times are refused."""
     column, found = quoted(name), table.types[name]
     rules = [Rule(name, f"{column} IS NULL", "a time must be given.")]
-    wrong = f"{TIMES}, got {{}}."
+    wrong = f"{TIMES}, got {{!r}}."
     if found == "VARCHAR":
-        (first,) = table.database.row(f"SELECT arg_min({column}, {PLACE}) FROM {table.source}")
         counted, zoned = (
             f"regexp_full_match({column}, {literal(pattern)})" for pattern in (COUNTED, WITH_ZONE)
         )
-        if re.fullmatch(COUNTED, first or ""):
-            rules.append(Rule(name, zoned, MIXED))
-            expression = f"CASE WHEN {counted} THEN TRY_CAST({column} AS BIGINT) END"
-        else:
-            rules.append(Rule(name, counted, MIXED))
-            digits = rf"regexp_replace({column}, '(\.\d{{3}})\d+', '\1')"
-            moment = f"epoch_ms(TRY_CAST({digits} AS TIMESTAMPTZ))"
-            expression = f"CASE WHEN {zoned} THEN {moment} END"
+        digits = rf"regexp_replace({column}, '(\.\d{{3}})\d+', '\1')"
+        expression = (
+            f"CASE WHEN {counted} THEN TRY_CAST({column} AS BIGINT) "
+            f"WHEN {zoned} THEN epoch_ms(TRY_CAST({digits} AS TIMESTAMPTZ)) END"
+        )
     elif found in INTEGERS:
         expression = f"TRY_CAST({column} AS BIGINT)"
     elif found == "TIMESTAMP WITH TIME ZONE":
@@ -365,32 +340,22 @@ def time_column(table: LogTable, name: str) -> Kind:
     year = table.database.first_year
     earliest = int(np.datetime64(f"{year:04}-01-01", "ms").astype(np.int64))
 
-    def early(time: int) -> str:
-        day = np.datetime64(time, "ms").astype("datetime64[D]")
-        return (
-            f"a time must be of the year {year} or later, got {time} ms, {day}: seconds? If it is "
-            "right, give an earlier --first-year."
-        )
-
+    early = (
+        f"a time must be of the year {year} or later, got {{}} ms: seconds? If it is right, give "
+        "an earlier --first-year."
+    )
     rules.append(Rule(name, f"{expression} < {earliest}", early, value=expression))
     return Kind(expression, rules)
 
 
-def number_column(table: LogTable, name: str) -> Kind:
-    """Finite numbers."""
-    kind = optional_number_column(table, name)
-    rule = Rule(name, f"{quoted(name)} IS NULL", "a number must be given, got nothing.")
-    return kind._replace(rules=[rule, *kind.rules])
-
-
-def optional_number_column(table: LogTable, name: str) -> Kind:
-    """Finite numbers, of which some may be missing: NaN."""
+def number_column(table: LogTable, name: str, *, optional: bool = False) -> Kind:
+    """Finite numbers, none of them missing unless they are optional: NaN."""
     column = quoted(name)
     number = f"TRY_CAST({column} AS DOUBLE)"
-    finite = f"NOT isfinite({number})"
+    given = f"{column} IS NOT NULL AND " * optional
     rules = [
-        Rule(name, f"{column} IS NOT NULL AND {number} IS NULL", "a number must be given, got {}."),
-        Rule(name, finite, "a number must be finite."),
+        Rule(name, f"{given}{number} IS NULL", "a number must be given, got {!r}."),
+        Rule(name, f"NOT isfinite({number})", "a number must be finite."),
     ]
     return Kind(f"coalesce({number}, 'nan'::DOUBLE)", rules)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from qrels.interactions.log_table import (
     Rule,
     id_column,
     log_database,
-    optional_number_column,
+    number_column,
     quoted,
     time_column,
 )
@@ -31,76 +31,20 @@ Ranks = NDArray[np.uint16]
 
 
 @dataclass(frozen=True, eq=False)
-class HiddenItems:
-    """What is hidden: a row for every hidden item, sorted by (user, time, item).
-
-    Columns, of shape (n_hidden,), are as of `Interactions`, with times in milliseconds since 1970
-    in UTC, and a mask of the rows that are the first of their user and item. Leave one out hides
-    these; leave last one out all of them.
-    """
-
-    users: Numbering
-    items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
-    time: NDArray[np.int64]
-    is_first: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, interactions: Interactions, *, repeats: bool = False) -> HiddenItems:
-        """Hide the first event of every user and item, or every event."""
-        first = interactions.is_first
-        kept = np.ones_like(first) if repeats else first
-        return cls(
-            interactions.users,
-            interactions.items,
-            interactions.user[kept],
-            interactions.item[kept],
-            interactions.time[kept],
-            first[kept],
-        )
-
-    def __post_init__(self) -> None:
-        columns = (self.user, self.item, self.time, self.is_first)
-        if len({column.shape for column in columns}) > 1:
-            raise InputError("the columns of hidden items must have one length.")
-        if (self.user[1:] < self.user[:-1]).any():
-            raise InputError("hidden items must be sorted by user.")
-
-    def __len__(self) -> int:
-        return len(self.user)
-
-    @cached_property
-    def starts(self) -> NDArray[np.intp]:
-        """Row at which each user with hidden items begins, of shape (n_users_with,)."""
-        return np.flatnonzero(np.diff(self.user, prepend=-1))
-
-    @cached_property
-    def has_past(self) -> NDArray[np.bool_]:
-        """Mark the rows that are later than the first event of their user, of shape (n_hidden,).
-
-        The others, one or a group of one time, leave nothing to recommend from.
-        """
-        sizes = np.diff(self.starts, append=len(self))
-        return self.time > np.repeat(self.time[self.starts], sizes)
-
-
-@dataclass(frozen=True, eq=False)
 class HiddenRanks:
     """Ranks of hidden items, the same for every model, under one; every recall derives of them.
 
-    Ranks among the candidates, from 1, are uint16 of shape (n_hidden,), `MISS` if there is none or
-    it is beyond: ``rank_loo`` when the item alone is hidden from its user's items (leave one out),
-    ``rank_lloo`` when all events of its time and later are (leave last one out), a rank beyond
-    ``deepest`` being a miss there. The lowest rank of every item in any list, ``best``, is uint16
-    of shape (n_items,), `MISS` beyond ``deepest``; None if it was not looked for.
+    A row of the hidden items is an event that leave last one out hides; leave one out hides the
+    first of each user and item. Ranks among the candidates, from 1, are uint16 of shape
+    (n_hidden,), `MISS` if there is none or it is beyond: ``rank_loo`` when the item alone is hidden
+    from its user's items (leave one out), ``rank_lloo`` when all events of its time and later are
+    (leave last one out), a rank beyond ``deepest`` being a miss there.
     """
 
-    hidden: HiddenItems
+    hidden: Interactions
     rank_loo: Ranks
     rank_lloo: Ranks
     deepest: int
-    best: Ranks | None = None
 
     def __post_init__(self) -> None:
         if not len(self.hidden) == len(self.rank_loo) == len(self.rank_lloo):
@@ -114,17 +58,18 @@ class HiddenRanks:
     def __len__(self) -> int:
         return len(self.hidden)
 
-    def coverage(self, cutoff: int) -> float:
-        """Share of the items that are in the first ranks of any list."""
-        if self.best is None:
-            raise InputError("coverage needs ranks that were found with `lists` given.")
-        if cutoff > self.deepest:
-            raise InputError(f"coverage is known down to rank {self.deepest}, not {cutoff}.")
-        return float((self.best <= cutoff).mean())
+    @cached_property
+    def has_past(self) -> NDArray[np.bool_]:
+        """Mark the rows that are later than the first event of their user, of shape (n_hidden,).
+
+        The others, one or a group of one time, leave nothing to recommend from.
+        """
+        hidden = self.hidden
+        return hidden.time > hidden.time[hidden.starts[hidden.user]]
 
 
-def hidden_to_parquet(hidden: HiddenItems) -> bytes:
-    """Write the rows: columns user and item (ids), time, is_first."""
+def hidden_to_parquet(hidden: Interactions) -> bytes:
+    """Write the rows: columns user and item (ids), and time."""
     import pyarrow as pa
 
     return _written(
@@ -132,52 +77,41 @@ def hidden_to_parquet(hidden: HiddenItems) -> bytes:
             "user": pa.DictionaryArray.from_arrays(hidden.user, pa.array(hidden.users.ids)),
             "item": pa.DictionaryArray.from_arrays(hidden.item, pa.array(hidden.items.ids)),
             "time": pa.array(hidden.time),
-            "is_first": pa.array(hidden.is_first),
         },
         {},
     )
 
 
-def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> HiddenItems:
-    """Read back what `hidden_to_parquet` wrote."""
+def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> Interactions:
+    """Read back what `hidden_to_parquet` wrote, over known users and items."""
     from pyarrow import parquet
 
     table = parquet.read_table(BytesIO(content))
-    return HiddenItems(
-        users,
-        items,
-        _numbers(table["user"], users, what="user"),
-        _numbers(table["item"], items, what="item"),
-        table["time"].to_numpy(),
-        table["is_first"].to_numpy().astype(np.bool_),
-    )
+
+    def numbers(name: str, known: Numbering) -> NDArray[np.int32]:
+        codes = table[name].combine_chunks()
+        ids = np.array(codes.dictionary.to_pylist(), dtype=np.str_)
+        return known.numbers(ids)[codes.indices.to_numpy()]
+
+    user, item, time = numbers("user", users), numbers("item", items), table["time"].to_numpy()
+    return Interactions(users, items, user, item, time, np.ones(len(time)))
 
 
 def ranks_to_parquet(ranks: HiddenRanks) -> bytes:
     """Write the two columns of ranks alone, about 1.5 bytes a hidden item."""
     import pyarrow as pa
 
-    facts = {"deepest": str(ranks.deepest)}
-    if ranks.best is not None:
-        facts["best"] = ranks.best.astype("<u2").tobytes().hex()
     columns = {"rank_loo": pa.array(ranks.rank_loo), "rank_lloo": pa.array(ranks.rank_lloo)}
-    return _written(columns, facts)
+    return _written(columns, {"deepest": str(ranks.deepest)})
 
 
-def ranks_from_parquet(content: bytes, hidden: HiddenItems) -> HiddenRanks:
+def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:
     """Read back what `ranks_to_parquet` wrote, for the same rows."""
     from pyarrow import parquet
 
     table = parquet.read_table(BytesIO(content))
-    facts = {key.decode(): value.decode() for key, value in table.schema.metadata.items()}
-    best = np.frombuffer(bytes.fromhex(facts["best"]), dtype="<u2") if "best" in facts else None
-    return HiddenRanks(
-        hidden,
-        table["rank_loo"].to_numpy(),
-        table["rank_lloo"].to_numpy(),
-        int(facts["deepest"]),
-        best,
-    )
+    loo, lloo = (table[name].to_numpy() for name in RANKS)
+    return HiddenRanks(hidden, loo, lloo, int(table.schema.metadata[b"deepest"]))
 
 
 def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
@@ -188,17 +122,6 @@ def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
     stream = BytesIO()
     parquet.write_table(table, stream, compression="zstd", write_statistics=False)
     return stream.getvalue()
-
-
-def _numbers(column: Any, numbering: Numbering, *, what: str) -> NDArray[np.int32]:
-    """Give the numbers of a dictionary column of ids."""
-    codes = column.combine_chunks()
-    ids = np.array(codes.dictionary.to_pylist(), dtype=np.str_)
-    numbers = numbering.numbers(ids)[codes.indices.to_numpy()]
-    if (numbers < 0).any():
-        unknown = ids[codes.indices.to_numpy()[int((numbers < 0).argmax())]]
-        raise InputError(f"hidden items name {what} {str(unknown)!r}, which is unknown.")
-    return numbers
 
 
 RANKS: Final = ("rank_loo", "rank_lloo")
@@ -232,20 +155,15 @@ def read_hidden_ranks(
     item = all_items.numbers(named.ids)[item]
     order = np.lexsort((item, time, user))
     values = np.ones(len(order))
-    events = Interactions(users, all_items, user[order], item[order], time[order], values)
-    hidden = HiddenItems.of(events, repeats=True)
+    hidden = Interactions(users, all_items, user[order], item[order], time[order], values)
     return HiddenRanks(hidden, loo[order], lloo[order], _deepest(path))
 
 
 def _rank_column(table: LogTable, name: str) -> Kind:
     """Whole numbers from 1, as 3 or 3.0; none, and those beyond what is kept, are misses."""
-    kind = optional_number_column(table, name)
+    kind = number_column(table, name, optional=True)
     number = f"coalesce(TRY_CAST({quoted(name)} AS DOUBLE), {MISS})"
-
-    def finding(value: float) -> str:
-        rule = "a rank must be a whole number from 1, or empty for a miss"
-        return f"{rule}, got {value:g}."
-
+    finding = "a rank must be a whole number from 1, or empty for a miss, got {:g}."
     rule = Rule(name, f"{number} < 1 OR {number} <> floor({number})", finding, value=number)
     return Kind(f"least({number}, {MISS})::USMALLINT", [*kind.rules, rule])
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 MISS = 65535
 GONE = -(1 << 62)
-LOWEST = -(1 << 61)
 
 Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
@@ -31,14 +30,6 @@ class Votes(NamedTuple):
     bits: int
 
 
-class Rules(NamedTuple):
-    """What of `Hiding` the loops need to know; with ``reach_all`` any score is recommended."""
-
-    exclude_seen: bool
-    reach_all: bool
-    deepest: int
-
-
 class Board(NamedTuple):
     """The keys of all items for one user, and which of them votes have touched, in any order."""
 
@@ -49,14 +40,14 @@ class Board(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True)
-def _clean_board(votes: Votes, rules: Rules) -> Board:
-    """Make a board without votes; where everything is recommended, all of it counts as touched."""
+def _clean_board(votes: Votes) -> Board:
+    """Make a board without votes."""
     n_items = len(votes.starts) - 1
     items = np.arange(n_items)
     return Board(
         (1 << votes.bits) - 1 - items,
         items.astype(np.int32),
-        np.full(n_items, rules.reach_all),
+        np.zeros(n_items, dtype=np.bool_),
         np.zeros(n_items, dtype=np.bool_),
     )
 
@@ -76,16 +67,16 @@ def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
 
 
 @numba.njit(nogil=True, cache=True)
-def _wipe(board: Board, votes: Votes, rules: Rules, profile: Ints, n_touched: int) -> int:
-    """Take all votes back; give how many items are touched."""
+def _wipe(board: Board, votes: Votes, profile: Ints, n_touched: int) -> int:
+    """Take all votes back; no item is touched any more."""
     mask = (1 << votes.bits) - 1
     for item in profile:
         board.in_profile[item] = False
         board.keys[item] = mask - item
     for item in board.touched[:n_touched]:
         board.keys[item] = mask - item
-        board.is_touched[item] = rules.reach_all
-    return n_touched if rules.reach_all else 0
+        board.is_touched[item] = False
+    return 0
 
 
 @numba.njit(nogil=True, cache=True)
@@ -104,18 +95,7 @@ def _push(leaders: Longs, n_leaders: int, key: int) -> int:
 
 
 @numba.njit(nogil=True, cache=True)
-def _note_leaders(best: Ranks, leaders: Longs, n_leaders: int, bits: int) -> None:
-    """Note the ranks of the items of these keys, where they are better than before."""
-    mask = (1 << bits) - 1
-    for place in range(n_leaders):
-        item = mask - (leaders[place] & mask)
-        best[item] = min(best[item], np.uint16(place + 1))
-
-
-@numba.njit(nogil=True, cache=True)
-def _above_without_own_votes(
-    board: Board, votes: Votes, rules: Rules, hidden: int, rivals: Longs
-) -> int:
+def _above_without_own_votes(board: Board, votes: Votes, hidden: int, rivals: Longs) -> int:
     """Count the candidates above a hidden item when its own votes are taken back."""
     threshold = board.keys[hidden]
     above = 0
@@ -123,7 +103,7 @@ def _above_without_own_votes(
         above += key > threshold
     for entry in range(votes.starts[hidden], votes.starts[hidden + 1]):
         neighbour = votes.neighbours[entry]
-        if rules.exclude_seen and board.in_profile[neighbour]:
+        if board.in_profile[neighbour]:
             continue
         key = board.keys[neighbour]
         above -= key > threshold
@@ -132,134 +112,67 @@ def _above_without_own_votes(
 
 
 @numba.njit(nogil=True, cache=True)
-def _leaders_without_own_votes(
-    board: Board,
-    votes: Votes,
-    rules: Rules,
-    hidden: int,
-    lowest: int,
-    falling: Longs,
-    is_changed: Flags,
-    leaders: Longs,
-) -> int:
-    """Find the highest keys when the votes of a hidden item are taken back."""
-    mask = (1 << votes.bits) - 1
-    entries = range(votes.starts[hidden], votes.starts[hidden + 1])
-    for entry in entries:
-        is_changed[votes.neighbours[entry]] = True
-    n_leaders = 0
-    for key in falling:
-        if n_leaders == len(leaders):
-            break
-        if not is_changed[mask - (key & mask)]:
-            leaders[n_leaders] = key
-            n_leaders += 1
-    for entry in entries:
-        neighbour = votes.neighbours[entry]
-        is_changed[neighbour] = False
-        key = board.keys[neighbour] - (np.int64(votes.weights[entry]) << votes.bits)
-        if key >= lowest and not (rules.exclude_seen and board.in_profile[neighbour]):
-            n_leaders = _push(leaders, n_leaders, key)
-    if rules.exclude_seen and board.keys[hidden] >= lowest:
-        n_leaders = _push(leaders, n_leaders, board.keys[hidden])
-    return n_leaders
-
-
-@numba.njit(nogil=True, cache=True)
-def rank_left_out(
-    first: Longs, items: Ints, votes: Votes, rules: Rules, of_profile: bool, of_lists: bool
-) -> tuple[Ranks, Ranks]:
+def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
     """Rank every item of every profile when it alone is hidden: leave one out, by downdate.
 
     The rivals of all hidden items of a user are the same, but for the votes of the hidden one.
     Profiles begin at the rows ``first``, of shape (n_users + 1,), and hold each of their items, of
-    shape (n_rows,), once. Beside ranks, of shape (n_rows,), are the best ranks of all items, of
-    shape (n_items,), in the lists from whole profiles, or in those in which the hidden are ranked.
+    shape (n_rows,), once. An item is recommended with a score above 0.
     """
-    board = _clean_board(votes, rules)
-    # The lowest key of an item that may be recommended: any, or one of score 1.
-    lowest, n_items = LOWEST if rules.reach_all else 1 << votes.bits, len(board.keys)
+    board = _clean_board(votes)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
-    best = np.full(n_items, MISS, dtype=np.uint16)
-    rivals = np.empty(n_items, dtype=np.int64)
-    leaders = np.empty(rules.deepest, dtype=np.int64)
-    is_changed = np.zeros(n_items, dtype=np.bool_)
-    n_touched = n_items if rules.reach_all else 0
+    rivals = np.empty(len(board.keys), dtype=np.int64)
+    n_touched = 0
     for user in range(len(first) - 1):
         profile = items[first[user] : first[user + 1]]
         for item in profile:
             n_touched = _vote(board, votes, item, n_touched)
         n_rivals = 0
         for item in board.touched[:n_touched]:
-            if not (rules.exclude_seen and board.in_profile[item]):
+            if not board.in_profile[item]:
                 rivals[n_rivals] = board.keys[item]
                 n_rivals += 1
-        falling = np.sort(rivals[:n_rivals])[::-1] if of_profile or of_lists else rivals[:0][::-1]
-        if of_profile and len(profile) > 0:
-            _note_leaders(best, falling, min(n_rivals, rules.deepest), votes.bits)
-        if len(profile) > 1:
-            for place in range(len(profile)):
-                hidden = profile[place]
-                if board.keys[hidden] >= lowest:
-                    above = _above_without_own_votes(board, votes, rules, hidden, rivals[:n_rivals])
-                    ranks[first[user] + place] = min(above + 1, MISS)
-                if of_lists:
-                    n_leaders = _leaders_without_own_votes(
-                        board, votes, rules, hidden, lowest, falling, is_changed, leaders
-                    )
-                    _note_leaders(best, leaders, n_leaders, votes.bits)
-        n_touched = _wipe(board, votes, rules, profile, n_touched)
-    return ranks, best
+        for place in range(len(profile)):
+            if board.keys[profile[place]] >= 1 << votes.bits:
+                above = _above_without_own_votes(board, votes, profile[place], rivals[:n_rivals])
+                ranks[first[user] + place] = min(above + 1, MISS)
+        n_touched = _wipe(board, votes, profile, n_touched)
+    return ranks
 
 
 @numba.njit(nogil=True, cache=True)
-def rank_in_time(
-    first: Longs, items: Ints, times: Longs, votes: Votes, rules: Rules, of_lists: bool
-) -> tuple[Ranks, Ranks]:
+def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest: int) -> Ranks:
     """Rank every item from those before it: leave last one out, by sums that grow in time.
 
-    Arrays are as of :func:`rank_left_out`, but an item may come again; times, of shape (n_rows,),
-    rise within a user. A rank beyond the deepest is a miss.
+    Arrays are as of :func:`rank_left_out`; times, of shape (n_rows,), rise within a user. A rank
+    beyond the deepest is a miss.
     """
-    board = _clean_board(votes, rules)
-    # The lowest key of an item that may be recommended: any, or one of score 1.
-    lowest, n_items = LOWEST if rules.reach_all else 1 << votes.bits, len(board.keys)
+    board = _clean_board(votes)
     ranks = np.full(len(items), MISS, dtype=np.uint16)
-    best = np.full(n_items, MISS, dtype=np.uint16)
-    leaders = np.empty(rules.deepest, dtype=np.int64)
-    n_touched = n_items if rules.reach_all else 0
+    n_touched = 0
     for user in range(len(first) - 1):
         start, stop = first[user], first[user + 1]
         while start < stop:
             end = start + 1
             while end < stop and times[end] == times[start]:
                 end += 1
-            if start > first[user]:
-                for row in range(start, end):
-                    threshold = board.keys[items[row]]
-                    if threshold < lowest:
-                        continue
-                    above = 0
-                    for item in board.touched[:n_touched]:
-                        above += board.keys[item] > threshold
-                        if above == rules.deepest:
-                            break
-                    if above < rules.deepest:
-                        ranks[row] = above + 1
-                if of_lists:
-                    n_leaders = 0
-                    for item in board.touched[:n_touched]:
-                        if board.keys[item] >= lowest:
-                            n_leaders = _push(leaders, n_leaders, board.keys[item])
-                    _note_leaders(best, leaders, n_leaders, votes.bits)
             for row in range(start, end):
-                if not board.in_profile[items[row]]:
-                    n_touched = _vote(board, votes, items[row], n_touched)
-                    if rules.exclude_seen:
-                        board.keys[items[row]] = GONE
+                threshold = board.keys[items[row]]
+                if threshold < 1 << votes.bits:
+                    continue
+                above = 0
+                for item in board.touched[:n_touched]:
+                    above += board.keys[item] > threshold
+                    if above == deepest:
+                        break
+                if above < deepest:
+                    ranks[row] = above + 1
+            for row in range(start, end):
+                n_touched = _vote(board, votes, items[row], n_touched)
+                board.keys[items[row]] = GONE
             start = end
-        n_touched = _wipe(board, votes, rules, items[first[user] : stop], n_touched)
-    return ranks, best
+        n_touched = _wipe(board, votes, items[first[user] : stop], n_touched)
+    return ranks
 
 
 @numba.njit(nogil=True, cache=True)
@@ -269,8 +182,7 @@ def list_highest(first: Longs, items: Ints, votes: Votes, others: Ints, depth: i
     Profiles are as of `rank_left_out`; lists, of shape (n_profiles, depth), do not hold what they
     hold, and have -1 where items end. Votes are positive.
     """
-    rules = Rules(True, False, depth)
-    board, mask = _clean_board(votes, rules), (1 << votes.bits) - 1
+    board, mask = _clean_board(votes), (1 << votes.bits) - 1
     lists = np.full((len(first) - 1, depth), -1, dtype=np.int32)
     leaders = np.empty(depth, dtype=np.int64)
     n_touched = 0
@@ -290,5 +202,5 @@ def list_highest(first: Longs, items: Ints, votes: Votes, others: Ints, depth: i
             if not (board.in_profile[item] or board.is_touched[item]):
                 lists[user, n_listed] = item
                 n_listed += 1
-        n_touched = _wipe(board, votes, rules, profile, n_touched)
+        n_touched = _wipe(board, votes, profile, n_touched)
     return lists

@@ -13,11 +13,10 @@ from threadpoolctl import threadpool_limits
 
 from qrels import Ratings, Split
 from qrels.interactions.interactions import Interactions
-from qrels.ranks.hidden_ranks import MISS, HiddenItems, HiddenRanks, Ranks
+from qrels.ranks.hidden_ranks import MISS, HiddenRanks, Ranks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
-from recommenders.kernels.hidden_ranks import Hiding
 from recommenders.shared.scorers import HistoriesScorer, row_blocks, row_of_entry
-from runs import InputError, top_items
+from runs import InputError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -31,44 +30,35 @@ scored; a row must not depend on the others. So does ``score_histories`` of a sy
 
 def rank_hidden_by_scores(
     score: ProfileScorer,
-    test: Interactions,
-    hiding: Hiding | None = None,
+    hidden: Interactions,
     *,
-    n_jobs: int,
-    hidden: HiddenItems | None = None,
+    histories: Interactions | None = None,
     values: NDArray[np.floating] | None = None,
     validations: Sequence[Validation] = VALIDATIONS,
+    deepest: int = MISS - 1,
+    n_jobs: int,
 ) -> HiddenRanks:
     """Rank the hidden items of test users by the scores of each profile without them.
 
-    Arguments are as of `rank_hidden`. Ranks are by falling score and
-    then item number. The time is that of the model for as many users as there are hidden items,
-    for each validation.
+    Histories, of which profiles are made, hold the distinct items of every user, each with a value;
+    they are the hidden items by default, with the value 1. Ranks are by falling score and then item
+    number, among what is not in the profile and has a score. A rank under leave last one out beyond
+    the deepest is a miss. The time is that of the model for as many users as there are hidden
+    items, for each validation.
     """
-    hiding = hiding or Hiding()
-    if hiding.lists == "profile":
-        raise InputError(
-            "coverage by scores is of the lists of a measurement: `lists` must be loo or lloo, "
-            "got 'profile'."
-        )
-    if hidden is None:
-        hidden = HiddenItems.of(test, repeats=hiding.repeats == "all")
-    shown = np.ones(len(test)) if values is None else values
-    first = test.is_first
-    task = _Task(score, hiding, hidden, test.select(first), shown[first])
+    histories = hidden if histories is None else histories
+    task = _Task(score, hidden, histories, np.ones(len(histories)) if values is None else values)
     row_bytes = 8 * len(hidden.items)
     blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
     wanted = [(name, rows) for name in validations for rows in blocks]
-    delayed = (joblib.delayed(task.rank)(name, rows) for name, rows in wanted)
-    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(delayed)
-    best = np.full(len(test.items), MISS, dtype=np.uint16)
-    columns: dict[Validation, list[Ranks]] = {name: [best[:0]] for name in validations}
-    for (name, _), (ranks, lists) in zip(wanted, ranked, strict=True):
-        columns[name].append(ranks)
-        best = np.minimum(best, lists)
-    misses = np.full(len(hidden), MISS, dtype=np.uint16)
-    loo, lloo = (np.concatenate(columns.get(name, [misses])) for name in VALIDATIONS)
-    return HiddenRanks(hidden, loo, lloo, hiding.deepest, best if hiding.lists else None)
+    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
+        joblib.delayed(task.rank)(name, rows) for name, rows in wanted
+    )
+    columns = {name: np.full(len(hidden), MISS, dtype=np.uint16) for name in VALIDATIONS}
+    for (name, rows), ranks in zip(wanted, ranked, strict=True):
+        columns[name][rows] = ranks
+    columns["lloo"][columns["lloo"] > deepest] = MISS
+    return HiddenRanks(hidden, columns["loo"], columns["lloo"], deepest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,32 +66,29 @@ class _Task:
     """What ranks a block of hidden items; the histories hold the distinct items of every user."""
 
     score: ProfileScorer
-    hiding: Hiding
-    hidden: HiddenItems
+    hidden: Interactions
     histories: Interactions
     values: NDArray[np.floating]
 
-    def rank(self, validation: Validation, rows: slice) -> tuple[Ranks, Ranks]:
-        """Rank these hidden items, and give the best rank of every item in their lists."""
+    def rank(self, validation: Validation, rows: slice) -> Ranks:
+        """Rank these hidden items."""
         from recommenders.shared.full_ranks_loop import count_above
 
-        profiles = self._profiles(validation, rows)
-        scores = self._scores(profiles)
-        has_profile, item = np.diff(profiles.indptr) > 0, self.hidden.item[rows]
+        profiles, item = self._profiles(validation, rows), self.hidden.item[rows]
+        scores = self.score(profiles)
+        if scores.shape != profiles.shape:
+            raise InputError(
+                f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
+                f"this shape, got {scores.shape}."
+            )
+        scores = scores.astype(np.float32)
+        scores[row_of_entry(profiles), profiles.indices] = np.nan
         row = np.arange(len(item))
         own = scores[row, item]
         above = count_above(scores, row, item, own)
         # Without a profile, or a score, an item is a miss.
-        ranks = np.where(has_profile & ~np.isnan(own), np.minimum(above + 1, MISS), MISS)
-        ranks = ranks.astype(np.uint16)
-        if validation == "lloo":
-            ranks[ranks > self.hiding.deepest] = MISS
-        best = np.full(scores.shape[1], MISS, dtype=np.uint16)
-        if self.hiding.lists == validation:
-            listed = top_items(scores[has_profile], depth=self.hiding.deepest)
-            row, column = np.nonzero(listed >= 0)
-            np.minimum.at(best, listed[row, column], (column + 1).astype(np.uint16))
-        return ranks, best
+        is_ranked = (np.diff(profiles.indptr) > 0) & ~np.isnan(own)
+        return np.where(is_ranked, np.minimum(above + 1, MISS), MISS).astype(np.uint16)
 
     def _profiles(self, validation: Validation, rows: slice) -> csr_array[Any]:
         """Give what the model is shown for each hidden item, a row each."""
@@ -120,21 +107,6 @@ class _Task:
         shape = (len(item), len(self.hidden.items))
         places = (owner[shown], self.histories.item[events])
         return csr_array((self.values[events], places), shape=shape)
-
-    def _scores(self, profiles: csr_array[Any]) -> NDArray[np.float32]:
-        """Score profiles, in a new array, NaN for what is not recommended."""
-        given = self.score(profiles)
-        if given.shape != profiles.shape:
-            raise InputError(
-                f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
-                f"this shape, got {given.shape}."
-            )
-        scores = given.astype(np.float32)
-        if self.hiding.reachable == "positive":
-            scores[~(scores > 0)] = np.nan
-        if self.hiding.exclude_seen:
-            scores[row_of_entry(profiles), profiles.indices] = np.nan
-        return scores
 
 
 def rank_held_out(
@@ -166,21 +138,21 @@ def rank_held_out(
     allowed = trained if candidates is None else trained & candidates
     everything, values = _everything(split)
     tested = split.test.select(relevant)
-    columns = (tested.user, tested.item, _times(tested), np.ones(len(tested), dtype=np.bool_))
-    hidden = HiddenItems(tested.users, tested.items, *columns)
+    order = np.lexsort((tested.item, _times(tested), tested.user))
+    columns = tested.user[order], tested.item[order], _times(tested)[order], np.ones(len(order))
     with threadpool_limits(1):
         ranks = rank_hidden_by_scores(
             score,
-            everything,
-            Hiding(reachable="all", deepest=MISS - 1),
-            n_jobs=1,
-            hidden=hidden,
+            Interactions(tested.users, tested.items, *columns),
+            histories=everything,
             values=values,
             validations=validations,
+            n_jobs=1,
         )
-    rows = np.where(relevant, np.cumsum(relevant) - 1, -1)
-    asked = {"loo": ranks.rank_loo, "lloo": ranks.rank_lloo}
-    return JudgedRanks(**{name: asked[name] for name in validations}).select(rows)
+    rows = np.full(len(relevant), -1)
+    rows[np.flatnonzero(relevant)[order]] = np.arange(len(order))
+    found = {"loo": ranks.rank_loo, "lloo": ranks.rank_lloo}
+    return JudgedRanks(**{name: found[name] for name in validations}).select(rows)
 
 
 def _everything(split: Split) -> tuple[Interactions, NDArray[np.float64]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeAlias
 
@@ -23,7 +23,7 @@ from recommenders.shared.scorers import (
     with_data,
 )
 from recommenders.shared.system import NotNegative, Range, Settings, searched
-from runs import top_items
+from runs import InputError, top_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -167,6 +167,15 @@ class ItemCosines:
     neighbours: int = 50
     shrinkage: float = 0.0
     least_users: int = 1
+
+    def __post_init__(self) -> None:
+        least = {"neighbours": 1, "shrinkage": 0, "least_users": 1}
+        for name, bound in least.items():
+            if not bound <= getattr(self, name) < np.inf:
+                raise InputError(f"`{name}` must be at least {bound}, got {getattr(self, name)}.")
+
+    def __str__(self) -> str:
+        return f"item-cosines({','.join(f'{key}={own:g}' for key, own in asdict(self).items())})"
 
     def __call__(self, history: Interactions) -> csr_array[Any]:
         """Learn from distinct pairs of user and item, for one block of items after the other."""

@@ -11,11 +11,11 @@ from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 def test_counting_clicks(benchmark: Any, tmp_path: Path) -> None:
     main(str(tmp_path), "10000000")
-    question = Question(window="30 min", robots=200)
-    logs = question.logs(tmp_path / "recommendations", tmp_path / "interactions")
+    paths = {name: tmp_path / name for name in ("recommendations", "interactions")}
+    question = Question(**paths, window="30 min", robots=200)
 
     def count() -> None:
-        count_clicks(logs, question, progress=Silent(), folder=tmp_path)
+        count_clicks(question, progress=Silent(), folder=tmp_path)
 
     seconds = cpu_seconds(count)
     benchmark.pedantic(count)

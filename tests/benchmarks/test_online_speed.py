@@ -10,17 +10,15 @@ import pytest
 
 from analyses.online.best_of_many import best_of_many
 from analyses.online.experiments import Experiment
-from analyses.recall.parametrisations import recall_grid
+from tests.analyses.online.examples import GRID
 from tests.benchmarks.machine import cpu_seconds, describe_machine
-
-MEASURES = tuple(str(one) for one in recall_grid())
 
 
 def random_experiment(n_models: int) -> Experiment:
     rng = np.random.default_rng(0)
     models = tuple(f"model {number}" for number in range(n_models))
-    values = rng.random((len(MEASURES), n_models))
-    return Experiment("A", models, MEASURES, values, rng.random(n_models))
+    values = rng.random((len(GRID), n_models))
+    return Experiment("A", models, GRID, values, rng.random(n_models))
 
 
 @pytest.mark.parametrize(("n_models", "n_orders"), [(24, 10_000), (9, 362_880)])
@@ -32,6 +30,6 @@ def test_best_of_many(benchmark: Any, n_models: int, n_orders: int) -> None:
 
     assert benchmark.pedantic(permute) == n_orders
     print(
-        f"\n{describe_machine()}\n{len(MEASURES)} measures of {n_models} models, {n_orders:,} "
+        f"\n{describe_machine()}\n{len(GRID)} measures of {n_models} models, {n_orders:,} "
         f"orders of the rates: {cpu_seconds(permute):.2f} CPU-s"
     )

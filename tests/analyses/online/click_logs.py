@@ -111,8 +111,9 @@ def written_as_csv(folder: Path, log: Log) -> list[Path]:
 
 def counted(paths: Sequence[Path], *, n_jobs: int = 1, **asked: Any) -> Clicks:
     """Count clicks; they count within a while, unless they are explicit."""
-    question = Question(**({} if "explicit" in asked else {"window": WINDOW}) | asked)
-    return count_clicks(question.logs(*paths), question, progress=Silent(), n_jobs=n_jobs)
+    files = {"recommendations": paths[0], "interactions": paths[1]}
+    window = {} if "explicit" in asked else {"window": WINDOW}
+    return count_clicks(Question(**files | window | asked), progress=Silent(), n_jobs=n_jobs)
 
 
 def studied(folder: Path, log: Log, **asked: Any) -> Clicks:

@@ -1,6 +1,7 @@
 """Experiments for the tests."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,9 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from analyses.online.experiments import Experiment
-from analyses.recall.parametrisations import recall_grid
+from analyses.recall.parametrisations import BETAS, CUTOFFS, VALIDATIONS, name_recall
 
-GRID = tuple(str(one) for one in recall_grid())
+GRID = tuple(name_recall(*each) for each in product(VALIDATIONS, BETAS, CUTOFFS))
 """The 588 of the thesis."""
 
 VALUES = "model,nDCG@5,P@5\na,0.1,0.3\nb,0.2,0.1\nc,0.3,0.2\n"
@@ -34,9 +35,9 @@ def write_grid(folder: Path) -> tuple[Path, Path]:
     for experiment, agreeing in (("X", 0.0), ("Y", 1.0)):
         for place, model in enumerate("abcde"):
             row: dict[str, object] = {"model": model, "experiment": experiment}
-            for recall in recall_grid(betas=[0, 1], cutoffs=[5, 10]):
-                rising = recall.beta == agreeing
-                row[str(recall)] = 0.1 + 0.01 * (place if rising else -place)
+            for side, beta, cutoff in product(VALIDATIONS, [0, 1], [5, 10]):
+                rising = beta == agreeing
+                row[name_recall(side, beta, cutoff)] = 0.1 + 0.01 * (place if rising else -place)
             row["nDCG@5"], row["nDCG@10"], row["AUC"] = place % 3, place % 2, place // 2
             values.append(row)
             rates.append({"model": model, "experiment": experiment, "rate": 0.02 + 0.001 * place})

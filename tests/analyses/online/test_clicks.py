@@ -47,10 +47,11 @@ def test_a_log_gives_what_a_few_lines_of_pandas_give(tmp_path: Path) -> None:
     squares = ((users["sum"] - users["size"] * of_user) ** 2).groupby("arm").sum()
     n = arms.size()
     error = squares.pow(0.5) / arms["size"].sum() * (n / (n - 1)) ** 0.5
-    np.testing.assert_array_equal(found.rates.n_users, n)
-    np.testing.assert_allclose(found.rates.rates, rate, rtol=1e-14)
-    np.testing.assert_allclose(found.rates.errors, error, rtol=1e-12)
-    pair = found.rates.differences().iloc[0]
+    ours = found.tables["arms"]
+    np.testing.assert_array_equal(ours["users"], n)
+    np.testing.assert_allclose(ours["rate"], rate, rtol=1e-14)
+    np.testing.assert_allclose(ours["error"], error, rtol=1e-12)
+    pair = found.tables["differences"].iloc[0]
     deviate = (rate["A"] - rate["B"]) / np.hypot(error["A"], error["B"])
     np.testing.assert_allclose(pair["p"], 2 * norm.sf(abs(deviate)), rtol=1e-9)
     split = found.frames()["sample_ratio"]
@@ -80,9 +81,9 @@ def test_neither_threads_nor_memory_nor_layout_change_anything(
     again = counted(paths, n_jobs=3, **asked)
     for name, frame in whole.frames().items():
         assert_frame_equal(again.frames()[name], frame, check_exact=True)
-    assert whole.facts.set_aside["lists with a duplicate id"] == 1
-    assert whole.facts.set_aside["clicks that name a list outside the file"] == 3
-    assert (whole.facts.repeated_events, whole.n_crossed) == (1, 1)
+    told = " ".join(whole.cautions())
+    for caution in ("1 lists with a duplicate id", "14 clicks do not"):
+        assert caution in told
 
 
 def test_csv_gives_the_same_as_parquet(tmp_path: Path) -> None:
@@ -96,8 +97,7 @@ def test_users_of_two_arms_are_left_out_and_counted(tmp_path: Path) -> None:
     log = experiment({"A": (2, 1.0), "B": (2, 0.0)})
     log["lists"]["user"][-1] = "A0"
     found = studied(tmp_path, log)
-    assert (found.n_crossed, found.rates.n_users.tolist()) == (1, [1, 2])
-    assert found.rates.n_lists.sum() == 5
+    assert found.tables["arms"][["users", "lists"]].to_numpy().tolist() == [[1, 2], [2, 3]]
     assert any("more than one arm" in caution for caution in found.cautions())
     log["lists"]["user"] = ["ann"] * 8
     del log["clicks"]["rec_id"]
@@ -110,18 +110,17 @@ def test_robots_are_left_out_of_rates_and_split(tmp_path: Path) -> None:
     found = studied(tmp_path, log, robots=10)
     kept = {name: values[50:] for name, values in log["lists"].items()}
     people = studied(tmp_path, {"lists": kept, "clicks": log["clicks"]})
-    assert found.rates.rates.tolist() == people.rates.rates.tolist()
-    assert (found.n_robots, found.rates.n_lists[0]) == (1, 70)
+    assert_frame_equal(found.tables["arms"], people.tables["arms"])
     assert found.frames()["sample_ratio"]["users_A"][0] == 35
-    with pytest.raises(InputError, match="`--robots 1` leaves nobody"):
+    with pytest.raises(InputError, match="no list counts"):
         studied(tmp_path, experiment(), robots=1)
 
 
 def test_the_arm_that_is_surely_clicked_more_is_named(tmp_path: Path) -> None:
     log = experiment({"A": (60, 0.1), "B": (60, 0.2), "C": (60, 0.7)})
-    assert "Arm C is clicked most: its rate is 0.625" in verdict(studied(tmp_path, log))
+    assert "Arm C is clicked most: the rate of C is 0.62500" in verdict(studied(tmp_path, log))
     log = experiment({"A": (60, 0.1), "B": (60, 0.6), "C": (60, 0.6)})
-    assert verdict(studied(tmp_path, log)).startswith("No winner: the rate of ")
+    assert verdict(studied(tmp_path, log)).startswith("No winner")
     assert "nothing to compare" in verdict(studied(tmp_path, experiment({"A": (9, 0.5)})))
 
 
@@ -129,16 +128,8 @@ def test_there_is_no_winner_when_users_are_not_split_as_planned(tmp_path: Path) 
     log = experiment({"A": (90, 0.1), "B": (10, 0.9)})
     found = studied(tmp_path, log)
     assert verdict(found).startswith("No winner is named")
-    assert found.alarm.startswith("SAMPLE-RATIO MISMATCH against equal shares; say")
+    assert found.alarm.startswith("SAMPLE-RATIO MISMATCH")
     assert not studied(tmp_path, log, shares={"A": 0.9, "B": 0.1}).alarm
-
-
-def test_one_day_out_of_plan_is_an_alarm(tmp_path: Path) -> None:
-    log = experiment({"A": (50, 0.5), "B": (50, 0.5)})
-    late = [user.startswith("A") for user in log["lists"]["user"]]
-    times = zip(log["lists"]["time"], late, strict=True)
-    log["lists"]["time"] = [time + DAY * is_late for time, is_late in times]
-    assert "(on 1970-01-01, 1970-01-02)" in studied(tmp_path, log).alarm
 
 
 def test_rates_over_time_are_those_of_each_day(tmp_path: Path) -> None:
@@ -153,8 +144,8 @@ def test_rates_over_time_are_those_of_each_day(tmp_path: Path) -> None:
     days = found.frames()["days"]
     assert days["day"].unique().tolist() == [f"1970-01-0{day}" for day in (1, 3, 4)]
     counts = days.groupby("arm")[["lists", "accepted"]].sum()
-    assert counts["lists"].tolist() == found.rates.n_lists.tolist()
-    assert counts["accepted"].tolist() == found.rates.n_accepted.tolist()
+    arms = found.tables["arms"].set_index("arm")
+    assert_frame_equal(counts, arms[["lists", "accepted"]])
     axes = found.plot_over_time(arm="B")
     _, own = axes.get_lines()
     assert np.asarray(own.get_xdata()).tolist() == [1, 3, 4]
@@ -163,10 +154,10 @@ def test_rates_over_time_are_those_of_each_day(tmp_path: Path) -> None:
 
 def test_periods_are_averaged_as_in_the_thesis(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment(days=2), over_time="thesis")
-    rates = np.array([period.rates for period in found.periods.values()])
-    users = np.array([period.n_users for period in found.periods.values()])
-    expected = (rates * users).sum(axis=0) / users.sum(axis=0)
-    np.testing.assert_allclose(found.rates.rates, expected, rtol=1e-14)
+    periods = found.tables["periods"]
+    by_arm = periods.assign(sum=periods["rate"] * periods["users"]).groupby("arm")
+    expected = by_arm["sum"].sum() / by_arm["users"].sum()
+    np.testing.assert_allclose(found.tables["arms"]["rate"], expected, rtol=1e-14)
     paths = written(tmp_path, experiment(), without=("model_version",))
     with pytest.raises(InputError, match="thesis averages over periods: it needs --models, or"):
         counted(paths, over_time="thesis")
@@ -178,21 +169,14 @@ def test_periods_are_those_of_the_table_of_models(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment(days=4), models=models)
     hours = found.frames()["periods"].set_index(["period", "arm"])["hours"].dropna()
     assert hours.to_dict() == {("v", "A"): 24.0, ("w", "A"): 72.0, ("v", "B"): 24.0}
-    n_lists = {name: rates.n_lists.tolist() for name, rates in found.periods.items()}
-    assert n_lists == {"v": [120, 120], "w": [360, 0]}
-    table = found.table_4_2()
+    assert found.tables["periods"]["lists"].tolist() == [120, 120, 360, 0]
+    table = found.thesis2021_table4_2()
     assert [list(row[1:4]) for row in table.rows if row[1] == "A"][:4] == [
         ["A", "measurements o", 2],
         ["A", "duration of one iteration", "48:00"],
         ["A", "iCTR users", 60],
         ["A", "iCTR interactions", 480],
     ]
-
-
-def test_versions_of_lists_are_periods_without_a_table_of_models(tmp_path: Path) -> None:
-    found = studied(tmp_path, experiment(days=4))
-    assert [*found.periods] == ["v0", "v1"]
-    assert found.hours.ravel().tolist() == pytest.approx([24 + 1 + 59 / 60] * 4)
 
 
 @pytest.mark.parametrize("text", ["10", "-1 s", "soon", "", f"{LONGEST} s"])
@@ -210,4 +194,4 @@ def test_pairs_have_names_once(text: str) -> None:
 @pytest.mark.parametrize("asked", [{}, {"window": "1 h", "explicit": True}])
 def test_a_click_is_implicit_or_explicit(asked: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="--explicit"):
-        Question(**asked)
+        Question(recommendations="x", interactions="y", **asked)

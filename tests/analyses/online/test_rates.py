@@ -1,34 +1,36 @@
 """Click-through rates, their errors over users, and the test of the split of users."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy import stats
 
-from analyses.online.rates import (
-    ClickThrough,
-    SampleRatio,
-    UserCounts,
-    click_through,
-    rates_of,
-    sample_ratio,
-)
+from analyses.online.rates import click_through, differences, planned_shares, rates_of, sample_ratio
 from runs import InputError
 
 RATES = np.array([0.05, 0.08])
 
 
-def of_users(*rows: tuple[int, int]) -> UserCounts:
+def counts_of(accepted: Any, user: Any, arm: Any = 0, period: Any = 0) -> pd.DataFrame:
+    """Count lists, of which each has a row, by user and period."""
+    lists = pd.DataFrame({"user": user, "arm": arm, "period": period, "ok": accepted})
+    found = lists.groupby(["user", "arm", "period"])["ok"].agg(lists="size", accepted="sum")
+    return found.reset_index()
+
+
+def of_users(*rows: tuple[int, int]) -> pd.DataFrame:
     """One row (lists accepted, lists shown) for each user of arm A."""
     user = np.repeat(np.arange(len(rows)), [shown for _, shown in rows])
-    accepted = np.concatenate([np.arange(shown) < taken for taken, shown in rows])
-    return UserCounts.of(accepted, user=user, arm=0 * user, arms=["A", "B"])
+    return counts_of(np.concatenate([np.arange(shown) < taken for taken, shown in rows]), user)
 
 
-def simulated(seed: int, *, n_users: int, spread: float = 10.0) -> UserCounts:
-    """Users of one arm each, with a rate and a number of lists of their own.
+def simulated(seed: int, *, n_users: int, spread: float = 10.0) -> pd.DataFrame:
+    """Rates of users of one arm each, with a rate and a number of lists of their own.
 
     Numbers and rates of users are independent, so that arms' rates are means of users' rates.
     """
@@ -36,116 +38,101 @@ def simulated(seed: int, *, n_users: int, spread: float = 10.0) -> UserCounts:
     arm = np.arange(n_users) % 2
     own = rng.beta(RATES[arm] * spread, (1 - RATES[arm]) * spread)
     user = np.repeat(np.arange(n_users), rng.geometric(0.2, n_users))
-    accepted = rng.random(len(user)) < own[user]
-    return UserCounts.of(accepted, user=user, arm=arm[user], arms=["A", "B"])
+    return click_through(counts_of(rng.random(len(user)) < own[user], user, arm[user]), "AB")
 
 
-def of_periods(seed: int) -> UserCounts:
+def of_periods(seed: int) -> pd.DataFrame:
     """400 users of one arm with rates of their own, in three periods."""
     rng = np.random.default_rng(seed)
     user, period = rng.integers(0, 400, 3_000), rng.integers(0, 3, 3_000)
     own = rng.beta(1, 4, 400)
-    accepted = rng.random(3_000) < own[user] * (0.5 + period / 4)
-    columns = {"user": user, "arm": 0 * user, "period": period}
-    return UserCounts.of(accepted, **columns, arms=["A"], n_periods=3)
+    return counts_of(rng.random(3_000) < own[user] * (0.5 + period / 4), user, period=period)
 
 
 def test_rates_and_errors_are_those_of_the_delta_method() -> None:
     taken, shown = np.array([1, 0, 2, 2]), np.array([2, 3, 2, 5])
-    found = click_through(of_users(*zip(taken.tolist(), shown.tolist(), strict=True)))
+    found = click_through(of_users(*zip(taken.tolist(), shown.tolist(), strict=True)), "A")
     rate = taken.sum() / shown.sum()
     variance = 4 / 3 * ((taken - rate * shown) ** 2).sum() / shown.sum() ** 2
-    np.testing.assert_allclose(found.rates[0], rate)
-    np.testing.assert_allclose(found.errors[0], np.sqrt(variance))
+    np.testing.assert_allclose(found[["rate", "error"]], [[rate, np.sqrt(variance)]])
 
 
 def test_an_arm_that_showed_nothing_has_no_rate() -> None:
-    found = click_through(of_users((1, 1), (0, 3)))
-    assert np.isnan([found.rates[1], found.errors[1]]).all()
-    assert np.isnan(click_through(of_users((1, 3))).errors[0])
+    found = click_through(of_users((1, 1), (0, 3)), "AB")
+    assert found[["rate", "error"]].iloc[1].isna().all()
+    assert np.isnan(click_through(of_users((1, 3)), "A")["error"][0])
 
 
 def test_errors_of_arms_add_up_and_p_values_are_those_of_normal_deviates() -> None:
-    found = click_through(simulated(0, n_users=400))
-    row = found.differences().iloc[0]
-    np.testing.assert_allclose(row["error"], np.hypot(*found.errors))
+    found = simulated(0, n_users=400)
+    row = differences(found).iloc[0]
+    np.testing.assert_allclose(row["error"], np.hypot(*found["error"]))
     np.testing.assert_allclose(row["p"], 2 * stats.norm.sf(abs(row["difference"] / row["error"])))
 
 
 def test_arms_without_a_click_or_a_miss_have_exact_intervals() -> None:
-    found = click_through(of_users(*[(0, 2)] * 5))
     exact = stats.binomtest(0, 10).proportion_ci(method="exact").high
-    np.testing.assert_allclose([end[0] for end in found.limits], [0.0, exact])
-    found = click_through(of_users(*[(2, 2)] * 5))
-    np.testing.assert_allclose([end[0] for end in found.limits], [1 - exact, 1.0])
+    found = click_through(of_users(*[(0, 2)] * 5), "A")
+    np.testing.assert_allclose(found[["low", "high"]], [[0.0, exact]])
+    found = click_through(of_users(*[(2, 2)] * 5), "A")
+    np.testing.assert_allclose(found[["low", "high"]], [[1 - exact, 1.0]])
 
 
 def test_the_thesis_weighs_periods_by_users() -> None:
     """3 users accept 1 of 10 lists in the first period, one of them 1 of 2 in the second."""
-    user = np.array([0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0])
-    accepted = np.isin(np.arange(12), [0, 10])
-    period = (np.arange(12) >= 10).astype(int)
-    columns = {"user": user, "arm": 0 * user, "period": period}
-    counts = UserCounts.of(accepted, **columns, arms=["A"], n_periods=2)
-    thesis, pooled = click_through(counts, over_time="thesis"), click_through(counts)
-    np.testing.assert_allclose(thesis.rates, (3 * 0.1 + 1 * 0.5) / 4)
-    np.testing.assert_allclose(pooled.rates, 2 / 12)
-    assert [click_through(counts.in_period(n)).rates[0] for n in (0, 1)] == [0.1, 0.5]
-
-
-def test_how_many_users_a_period_has_is_uncertain_too() -> None:
-    """30 users see one list each and reject it, 10 come a period later and accept."""
-    period, user = np.repeat([0, 1], [30, 10]), np.arange(40)
-    columns = {"user": user, "arm": 0 * user, "period": period}
-    counts = UserCounts.of(period == 1, **columns, arms=["A"], n_periods=2)
-    found = click_through(counts, over_time="thesis")
-    np.testing.assert_allclose([found.rates[0], found.errors[0]], [0.25, np.sqrt(0.1875 / 39)])
+    user, accepted = np.array([0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0]), np.isin(np.arange(12), [0, 10])
+    counts = counts_of(accepted, user, period=np.arange(12) >= 10)
+    thesis, pooled = click_through(counts, "A", over_time="thesis"), click_through(counts, "A")
+    np.testing.assert_allclose(thesis["rate"], (3 * 0.1 + 1 * 0.5) / 4)
+    np.testing.assert_allclose(pooled["rate"], 2 / 12)
 
 
 def test_errors_over_periods_are_those_of_resampled_users() -> None:
-    counts = of_periods(1)
-    found = click_through(counts, over_time="thesis")
-    cells = np.stack([counts.period == period for period in range(3)])
-    columns = np.stack([np.ones(len(counts.user)), counts.n_lists, counts.n_accepted])
-    weights = np.random.default_rng(3).poisson(1.0, (400, 400))[:, counts.user]
-    sums = np.einsum("cr,pr,br->cpb", columns, cells, weights)
-    again = rates_of(sums[:, np.newaxis], over_time="thesis")
-    np.testing.assert_allclose(again.std(), found.errors[0], rtol=0.15)
+    counts, rng = of_periods(1), np.random.default_rng(3)
+    found = click_through(counts, "A", over_time="thesis")
+    again = []
+    for _ in range(400):
+        weights = rng.poisson(1.0, 400)[counts["user"]]
+        drawn = counts.assign(users=1)[["users", "lists", "accepted"]].mul(weights, axis=0)
+        cells = drawn.groupby([counts["arm"], counts["period"]]).sum()
+        again.append(rates_of(cells, over_time="thesis").iloc[0])
+    np.testing.assert_allclose(np.std(again), found["error"][0], rtol=0.15)
 
 
 @pytest.mark.validity
 def test_errors_over_periods_are_those_that_repetitions_have() -> None:
-    found = [click_through(of_periods(seed), over_time="thesis") for seed in range(200)]
-    spread = np.std([one.rates[0] for one in found])
-    np.testing.assert_allclose(np.mean([one.errors[0] for one in found]), spread, rtol=0.2)
+    found = [click_through(of_periods(seed), "A", over_time="thesis") for seed in range(200)]
+    spread = np.std([one["rate"][0] for one in found])
+    np.testing.assert_allclose(np.mean([one["error"][0] for one in found]), spread, rtol=0.2)
 
 
-def covers(found: ClickThrough) -> list[bool]:
+def covers(found: pd.DataFrame) -> list[bool]:
     """Whether intervals hold the true rate of the first arm, the difference, and if binomial."""
-    of_arm, of_pair = found.to_frame().iloc[0], found.differences().iloc[0]
-    binomial: NDArray[np.float64] = np.sqrt(found.rates * (1 - found.rates) / found.n_lists)
+    of_arm, of_pair = found.iloc[0], differences(found).iloc[0]
+    binomial = np.sqrt(of_arm["rate"] * (1 - of_arm["rate"]) / of_arm["lists"])
     return [
         of_arm["low"] <= RATES[0] <= of_arm["high"],
         of_pair["low"] <= RATES[0] - RATES[1] <= of_pair["high"],
-        abs(of_arm["rate"] - RATES[0]) <= 1.96 * binomial[0],
+        abs(of_arm["rate"] - RATES[0]) <= 1.96 * binomial,
     ]
 
 
 @pytest.mark.validity
 def test_intervals_by_users_cover_and_the_binomial_one_does_not() -> None:
-    seeds = range(120)
-    found = [click_through(simulated(seed, n_users=600, spread=3.0)) for seed in seeds]
+    found = [simulated(seed, n_users=600, spread=3.0) for seed in range(120)]
     *by_users, binomial = np.mean([covers(one) for one in found], axis=0)
     # Of 120 intervals of 95 %, fewer than 106 cover with a chance of about 1 in 200.
     assert min(by_users) > 105.5 / 120, by_users
     assert binomial < 0.9, binomial
 
 
-def split_of(*daily: tuple[int, int], shares: dict[str, float] | None = None) -> SampleRatio:
-    """New users of arms A and B on each day."""
-    arm = np.concatenate([np.repeat([0, 1], of_day) for of_day in daily])
+def split_of(*daily: tuple[int, ...], shares: Mapping[str, float] | None = None) -> pd.DataFrame:
+    """New users of arms A, B, ... on each day."""
+    n_arms = len(daily[0])
+    arm = np.concatenate([np.repeat(np.arange(n_arms), of_day) for of_day in daily])
     day = np.repeat(np.arange(len(daily)), np.sum(daily, axis=1))
-    return sample_ratio(arm, day, arms=["A", "B"], shares=shares)
+    firsts, arms = pd.DataFrame({"arm": arm, "day": day}), "abcdef"[:n_arms].upper()
+    return sample_ratio(firsts, arms, planned_shares(arms, shares))
 
 
 @given(st.lists(st.integers(1, 500), min_size=2, max_size=6), st.data())
@@ -154,29 +141,26 @@ def test_the_test_is_that_of_scipy(counts: list[int], data: st.DataObject) -> No
     weights = data.draw(st.lists(st.integers(1, 9), min_size=n_arms, max_size=n_arms))
     shares = np.array(weights) / sum(weights)
     expected = stats.chisquare(counts, shares * sum(counts))
-    names = "abcdef"[:n_arms]
-    arm = np.repeat(np.arange(n_arms), counts)
-    planned = dict(zip(names, weights, strict=True))
-    row = sample_ratio(arm, 0 * arm, arms=names, shares=planned).to_frame().iloc[0]
+    planned = dict(zip("ABCDEF", weights, strict=False))
+    row = split_of(tuple(counts), shares=planned).iloc[0]
     found = row["chi_square"], row["p"]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
 
 
 def test_p_values_of_the_thesis() -> None:
     """The users of the five arms of data set A (table 4.2)."""
-    arm = np.repeat(np.arange(5), [7012, 7122, 6986, 7117, 7102])
-    row = sample_ratio(arm, 0 * arm, arms="abcde").to_frame().iloc[0]
+    row = split_of((7012, 7122, 6986, 7117, 7102)).iloc[0]
     np.testing.assert_allclose([row["chi_square"], row["p"]], [2.31, 0.68], rtol=0.01)
 
 
 def test_only_an_unplanned_split_is_a_mismatch() -> None:
-    assert not bool(split_of((900, 100), shares={"B": 1, "A": 9}).to_frame()["mismatch"][0])
-    assert not bool(split_of((900, 800)).to_frame()["mismatch"][0])
-    assert bool(split_of((900, 700)).to_frame()["mismatch"][0])
+    assert not bool(split_of((900, 100), shares={"B": 1, "A": 9})["mismatch"][0])
+    assert not bool(split_of((900, 800))["mismatch"][0])
+    assert bool(split_of((900, 700))["mismatch"][0])
 
 
 def test_days_are_adjusted_for_their_number_and_users_have_percentages() -> None:
-    frame = split_of((50, 50), (80, 40)).to_frame()
+    frame = split_of((50, 50), (80, 40))
     assert frame["users_A"].tolist() == [130, 50, 80]
     np.testing.assert_allclose(frame["percent_A"], [13000 / 220, 50, 8000 / 120])
     p, adjusted = frame["p"].to_numpy(), frame["p_holm"].to_numpy()

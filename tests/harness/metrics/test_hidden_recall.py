@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from analyses.recall.parametrisations import BETAS, CUTOFFS
+from analyses.recall.parametrisations import BETAS, CUTOFFS, RecallSettings
 from analyses.recall.recall import measure_recall
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.leave_last_one_out import lloo
@@ -47,8 +47,9 @@ def check_grid(ranks: HiddenRanks, betas: Sequence[float], cutoffs: Sequence[int
         [[metric(judged, cutoff=n, beta=beta)[several].mean() for n in cutoffs] for beta in betas]
         for metric in (loo, lloo)
     ]
-    grid = measure_recall(ranks, TRAIN_COUNTS, betas=betas, cutoffs=cutoffs)
-    np.testing.assert_allclose(means, grid.values, rtol=0, atol=1e-12)
+    grid = RecallSettings(betas=tuple(betas), cutoffs=tuple(cutoffs))
+    values = measure_recall(ranks, TRAIN_COUNTS, grid)["value"]
+    np.testing.assert_allclose(np.ravel(means), values, rtol=0, atol=1e-12)
 
 
 def test_means_are_the_588_uniform_recalls_of_the_grid() -> None:

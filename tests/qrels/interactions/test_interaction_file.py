@@ -113,7 +113,7 @@ def test_types_are_renamed_or_left_out(tmp_path: Path) -> None:
 def test_times_in_seconds_are_refused_unless_their_year_is_given(tmp_path: Path) -> None:
     seconds = {"user": ["u", "u"], "item": ["a", "b"], "time": [1767600000000, 1767600000]}
     path = written(tmp_path, seconds)
-    with pytest.raises(InputError, match=r"row 2, column 'time': .* 1767600000 ms, 1970-01-21"):
+    with pytest.raises(InputError, match=r"row 2, column 'time': .* 1767600000 ms: seconds"):
         read_interactions(path, first_year=2000)
     assert read_interactions(path, first_year=1970).time.tolist() == [1767600000, 1767600000000]
 
@@ -121,12 +121,6 @@ def test_times_in_seconds_are_refused_unless_their_year_is_given(tmp_path: Path)
 def test_values_of_the_file_count_before_types(tmp_path: Path) -> None:
     path = written(tmp_path, ROWS | {"value": [0.0, 0.5, 3.0, 4.0, 5.0]})
     assert sorted(read_interactions(path).value.tolist()) == [0, 0.5, 3, 4, 5]
-
-
-def test_types_may_be_given_values(tmp_path: Path) -> None:
-    values = {"view": 1.0, "cart": 2.0, "purchase": 3.0}
-    events = read_interactions(written(tmp_path, ROWS), values=values)
-    assert sorted(events.value.tolist()) == [1, 1, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +131,6 @@ def test_types_may_be_given_values(tmp_path: Path) -> None:
         ({"item": [0.5] * 5}, "row 1, column 'item': ids must be text or whole numbers"),
         ({"time": [1, 2, None, 4, 5]}, "row 3, column 'time': a time must be given."),
         ({"time": ["1", "2", "3", "x", "5"]}, "row 4, column 'time': a time must be whole milli"),
-        ({"time": ["1", "2", "2026-01-31T20:15Z", "4", "5"]}, "row 3, column 'time': the times"),
         ({"time": ["2026-02-30T20:15Z"] * 5}, "row 1, column 'time': a time must be whole milli"),
         ({"time": ["2026-01-31T20:15"] * 5}, "row 1, column 'time': a time must be whole milli"),
         ({"type": ["view"] * 4 + ["like"]}, "row 5, column 'type': values are set for view, cart"),
@@ -170,14 +163,6 @@ def test_a_line_of_another_width_is_named(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("user,item,time\nu,a,1\nu,b\n")
     with pytest.raises(InputError, match=r"log\.csv, row 2: 3 fields expected, found 2"):
         read_interactions(tmp_path / "log.csv")
-
-
-def test_the_parts_of_a_log_must_agree(tmp_path: Path) -> None:
-    for number, time in enumerate(([1], ["2026-01-05T08:00Z"])):
-        columns = {"user": ["u"], "item": ["a"], "time": time}
-        parquet.write_table(pa.table(columns), tmp_path / f"{number}.parquet")
-    with pytest.raises(InputError, match=r"1\.parquet, .*'time': a column must be of one type"):
-        read_interactions(tmp_path)
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:

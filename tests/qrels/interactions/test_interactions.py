@@ -46,22 +46,6 @@ def test_events_are_sorted_by_user_time_and_item(events: list[tuple[int, int, in
     assert keys == sorted((user, time, item) for user, item, time, _ in events)
 
 
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), max_size=9), st.booleans())
-def test_equal_events_stay_in_their_order(pairs: list[tuple[int, int]], far: bool) -> None:
-    """Also where user and time together do not fit a number."""
-    times = [2**62 * 3 // 2 - 1 if far and time else -time for _, time in pairs]
-    events = Interactions.of(
-        USERS,
-        ITEMS,
-        user=[user for user, _ in pairs],
-        item=[0] * len(pairs),
-        time=times,
-        value=range(len(pairs)),
-    )
-    rows = [(pairs[row][0], times[row], float(row)) for row in range(len(pairs))]
-    assert events.value.tolist() == [row for _, _, row in sorted(rows)]
-
-
 @given(EVENTS)
 def test_totals_are_sums_above_0(events: list[tuple[int, int, int, float]]) -> None:
     sums: dict[tuple[int, int], float] = {}
@@ -91,19 +75,9 @@ def test_the_first_event_of_a_pair_is_the_earliest(
         seen.add((user, item))
 
 
-def test_counts_by_hand() -> None:
-    events = _of([(0, 0, 1, 1.0), (0, 0, 2, 1.0), (0, 1, 3, 1.0), (1, 0, 1, 1.0)])
-    assert events.distinct_item_counts().tolist() == [2, 1]
-    assert events.event_counts().tolist() == [3, 1, 0]
-    assert events.user_counts().tolist() == [2, 1, 0]
-    assert events.starts.tolist() == [0, 3, 4]
-
-
 @pytest.mark.parametrize(
     ("column", "values", "message"),
     [
-        ("user", [0, 2], "numbers of users in interactions must be from 0 to 1, got 2"),
-        ("item", [-1, 0], "numbers of items in interactions must be from 0 to 2, got -1"),
         ("value", [1.0, -0.5], "finite and not negative, got -0.5 in row 1"),
         ("value", [np.nan, 1.0], "finite and not negative, got nan in row 0"),
         ("time", [1], "must have one length"),

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
-from recommenders.kernels.hidden_ranks import FixedPoint, Hiding, rank_hidden
+from recommenders.kernels.hidden_ranks import FixedPoint, rank_hidden
 from runs import InputError
 from tests.hidden_example import (
     PROFILES,
@@ -31,19 +31,6 @@ from tests.recommenders.kernels.plain_ranks import rank_hidden_plainly
 def _assert_same(one: HiddenRanks, other: HiddenRanks) -> None:
     np.testing.assert_array_equal(one.rank_loo, other.rank_loo)
     np.testing.assert_array_equal(one.rank_lloo, other.rank_lloo)
-    np.testing.assert_array_equal(one.best, other.best)
-
-
-@st.composite
-def _hidings(draw: st.DrawFn) -> Hiding:
-    exclude_seen = draw(st.booleans())
-    return Hiding(
-        repeats="first" if exclude_seen else draw(st.sampled_from(["first", "all"])),
-        exclude_seen=exclude_seen,
-        reachable=draw(st.sampled_from(["positive", "all"])),
-        deepest=draw(st.integers(1, 10)),
-        lists=draw(st.sampled_from([None, "profile", "loo", "lloo"])),
-    )
 
 
 def test_ranks_found_by_hand() -> None:
@@ -57,13 +44,13 @@ def test_events_of_one_time_do_not_help_each_other() -> None:
     assert ranks.rank_lloo[:3].tolist() == [MISS, 1, 2]
 
 
-@given(table=similarities(lowest=-3), hiding=_hidings(), data=st.data())
-def test_ranks_and_coverage_are_those_of_profiles_summed_anew(
-    table: NDArray[np.float64], hiding: Hiding, data: st.DataObject
+@given(table=similarities(lowest=-3), deepest=st.integers(1, 10), data=st.data())
+def test_ranks_are_those_of_profiles_summed_anew(
+    table: NDArray[np.float64], deepest: int, data: st.DataObject
 ) -> None:
     events = data.draw(histories(n_items=len(table)))
-    plain = rank_hidden_plainly(table, events, hiding)
-    _assert_same(rank_hidden(csr_array(table), events, hiding, n_jobs=1), plain)
+    plain = rank_hidden_plainly(table, events, deepest=deepest)
+    _assert_same(rank_hidden(csr_array(table), events, deepest=deepest, n_jobs=1), plain)
 
 
 def _many() -> tuple[csr_array[Any], Interactions]:
@@ -83,9 +70,8 @@ def _many() -> tuple[csr_array[Any], Interactions]:
 @pytest.mark.parametrize("chunk_rows", [1, 50, 333])
 def test_chunks_change_nothing(chunk_rows: int) -> None:
     table, events = _many()
-    hiding = Hiding(lists="loo")
-    whole = rank_hidden(table, events, hiding, n_jobs=1)
-    _assert_same(rank_hidden(table, events, hiding, n_jobs=2, chunk_rows=chunk_rows), whole)
+    whole = rank_hidden(table, events, n_jobs=1)
+    _assert_same(rank_hidden(table, events, n_jobs=2, chunk_rows=chunk_rows), whole)
 
 
 def test_no_events_have_no_ranks() -> None:
@@ -107,37 +93,16 @@ def test_similarities_that_do_not_fit_are_refused(table: NDArray[np.float64], me
 
 
 def test_profiles_too_long_for_a_key_are_refused() -> None:
-    votes = FixedPoint.of(csr_array(np.array([[0.0, 100.0], [0.0, 0.0]])), signed=False)
+    votes = FixedPoint.of(csr_array(np.array([[0.0, 100.0], [0.0, 0.0]])))
     with pytest.raises(InputError, match="does not fit a key of 63 bits"):
         votes.require_room(2**31)
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"repeats": "last"}, "`repeats` must be first or all, got 'last'"),
-        ({"reachable": "some"}, "`reachable` must be positive or all, got 'some'"),
-        ({"lists": "all"}, "`lists` must be profile or loo or lloo, got 'all'"),
-        ({"deepest": 0}, "`deepest` must be from 1 to 65534, got 0"),
-        ({"deepest": 65535}, "`deepest` must be from 1 to 65534, got 65535"),
-    ],
-)
-def test_what_is_no_choice_is_refused(choices: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        Hiding(**choices)
-
-
-def test_repeats_that_could_never_be_hit_are_refused() -> None:
-    with pytest.raises(InputError, match="can never be hit"):
-        Hiding(repeats="all")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("lists", ["lloo"])
-def test_workers_of_a_dask_cluster_find_the_same_bytes(lists: Any) -> None:
+def test_workers_of_a_dask_cluster_find_the_same_bytes() -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     table, events = _many()
-    here = rank_hidden(table, events, Hiding(lists=lists), n_jobs=1)
+    here = rank_hidden(table, events, n_jobs=1)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -145,6 +110,4 @@ def test_workers_of_a_dask_cluster_find_the_same_bytes(lists: Any) -> None:
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
-        _assert_same(
-            rank_hidden(table, events, Hiding(lists=lists), n_jobs=-1, chunk_rows=50), here
-        )
+        _assert_same(rank_hidden(table, events, n_jobs=-1, chunk_rows=50), here)
