@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import keep_metrics
-from harness.metrics.shared.weights import weighting_of
 from harness.readers.item_tables import Features, read_features, read_item_values
 from harness.readers.scores import SCORES_FILE, scores_to_parquet
 from harness.report.study_folder import KEPT_METRICS
@@ -34,7 +33,7 @@ from harness.study.sections import ItemsSection
 from harness.study.store import result_files
 from harness.study.study import Study
 from harness.study.true_judgements import TrueJudgements
-from qrels import Catalogue, Qrels, Split
+from qrels import Catalogue, Split
 from qrels.ranks.hidden_ranks import MISS
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.world.truth import item_propensities
@@ -189,9 +188,6 @@ EXAMPLE_RANKS = np.array([1, 3, MISS, 2], dtype=np.uint16)
 
 LOWEST = np.finfo(np.float64).tiny
 
-WEIGHTS: dict[str, Any] = {"beta": 0.0, "propensity": "popularity", "clip": 0.0}
-"""Options of metrics that weigh items, and their defaults."""
-
 
 def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
     """Read the tables of items, and count the training ratings."""
@@ -287,19 +283,3 @@ def _of_training(split: Split) -> dict[str, Any]:
 
 def _as_known(features: Features) -> dict[str, Any]:
     return {"features": features.values, "feature_names": features.names}
-
-
-def effects_of_weights(
-    metrics: Iterable[Metric], qrels: Qrels, catalogue: Catalogue
-) -> Iterator[str]:
-    """Say how many equal judgements the relevant ones count as where metrics weigh items."""
-    items = qrels.items[qrels.relevant]
-    for metric in metrics:
-        given = {name: value for name, value in metric.given if name in WEIGHTS}
-        weighting = weighting_of(**{**WEIGHTS, **given}) if given else None
-        if weighting is not None:
-            effective = weighting.effective_number(items, catalogue)
-            yield (
-                f"{metric.label} weighs the {len(items):,} relevant judgements so unequally that "
-                f"they count as {effective:,.0f} of equal weight."
-            )

@@ -39,7 +39,6 @@ from harness.study.score_parts import (
     TRUE_SCORES,
     TRUE_SCORES_FILE,
     ScoreParts,
-    effects_of_weights,
     without_features,
 )
 from harness.study.seeds_together import gather
@@ -334,7 +333,6 @@ class Stages:
                 *([] if self.weights is None else [WEIGHTED]),
                 *([REPLICATED] if self.collection.replicated else []),
                 *_about_ids(self.collection),
-                *effects_of_weights(self.metrics.values(), self.collection.qrels, self.catalogue),
             ],
         }
 

@@ -2,7 +2,6 @@
 
 import csv
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -97,38 +96,6 @@ def test_continuous_ratings_with_decimal_commas_come_to_a_report() -> None:
     assert isinstance(collection, dict)
     assert collection["grades"] == "rating times 100"
     assert f"threshold = {collection['threshold']}" in study
-
-
-def test_a_folder_of_training_and_test_ratings_is_a_given_split() -> None:
-    Path("ncf").mkdir()
-    rows = [f"{u}\t{i}\t{1 + (u * i) % 5}\t{100 * u + i}" for u, i in pairs()]
-    write("ncf/shop.train.rating", [row for k, row in enumerate(rows) if k % 4])
-    write("ncf/shop.test.rating", rows[::4])
-    answer = harness("init", "ncf", *SYSTEMS)
-    assert answer.exit_code == 0
-    assert "Test ratings, of the test file" in answer.stdout
-    text = Path("study.toml").read_text()
-    assert 'method = "given"' in text
-    assert 'folder = "ncf"' in text
-    assert "path" not in text
-    Path("study.toml").write_text(text + "\n[analyses]\nnames = []\n")
-    assert harness("run", "study.toml").exit_code == 0
-    tested = Path("study-ncf/split/test.csv").read_text().splitlines()[1:]
-    assert len(tested) == len(rows[::4])
-    assert Path("study-ncf/report.html").exists()
-
-
-def test_of_a_folder_of_folds_the_first_is_named() -> None:
-    Path("folds").mkdir()
-    rows = [f"{u}\t{i}\t{1 + (u * i) % 5}\t{100 * u + i}" for u, i in pairs()]
-    for fold in (1, 2):
-        write(f"folds/u{fold}.base", [row for k, row in enumerate(rows) if k % 4 != fold])
-        write(f"folds/u{fold}.test", rows[fold::4])
-    answer = harness("init", "folds", *SYSTEMS)
-    assert "Test ratings, of the test file" in answer.stdout
-    split = Path("study.toml").read_text().partition("[split]")[2]
-    assert 'folder = "folds"' in split
-    assert re.search("^fold = 1 +# there are 1, 2$", split, re.MULTILINE)
 
 
 def test_init_prints_what_describe_prints() -> None:
