@@ -47,7 +47,7 @@ from harness.study.study import Study
 from harness.study.system_lists import SystemLists
 from harness.study.true_judgements import TrueJudgements
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
-from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
+from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
 from qrels import Catalogue, FullRanks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders import rankable, read_settings
@@ -135,10 +135,10 @@ class Stages:
     @property
     def trained_catalogue(self) -> Catalogue:
         """What metrics may know of items, with the hidden ranks of systems if any are kept."""
-        if not self.lists.ranked_hidden:
+        if not self.lists.asked[HIDDEN]:
             return self.catalogue
-        names = {system: HIDDEN.file(system) for system in self.lists.ranked_hidden}
-        ranks = {s: read_evidence(self.store.folder / n, JudgedRanks) for s, n in names.items()}
+        files = self._files_by_system(HIDDEN)
+        ranks = {system: read_evidence(path, JudgedRanks) for system, path in files.items()}
         return replace(self.catalogue, hidden_ranks=ranks)
 
     @cached_property
@@ -397,7 +397,7 @@ class Stages:
         key = content_key(
             self._scores_key,
             self.collection.truly_judged_key,
-            self._files_of([TRUE_RUN.of(system) for system in self.lists.listed_truly]),
+            self._files_of(TRUE_RUN),
             self.study.truth.references,
         )
         self._make(TRUE_SCORES, key, build, [home_of(ScoreParts), *self._metric_homes])
@@ -412,7 +412,7 @@ class Stages:
 
     def _true_lists(self, runs: Sequence[Run], known: TrueJudgements) -> list[Run]:
         """Give the lists that the truth judges."""
-        if not self.lists.listed_truly:
+        if not self.lists.asked[TRUE_RUN]:
             return [known.usual_lists(run) for run in runs]
         files = [read_run(self.store.folder / TRUE_RUN.file(name)) for name in self.lists.run_names]
         return [file.to_run(known.carried, self.collection.carried[1]) for file in files]
@@ -430,13 +430,8 @@ class Stages:
             metrics=self.metrics,
             catalogue=self.trained_catalogue,
             weights=self.weights,
-            ranks={
-                system: self.store.folder / RANKS.file(system)
-                for system in self.lists.ranked_in_full
-            },
-            whole={
-                system: self.store.folder / WHOLE.file(system) for system in self.lists.ranked_whole
-            },
+            ranks=self._files_by_system(RANKS),
+            whole=self._files_by_system(WHOLE),
             known_truth=truth,
             replicates=self.lists.replicates(runs),
             worlds=self._worlds,
@@ -463,14 +458,14 @@ class Stages:
         if "worlds" in analysis.needs:
             return self._worlds.key
         made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
-        whole = [*map(WHOLE.of, self.lists.ranked_whole)]
-        if "candidate_ranks" in analysis.needs:
-            return content_key(self._scores_key, self._files_of([*whole, TRUE_QRELS, TRUE_SCORES]))
-        if settings.needs and whole:
-            return content_key(made_from, self._files_of(whole))
-        if "truth" in analysis.needs:
-            return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
-        return made_from
+        uses_truth = {"candidate_ranks", "truth"} & {*analysis.needs}
+        uses_whole = settings.needs or "candidate_ranks" in analysis.needs
+        used = [WHOLE] * bool(uses_whole) + [TRUE_QRELS, TRUE_SCORES] * bool(uses_truth)
+        return content_key(made_from, self._files_of(*used))
+
+    def _files_by_system(self, part: SystemPart) -> dict[str, Path]:
+        """Name the files of a part, by system."""
+        return {s: self.store.folder / part.file(s) for s in self.lists.asked[part]}
 
     @property
     def _worlds(self) -> OtherWorlds:
@@ -490,12 +485,7 @@ class Stages:
         measures = self.measures
         return content_key(
             self.collection.judged_key,
-            self._files_of(
-                [
-                    *(RUN.of(name) for name in self.lists.run_names),
-                    *(HIDDEN.of(system) for system in self.lists.ranked_hidden),
-                ]
-            ),
+            self._files_of(RUN, HIDDEN),
             *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
             self.lists.system_of_runs,
             self.study.metrics.average,
@@ -507,11 +497,16 @@ class Stages:
 
     @property
     def _ranks_key(self) -> str:
-        return content_key(self._files_of([RANKS.of(s) for s in self.lists.ranked_in_full]))
+        return content_key(self._files_of(RANKS))
 
-    def _files_of(self, parts: Sequence[str]) -> list[dict[str, str]]:
+    def _files_of(self, *parts: SystemPart | str) -> list[dict[str, str]]:
         """Give the files of parts that are made, with their checksums."""
-        entries = [self.store.entry(part) for part in parts]
+        names = [
+            name
+            for part in parts
+            for name in ([part] if isinstance(part, str) else map(part.of, self.lists.asked[part]))
+        ]
+        entries = [self.store.entry(name) for name in names]
         return [entry.files for entry in entries if entry is not None]
 
 
