@@ -8,9 +8,9 @@ import pytest
 
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.scoring.score import score
 from harness.study import true_judgements
 from harness.study.collection import collect
-from harness.study.score_parts import true_measures, true_scores
 from harness.study.study import parse_study
 from harness.study.true_judgements import TRAINED, UNTOLD, TrueJudgements, of_world
 from qrels import Catalogue, Ratings, Split, rating_scale
@@ -86,7 +86,9 @@ def test_true_scores_of_a_world_are_those_by_hand() -> None:
     run = Run("s", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
     measures = Measures([Measure("P", 2), Measure("nDCG", 2)])
     metrics = {name: find_metric(name, built_in_metrics()) for name in ("P", "nDCG")}
-    found = true_scores([run], judged(), measures, metrics, Catalogue(4)).values[:, 0]
+    users = judged().topics.ids
+    scores = score([run], judged().qrels, measures, metrics, users=users, catalogue=Catalogue(4))
+    found = scores.values[:, 0]
     second = 1 / np.log2(3)
     assert found[0] == pytest.approx([0.5, 0.5, 0.0])
     assert found[1] == pytest.approx([1, (5 + 2 * second) / (5 + 4 * second), 1])
@@ -273,18 +275,6 @@ def test_a_truth_is_of_a_file_or_of_a_world(folder: Path) -> None:
         collected(RATINGS + "[truth]\n", folder)
     with pytest.raises(InputError, match="a simulated world knows its own truth: it has no `path`"):
         collected(WORLD + '[truth]\npath = "true.csv"\n', folder)
-
-
-# Measures
-
-
-def test_the_truth_measures_what_the_study_does_and_its_references() -> None:
-    measures = Measures([Measure("P", 5), Measure("P", 10), Measure("LOO")])
-    metrics = {name: find_metric(name, built_in_metrics()) for name in ("P", "LOO", "nDCG")}
-    found = true_measures(measures, metrics, [Measure("nDCG", 10), Measure("P", 10)])
-    assert [str(measure) for measure in found] == ["P@5", "P@10", "nDCG@10"]
-    assert found.reported == (Measure("P", 10),)
-    assert found.grid == (Measure("P", 5), Measure("P", 10))
 
 
 # Lists
