@@ -233,16 +233,6 @@ def _check_alone(metric: Metric, together: float, alone: float) -> None:
         )
 
 
-def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:
-    slow = [name for name, metric in metrics.items() if metric.per_user]
-    if slow:
-        finding = (
-            f"{', '.join(slow)}: written over one user's list, so scored user by user; what "
-            "scores samples of the judgements takes long with it."
-        )
-        warnings.warn(finding, InputWarning, stacklevel=2)
-
-
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
     """Say once which measures look below the end of all lists."""
     depth = max((run.depth for run in runs), default=inf)
@@ -298,7 +288,6 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
-        _warn_of_slow(metrics)
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()

@@ -8,16 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import (
-    Field,
-    SerializeAsAny,
-    ValidationError,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializeAsAny, ValidationError, model_serializer, model_validator
 
 from analyses.shared.analysis import (
     Analysis,
@@ -38,9 +31,12 @@ from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
 from runs.shared.errors import nearest
-from runs.shared.settings import Names, Section, Whole
+from runs.shared.settings import Names, Section, Whole, read_by
 
 SYSTEM, REPLICATE = "system", "replicate"
+
+MetricNames = Annotated[Names, read_by(lambda names: [parse_name(name) for name in names])]
+"""Names of metrics, perhaps with options and a depth."""
 
 
 def tag_pattern(text: str) -> re.Pattern[str]:
@@ -289,12 +285,6 @@ class ItemsSection(Section):
         """The tables that are read."""
         return [path for name in PATHS if isinstance(path := getattr(self, name), Path)]
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> ItemsSection:
-        """Let paths count from the folder of the study file."""
-        given = {name: getattr(self, name) for name in PATHS}
-        update = {name: anchor(path) for name, path in given.items() if isinstance(path, Path)}
-        return self.model_copy(update=update)
-
 
 class RepeatSection(Section):
     """How often the whole study is made, each time with another seed."""
@@ -427,21 +417,11 @@ class TruthSection(FileOptions):
         description="What is judged by the truth: lists of each user's truly judged items alone "
         '("judged", the default for a file), or the usual lists ("all", the default in a world).',
     )
-    references: Names = Field(
+    references: MetricNames = Field(
         ("nDCG@10", "P@10"),
         min_length=1,
         description="Measures that say, on the truth, which system is better.",
     )
-
-    @field_validator("references")
-    @classmethod
-    def _readable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            try:
-                parse_name(name)
-            except InputError as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return names
 
     @property
     def measures(self) -> tuple[Measure, ...]:

@@ -29,7 +29,7 @@ from harness.report.answer import Answer
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name, of_topics
 from harness.report.tables import estimates_of
 from harness.scoring.means import averaged, weighted
-from harness.study.collection import TRUE_QRELS, Collection, InputPart, checksum, input_parts
+from harness.study.collection import TRUE_QRELS, Build, Collection, checksum, input_parts
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import home_of, made_by
@@ -150,10 +150,9 @@ class Stages:
         return SystemLists(*of_all, needs, self.hidden_under)
 
     @cached_property
-    def input(self) -> dict[str, InputPart]:
+    def input(self) -> dict[str, tuple[str, Build]]:
         """What the study begins with, as parts of it."""
-        splits = [] if self.study.ratings is None else [home_of(self.study.split.splitter.make)]
-        return input_parts(self.collection, splits)
+        return input_parts(self.collection)
 
     @property
     def parts(self) -> list[str]:
@@ -242,8 +241,9 @@ class Stages:
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
-        for name, part in self.input.items():
-            make_part(self.store, name, part.key, part.build, part.made_by)
+        splits = [] if self.study.ratings is None else [home_of(self.study.split.splitter.make)]
+        for name, (key, build) in self.input.items():
+            self._make(name, key, build, [home_of(input_parts), *splits])
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
         folder, results = self.store.folder, ["means", *self.analyses]
@@ -468,13 +468,7 @@ class Stages:
     def _worlds(self) -> OtherWorlds:
         return OtherWorlds(self.study, self.store, self.n_jobs, self.progress)
 
-    def _make(
-        self,
-        part: str,
-        key: str,
-        build: Callable[[], Mapping[str, bytes]],
-        makers: Iterable[str | Path],
-    ) -> None:
+    def _make(self, part: str, key: str, build: Build, makers: Iterable[str | Path]) -> None:
         make_part(self.store, part, key, build, made_by(makers))
 
     @property

@@ -20,6 +20,7 @@ from harness.study.sections import (
     QRELS,
     AnalysesSection,
     ItemsSection,
+    MetricNames,
     RepeatSection,
     SplitSection,
     TruthSection,
@@ -200,14 +201,14 @@ class QrelsSection(Section):
 class MetricsSection(Section):
     """Which metrics, at which cut-offs, and which measures are compared with one another."""
 
-    names: Names = Field(
+    names: MetricNames = Field(
         PAPER_METRICS,
         min_length=1,
         description="Metrics. A name with a depth, such as nDCG@10 or bpref@all, stands for "
         "itself; another is measured at all `cutoffs`, or of whole lists if there are none.",
     )
     cutoffs: Cutoffs = Field(PAPER_CUTOFFS, description="The grid, for curves over cut-offs.")
-    report: Names | None = Field(
+    report: MetricNames | None = Field(
         None,
         min_length=1,
         description="Measures that are compared with one another, such as nDCG@10, bpref@all, "
@@ -220,16 +221,6 @@ class MetricsSection(Section):
         "number of their relevant items.",
     )
     plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
-
-    @field_validator("names", "report")
-    @classmethod
-    def _readable(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        for name in names or ():
-            try:
-                parse_name(name)
-            except InputError as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return names
 
     @property
     def measures(self) -> Measures:
@@ -413,26 +404,12 @@ def parse_study(text: str, *, source: str, base: Path, changes: Mapping[str, Any
 
 def _anchored(study: Study, anchor: Callable[[Path], Path]) -> Study:
     """Make the paths of inputs absolute."""
-    update: dict[str, Any] = {}
-    if study.ratings is not None and study.ratings.path is not None:
-        path = anchor(study.ratings.path)
-        update["ratings"] = study.ratings.model_copy(update={"path": path})
-    if study.truth is not None:
-        update["truth"] = study.truth.anchored(anchor)
-    if study.ratings is not None and study.ratings.like is not None:
-        like = anchor(study.ratings.like)
-        update["ratings"] = study.ratings.model_copy(update={"like": like})
-    if study.qrels is not None:
-        update["qrels"] = study.qrels.model_copy(update={"path": anchor(study.qrels.path)})
+    systems = study.systems.with_names(lambda name: _anchored_name(name, anchor))
+    update: dict[str, Any] = {"output": study.output, "systems": systems}
     if study.runs is not None:
         patterns = tuple(str(anchor(Path(pattern))) for pattern in study.runs.paths)
         update["runs"] = study.runs.model_copy(update={"paths": patterns})
-    update["systems"] = study.systems.with_names(lambda name: _anchored_name(name, anchor))
-    update["analyses"] = study.analyses.anchored(anchor)
-    update["items"] = study.items.anchored(anchor)
-    plugins = tuple(anchor(plugin) for plugin in study.metrics.plugins)
-    update["metrics"] = study.metrics.model_copy(update={"plugins": plugins})
-    return study.model_copy(update=update)
+    return study.anchored(anchor).model_copy(update=update)
 
 
 def _anchored_name(name: str, anchor: Callable[[Path], Path]) -> str:

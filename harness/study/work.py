@@ -140,12 +140,7 @@ class StudyWork:
         if scorer.by_definition:
             minutes = n_samples * scorer.seconds_by_definition() / 60
             self.progress.note(
-                f"{', '.join(scorer.by_definition)}: scored from all ranks of every list. "
-                f"{n_samples:,} samples of the judgements will take about "
-                f"{_in_words(minutes)} of CPU time."
+                f"{', '.join(scorer.by_definition)}: scored from all ranks of every list; "
+                f"{n_samples:,} samples take about {minutes:.1f} minutes of CPU time."
             )
         return scorer
-
-
-def _in_words(minutes: float) -> str:
-    return f"{minutes * 60:.0f} s" if minutes < 2 else f"{minutes:.0f} minutes"
