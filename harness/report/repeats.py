@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.intervals.systems import deviation_over_systems
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel, label_curves
+from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired, percent
@@ -22,6 +24,8 @@ from analyses.shared.table import Cell, Table, shown
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from harness.report.study_folder import FinishedStudy
 
 SURE = 0.95
 """Share of the seeds from which on a conclusion is said to hold."""
@@ -320,3 +324,67 @@ def _shares(variances: Mapping[str, float]) -> list[str]:
         else f"{shown(variance**0.5, decimals=3)} over {source} ({percent(variance / whole)})"
         for source, variance in variances.items()
     ]
+
+
+def gather(studies: Sequence[FinishedStudy], seeds: Sequence[int]) -> Repeats:
+    """Put together what a study found under each seed."""
+    means = [study.means for study in studies]
+    reported = means[0].measures.reported
+    systems = means[0].systems
+    found = [{each.name: each for each in _headlines(study)} for study in studies]
+    names = [name for name in found[0] if all(name in others for others in found)]
+    of_first = [found[0][name] for name in names]
+    by_seed = [[each[name] for each in found] for name in names]
+
+    def gathered(number: Callable[[Estimates], Floats | None]) -> Floats:
+        every = [[_by_measure(number(e), e, reported) for e in of] for of in by_seed]
+        return np.array(every).reshape(len(names), len(seeds), -1).swapaxes(1, 2)
+
+    def over_systems(estimates: Estimates) -> Floats | None:
+        within = estimates.within
+        return None if within is None else deviation_over_systems(within, len(systems))
+
+    return Repeats(
+        measures=reported,
+        systems=systems,
+        seeds=tuple(seeds),
+        quantities=tuple(names),
+        subjects=tuple(each.subject for each in of_first),
+        in_words=tuple(each.quantity for each in of_first),
+        falling=np.array([each.lower_is_better for each in of_first], dtype=np.bool_),
+        values=gathered(lambda each: each.values),
+        users=root_mean_square(gathered(lambda each: deviations(each.replicates))),
+        over_systems=root_mean_square(gathered(over_systems)),
+        signs=np.array(
+            [[list(_signs(e, reported)) for e in every] for every in by_seed], dtype=np.int8
+        )
+        .reshape(len(names), len(seeds), -1)
+        .swapaxes(1, 2),
+        means=np.stack([each.values[each.measures.numbers(reported)] for each in means], axis=-1),
+    )
+
+
+def _headlines(study: FinishedStudy) -> Iterator[Estimates]:
+    for _, result in study.results():
+        headline = result.headline()
+        if headline is not None:
+            yield headline
+
+
+def _by_measure(found: Floats | None, estimates: Estimates, reported: Measures) -> Floats:
+    """Give what was found for each report measure, along the last axis; NaN where nothing was."""
+    made, own = np.full(len(reported), np.nan), estimates.measures
+    for place, measure in enumerate(reported):
+        if found is not None and measure in own:
+            made[place] = found[own.index(measure)]
+    return made
+
+
+def _signs(estimates: Estimates, reported: Measures) -> Iterator[int]:
+    for a, b in combinations(reported, 2):
+        if a not in estimates.measures or b not in estimates.measures:
+            yield 0
+            continue
+        difference = estimates.difference(a, b, among=estimates.every_two)
+        sign = -1 if estimates.lower_is_better else 1
+        yield int(difference.is_beyond_noise) * sign * (1 if difference.value > 0 else -1)

@@ -26,6 +26,7 @@ from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.answer import Answer
+from harness.report.repeats import gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name, of_topics
 from harness.report.tables import estimates_of
 from harness.scoring.means import averaged, weighted
@@ -42,7 +43,6 @@ from harness.study.score_parts import (
     read_catalogue,
     runs_file,
 )
-from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key, result_files
 from harness.study.study import Study
 from harness.study.system_lists import SystemLists
@@ -261,9 +261,11 @@ class Stages:
             for number, (seed, make) in enumerate(self.repeats.items(), start=2):
                 self.progress.note(f"Seed {seed}, {number} of {1 + len(self.repeats)}:")
                 folders.append(make())
-            seeds = [self.study.seed, *self.repeats]
-            found = partial(gather, folders, seeds, results)
-            self._put_together(REPEATS, folders, results, found, [home_of(gather)])
+            facts = {"study": self.study.name, "results": results}
+            studies = [FinishedStudy(folder, facts) for folder in folders]
+            found = partial(gather, studies, [self.study.seed, *self.repeats])
+            makers = [home_of(gather), home_of(FinishedStudy)]
+            self._put_together(REPEATS, folders, results, found, makers)
 
     @property
     def _compared(self) -> list[str]:

@@ -133,7 +133,6 @@ def forget_code() -> None:
         ("harness/metrics/recall.py", set()),
         ("harness/study/work.py", ANALYSED),
         ("harness/report/tables.py", {"answer"}),
-        ("harness/study/seeds_together.py", set()),
         ("harness/report/page.py", set()),
         ("harness/version.py", set()),
         ("analyses/sparsity.py", {"sparsity", "answer"}),

@@ -107,22 +107,6 @@ def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     assert read_frame(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
 
 
-def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
-    assert [path.name for path in sorted((finished / "world").iterdir())] == [
-        "ratings.csv",
-        "truth.npz",
-    ]
-
-
-@pytest.mark.slow
-def test_the_kept_log_gives_the_same_qrels_as_the_world(finished: Path, tmp_path: Path) -> None:
-    ratings = f'name = "x"\nseed = 3\n[ratings]\npath = "{finished}/world/ratings.csv"\n'
-    folder = run_text(
-        ratings + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study"
-    )
-    assert contents(folder, "qrels/*") == contents(finished, "qrels/*")
-
-
 def test_the_manifest_names_seed_versions_and_inputs(finished: Path) -> None:
     manifest = manifest_of(finished)
     assert manifest["seed"] == 3
@@ -397,7 +381,7 @@ def test_a_given_run_that_does_not_fit_is_refused(
 
 @pytest.mark.slow
 def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: Path) -> None:
-    log = pd.read_csv(finished / "world/ratings.csv")
+    log = pd.read_csv(finished / "split/train.csv")
     tested = pd.read_csv(finished / "qrels/test.qrels", sep=" ", names=["user", "0", "item", "rel"])
     pairs = set(zip(log.userId, log.movieId, strict=True))
     user, item = min(pairs - set(zip(tested.user, tested.item, strict=True)))
