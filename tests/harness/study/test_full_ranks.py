@@ -52,14 +52,6 @@ def test_damaged_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
     assert contents(copied, "ranks/*") == contents(ranked, "ranks/*")
 
 
-def test_lost_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
-    before = made_at(copied)
-    (copied / "ranks/popularity.npz").unlink()
-    run_text(RANKED, copied, output=copied)
-    assert made_again(copied, before) == {"ranks-popularity"}
-    assert contents(copied, "ranks/*") == contents(ranked, "ranks/*")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
@@ -74,13 +66,6 @@ def test_a_change_makes_again_what_depends_on_it(
     before = made_at(copied)
     run_text(RANKED.replace(old, new), copied, output=copied)
     assert made_again(copied, before) == parts
-
-
-def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) -> None:
-    before = made_at(copied)
-    run_text(RANKED.replace(SAMPLED, NO_ANALYSES), copied, output=copied)
-    assert made_again(copied, before) == set()
-    assert contents(copied, "ranks/*") == {}
 
 
 def test_full_ranks_come_with_the_analysis_that_asks_for_them(ranked: Path, tmp_path: Path) -> None:

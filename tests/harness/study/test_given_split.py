@@ -70,14 +70,6 @@ def test_a_given_split_leads_to_a_report(tmp_path: Path) -> None:
     assert manifest_of(folder)["warnings"] == []
 
 
-def test_a_given_split_is_read_back_from_the_study_as_it_ran(tmp_path: Path) -> None:
-    study = parse_study(GIVEN + FILES, source="study.toml", base=tmp_path, changes={})
-    again = parse_study(study.to_toml().decode(), source="x", base=Path("/elsewhere"), changes={})
-    assert again == study
-    assert again.split.parts is not None
-    assert again.split.parts.train == tmp_path / "train.csv"
-
-
 @pytest.mark.filterwarnings("ignore::runs.InputWarning")
 @pytest.mark.parametrize("layout", ["recbole", "ncf", "folds"])
 def test_layouts_are_recognised(tmp_path: Path, layout: str) -> None:
@@ -188,13 +180,3 @@ def test_a_run_made_elsewhere_on_the_split_scores_as_one_made_here(
         float_precision="round_trip",
     ).pivot(index=["metric", "cutoff"], columns="system", values="mean")
     assert means["theirs"].tolist() == means["puresvd"].tolist()
-
-
-def test_the_exported_split_is_what_lenskit_takes(exported: Path) -> None:
-    lenskit = pytest.importorskip("lenskit.data")
-    train, test = (
-        pd.read_parquet(exported / f"lenskit/{name}.parquet") for name in ("train", "test")
-    )
-    assert lenskit.from_interactions_df(train).interaction_count == len(train)
-    lists = lenskit.ItemListCollection.from_df(test, ["user_id"])
-    assert sum(len(items) for items in lists.lists()) == len(test)

@@ -19,7 +19,6 @@ from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
     SYSTEMS,
-    TREC,
     WORLD,
     contents,
     made_again,
@@ -80,21 +79,6 @@ def test_systems_that_score_training_users_alone_are_refused_before_any_work(
     text = WORLD + SYSTEMS.replace('"random"', f'"random", "{tmp_path}/means.py:means"') + HIDING
     assert "LOO(beta=0.5) hides items" in refusal(text)
     assert "means.py:means can only score users as they were in training" in refusal(text)
-
-
-def test_runs_without_ratings_have_no_hidden_ranks() -> None:
-    assert "run a study that begins with [ratings]" in refusal(TREC + HIDING)
-
-
-def test_a_metric_that_does_not_say_what_it_needs_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MINE)
-    named = HIDING.replace('"LOO(beta=0.5)@5"', '"mine@5"')
-    text = WORLD + SYSTEMS + f'{named}plugins = ["{tmp_path}/mine.py"]\n'
-    assert 'a metric of yours says needs=("loo",)' in refusal(text)
-    (tmp_path / "mine.py").write_text(MINE.replace("source=", 'needs=("loo",), source='))
-    check(parse_study(text, source="study.toml", base=Path(), changes={}))
-    (tmp_path / "mine.py").write_text(MINE.replace("source=", 'needs=("last",), source='))
-    assert "`needs` must be loo or lloo, got 'last'" in refusal(text)
 
 
 def test_last_items_are_not_known_without_times(tmp_path: Path) -> None:

@@ -50,13 +50,6 @@ def test_a_part_that_something_else_made_is_made_again_alone(
     assert made_again(copied, before) == {part}
 
 
-def test_what_is_made_again_has_the_bytes_that_it_had(finished: Path, copied: Path) -> None:
-    change_entry(copied, "scores", lambda entry: entry["made_by"].update(code="another"))
-    run_text(WHOLE, copied, output=copied)
-    for pattern in ("tables/*", "evidence/*", "scores.parquet"):
-        assert contents(copied, pattern) == contents(finished, pattern)
-
-
 @pytest.mark.parametrize(
     ("package", "parts"),
     [

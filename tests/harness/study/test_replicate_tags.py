@@ -1,6 +1,5 @@
 """Runs of a study that are of one system: told by tags, averaged, and what they spread."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import RunDeviations
-from harness.report.checks import checks_of
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
 from harness.study.score_parts import RUNS_FILE
@@ -83,13 +81,6 @@ def test_two_files_of_one_replicate_are_refused(seeds: Path) -> None:
         systems_in(seeds, SEEDS)
 
 
-def test_replicates_of_a_single_system_are_no_comparison(seeds: Path) -> None:
-    for path in seeds.glob("ease*"):
-        path.unlink()
-    with pytest.raises(InputError, match="compares at least two systems, got 1"):
-        systems_in(seeds, SEEDS)
-
-
 def test_runs_that_share_a_tag_are_numbered(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "full", FULL, name="z.run")
@@ -150,20 +141,6 @@ def test_an_analysis_of_single_lists_refuses_replicates(seeds: Path, tmp_path: P
     text = with_replicates(SEEDS) + TREC_METRICS + '[analyses]\nnames = ["exposure"]\n'
     with pytest.raises(InputError, match="is of one list for each user and system"):
         run_text(text, seeds, output=tmp_path / "study")
-
-
-def test_significant_differences_within_the_spread_of_runs_are_counted(tmp_path: Path) -> None:
-    """One seed finds the relevant item of each user first, the other not at all."""
-    users = [f"u{number}" for number in range(20)]
-    write_qrels(tmp_path, {user: {"a": 1} for user in users})
-    good, bad = ["a", "b", "c"], ["b", "c"]
-    for tag, items in (("x-seed1", good), ("x-seed2", bad), ("y-seed1", bad), ("y-seed2", bad)):
-        write_run(tmp_path, tag, dict.fromkeys(users, items))
-    text = with_replicates(SEEDS) + '[metrics]\nnames = ["RR"]\ncutoffs = [3]\n'
-    text += '[analyses]\nnames = ["discrimination"]\n'
-    folder = run_text(text, tmp_path, output=tmp_path / "study")
-    said = " ".join(check.sentence for check in checks_of(FinishedStudy.at(folder)))
-    assert re.search(r"1 of the 1 differences .* \(x and y\): the tests take these runs as", said)
 
 
 def test_replicates_stand_beside_trained_systems_and_are_truly_judged(tmp_path: Path) -> None:

@@ -76,12 +76,6 @@ def test_a_world_judges_all_that_a_user_did_not_rate_in_training() -> None:
     ]
 
 
-def test_what_reaches_the_threshold_is_truly_relevant() -> None:
-    known = judged()
-    relevant = [row for row, hit in zip(rows(known), known.qrels.relevant, strict=True) if hit]
-    assert relevant == [("a", "y", 4), ("b", "w", 5), ("b", "x", 4)]
-
-
 def test_true_scores_of_a_world_are_those_by_hand() -> None:
     run = Run("s", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
     measures = Measures([Measure("P", 2), Measure("nDCG", 2)])

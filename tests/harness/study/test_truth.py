@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,10 +11,8 @@ from click.testing import CliRunner
 
 from harness.cli.main import main
 from harness.readers.scores import scores_from_parquet
-from harness.study.study import parse_study
 from harness.study.true_judgements import LEFT_OUT
 from harness.trec_eval.export import export_study
-from harness.tuning.validation import validation_of
 from runs import InputError
 from tests.harness.small import (
     NO_ANALYSES,
@@ -25,7 +21,6 @@ from tests.harness.small import (
     contents,
     made_again,
     made_at,
-    manifest_of,
     run_text,
     write_collection,
     write_ratings,
@@ -148,16 +143,6 @@ def test_what_the_truth_judges_is_exported(judged: Path, tmp_path: Path) -> None
     assert exported.read_bytes() == (truth / "true.qrels").read_bytes()
 
 
-def test_what_was_read_and_counted_stands_in_the_manifest(judged: Path) -> None:
-    manifest: dict[str, Any] = manifest_of(judged / "study")
-    checksum = sha256((judged / "true.csv").read_bytes()).hexdigest()
-    assert {"path": "../true.csv", "sha256": checksum} in manifest["inputs"]
-    facts = manifest["collection"]["truth"]
-    assert facts["truth"] == "of true.csv"
-    assert facts["users"] == 7
-    assert any("true.csv (truth): " in warning for warning in manifest["warnings"])
-
-
 def test_the_truth_changes_no_list_judgement_or_score(copied: Path) -> None:
     before = {p: contents(copied / "study", p) for p in ("runs/*", "qrels/*", "*.parquet")}
     write_truth(copied, seed=2)
@@ -177,11 +162,6 @@ def test_a_truth_that_is_added_leaves_the_study_as_it_was(copied: Path) -> None:
     assert contents(copied / "study", "truth/**/*.*") == {}
     assert again(BASE + TRUTH, copied) == {"true-qrels", "true-scores", *TRUE_RUNS}
     assert contents(copied / "study", "truth/**/*.*") == everything
-
-
-def test_a_lost_list_alone_is_made_again(copied: Path) -> None:
-    (copied / "study/truth/runs/item-knn.parquet").unlink()
-    assert again(BASE + TRUTH, copied) == {"true-run-item-knn"}
 
 
 def test_usual_lists_are_judged_of_users_who_are_tested(copied: Path) -> None:
@@ -204,14 +184,6 @@ def test_usual_lists_are_made_for_users_of_the_truth_who_are_not_tested(copied: 
         assert "u1" in true
         assert "u1" not in lists_of((folder / f"runs/{system}.parquet").read_bytes())
         assert true.items() <= lists_of(usual).items()
-
-
-def test_tuning_does_not_read_the_truth(judged: Path) -> None:
-    text = BASE + TRUTH.replace("true.csv", "missing.csv")
-    study = parse_study(text, source="study.toml", base=judged, changes={})
-    without = parse_study(BASE, source="study.toml", base=judged, changes={})
-    found, expected = validation_of(study), validation_of(without)
-    assert np.array_equal(found.qrels.items, expected.qrels.items)
 
 
 def test_a_reference_that_hides_items_is_refused(judged: Path) -> None:
