@@ -1,5 +1,4 @@
 import io
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -69,36 +68,10 @@ def test_csv_has_every_digit(result: Discrimination) -> None:
     assert found.dp.tolist() == result.dp.tolist()
 
 
-def test_json_says_what_was_asked(result: Discrimination) -> None:
-    document = json.loads(printed(result, "json"))
-    caption = document["captions"]["discrimination"]
-    assert "the 6 unordered pairs of 4 systems over 30 users: two-sided paired perm" in caption
-    assert [measure["dp"] for measure in document["discrimination"]] == result.dp.tolist()
-    assert document["discrimination"][0]["cutoff"] is None
-    assert len(document["pvalues"]) == 2 * 6
-
-
 def test_latex_is_a_table_with_its_caption(result: Discrimination) -> None:
     text = printed(result, "latex")
     assert r"\caption{Discriminative power. " in text
     assert r"    measure & DP & 95 \% interval & " in text
-
-
-def test_columns_that_nothing_is_known_of_are_left_out(tables: list[Path]) -> None:
-    answer = discriminate(*tables, "--test", "sign")
-    heading = answer.stdout.splitlines()[1]
-    assert "DP" in heading
-    assert "interval" not in heading
-    assert "required" not in heading
-
-
-@pytest.mark.slow
-def test_adjusted_values_have_a_column_of_their_own(tables: list[Path], tmp_path: Path) -> None:
-    discriminate(*tables, "--correction", "holm", "--baseline", "b", "--output", tmp_path)
-    found = pd.read_csv(tmp_path / "pvalues.csv")
-    assert len(found) == 2 * 3
-    assert (found.p_adjusted >= found.p).all()
-    assert (found[["system_a", "system_b"]] == "b").any(axis=1).all()
 
 
 @pytest.mark.slow

@@ -81,23 +81,6 @@ def test_ids_with_spaces_and_iso_dates_come_to_a_report_that_names_them() -> Non
     assert named["item", item].startswith("book ")
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_continuous_ratings_with_decimal_commas_come_to_a_report() -> None:
-    lines = [
-        f"{user};{item};{(37 * user + 61 * item) % 100},{item % 10}5;{1_600_000_000_000 + user}"
-        for user, item in pairs()
-    ]
-    write("points.csv", ["user;item;score;date", *lines])
-    folder = report_of("points.csv", analyses=NO_ANALYSES)
-    study = Path("study.toml").read_text(encoding="utf-8").splitlines()
-    assert {'separator = ";"', 'decimal = ","'} <= set(study)
-    collection = manifest_of(folder)["collection"]
-    assert isinstance(collection, dict)
-    assert collection["grades"] == "rating times 100"
-    assert f"threshold = {collection['threshold']}" in study
-
-
 def test_init_prints_what_describe_prints() -> None:
     write("log.csv", ["user,item,rating", *(f"{u},{i},{1 + i % 10}" for u, i in pairs())])
     printed = harness("describe", "log.csv").stdout
@@ -112,13 +95,6 @@ def test_describe_takes_the_options_of_ratings() -> None:
     answer = harness("describe", "log.txt", *columns, "--separator", "|", "--threshold", "6.5")
     assert "user = 1, item = 0, rating = 2" in answer.stdout
     assert "\n  6.5 " in answer.stdout
-
-
-def test_counts_are_described_without_thresholds() -> None:
-    write("log.csv", ["user,item,plays", *(f"{u},{i},{1 + i * u}" for u, i in pairs())])
-    answer = harness("init", "log.csv")
-    assert "everything is relevant (implicit)" in answer.stdout
-    assert "implicit = true " in Path("study.toml").read_text()
 
 
 def test_a_study_file_is_not_overwritten_unless_asked() -> None:

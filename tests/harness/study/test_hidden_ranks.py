@@ -37,14 +37,6 @@ popular_levels = [0.9]
 replicates = 4
 repeats = 2
 """
-MINE = """
-from harness import metric
-
-@metric("mine", source="by hand")
-def mine(judged, *, cutoff=None):
-    \"\"\"Whether any hidden item is found.\"\"\"
-    return (judged.hidden_ranks.known("loo") <= cutoff).any(axis=1)
-"""
 MEANS = """
 import numpy as np
 

@@ -13,7 +13,6 @@ from runs import InputError, InputWarning, Numbering
 from tests.harness.small import METRICS, SYSTEMS, WORLD, run_text
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
-POSITIVES = "[systems.positives]\npuresvd = 4.0\n"
 
 
 def ranked(ratings: Ratings, *, positives: float | None) -> list[list[int]]:

@@ -71,7 +71,6 @@ DRAWN = {
     if key in ANALYSED
     for face in figures_of(analysis.result)
 } | {face.file for face in figures_of(Answer)}
-WITHOUT_TRUTH = DRAWN - {face.file for face in figures_of(built_in_analyses()["validity"].result)}
 
 
 # What is in the folder
