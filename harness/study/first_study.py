@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -60,7 +61,9 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
     usual = FileOptions().of_file
     for name, value in section.of_file.items():
         if name not in ("format", "implicit") and value != usual[name]:
-            yield _line(name, value)
+            is_table = isinstance(value, dict)
+            parts = {f"{name}.{key}": v for key, v in value.items()} if is_table else {name: value}
+            yield from (_line(key, part) for key, part in parts.items())
     for name in ("user_min", "item_min"):
         if value := getattr(section, name):
             yield _line(name, value)
@@ -84,19 +87,8 @@ def _comments(*sentences: str) -> Iterator[str]:
 
 
 def _line(key: str, value: Any, comment: str = "") -> str:
-    line = f"{key} = {_toml(value)}"
+    line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
     return f"{line:<{COMMENT_FROM}} # {comment}" if comment else line
-
-
-def _toml(value: Any) -> str:
-    """Write a value in one line."""
-    import tomli_w
-
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_toml(part)}' for key, part in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    return tomli_w.dumps({"value": value}).removeprefix("value = ").rstrip("\n")
 
 
 def _relative(path: Path, folder: Path) -> str:

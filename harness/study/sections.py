@@ -452,20 +452,18 @@ def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
     """
     preset = _read(section["preset"])
     names = section.get("names", preset["names"])
-    settings, positives = section.get("settings", {}), section.get("positives", {})
+    try:
+        chosen = system_set(names) if isinstance(names, str) else tuple(names)
+    except (InputError, TypeError):
+        chosen = ()
     made = {**section, "names": names}
-    if isinstance(settings, dict):
-        own = _of_systems(preset["settings"], names)
-        given = {name: _over(own.get(name, {}), value) for name, value in settings.items()}
-        made["settings"] = own | given
-    if isinstance(positives, dict):
-        made["positives"] = _of_systems(preset["positives"], names) | positives
+    for key in ("settings", "positives"):
+        own = {name: value for name, value in preset[key].items() if name in chosen}
+        given = section.get(key, {})
+        if isinstance(given, dict):
+            both = {n: own[n] | v for n, v in given.items() if n in own and isinstance(v, dict)}
+            made[key] = own | given | both
     return made
-
-
-def _over(preset: Mapping[str, Any], given: Any) -> Any:
-    """Put given settings over those of a preset; what is no table is refused elsewhere."""
-    return {**preset, **given} if isinstance(given, dict) else given
 
 
 def _read(name: Any) -> dict[str, Any]:
@@ -473,12 +471,3 @@ def _read(name: Any) -> dict[str, Any]:
     if name not in known:
         raise refused(f"there is no preset {name!r}; there are {', '.join(known)}", "preset")
     return tomllib.loads(FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
-
-
-def _of_systems(by_name: Mapping[str, Any], names: Any) -> dict[str, Any]:
-    """Keep what is said of some systems; of none, if these are nothing that has names."""
-    try:
-        chosen = system_set(names) if isinstance(names, str) else tuple(names)
-    except (InputError, TypeError):
-        return {}
-    return {name: value for name, value in by_name.items() if name in chosen}

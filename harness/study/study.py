@@ -269,15 +269,33 @@ class Study(StudyFile):
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
-        if self.ratings is None and (self.runs is None) != (self.qrels is None):
+        ratings, truth = self.ratings, self.truth
+        if ratings is None and (self.runs is None) != (self.qrels is None):
             raise ValueError("[runs] and [qrels] go together")
-        if (self.ratings is None) == (self.qrels is None):
+        if (ratings is None) == (self.qrels is None):
             raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
-        self._check_source()
-        self._check_truth()
-        self._check_depth()
-        if self.ratings is None and self.repeat.seeds > 1:
+        if ratings is None and self.repeat.seeds > 1:
             raise refused("runs that are given are the same under every seed", "repeat", "seeds")
+        is_world = ratings is not None and ratings.format == "world"
+        if ratings is not None:
+            n_sources = is_world + (ratings.path is not None) + (self.split.parts is not None)
+            if n_sources == 0:
+                raise refused('`path` is needed, or format = "world"', "ratings")
+            if n_sources > 1:
+                raise refused(
+                    "a split that is given has its own ratings: [ratings] says how they are read, "
+                    'without `path` and format = "world"',
+                    "ratings",
+                )
+            if max(self.cutoffs, default=0) > self.systems.depth:
+                raise ValueError(
+                    f"the deepest cut-off, {self.cutoffs[-1]}, is below the lists, which end at "
+                    f"rank {self.systems.depth} (`depth` in [systems])"
+                )
+        if truth is not None and is_world and truth.path is not None:
+            raise refused("a simulated world knows its own truth: it has no `path`", "truth")
+        if truth is not None and not is_world and truth.path is None:
+            raise refused("`path` is needed: only a simulated world knows its own truth", "truth")
         return self
 
     def under(self, seed: int) -> Study:
@@ -296,42 +314,6 @@ class Study(StudyFile):
             made = ("truth",) if "truth" in values else ()
             read["analyses"] = read_sections(analyses, origin, made=made)
         return values | read
-
-    def _check_source(self) -> None:
-        """Refuse ratings from nowhere, and from two places."""
-        if self.ratings is None:
-            return
-        n_sources = (
-            (self.ratings.format == "world")
-            + (self.ratings.path is not None)
-            + (self.split.parts is not None)
-        )
-        if n_sources == 0:
-            raise refused('`path` is needed, or format = "world"', "ratings")
-        if n_sources > 1:
-            raise refused(
-                "a split that is given has its own ratings: [ratings] says how they are read, "
-                'without `path` and format = "world"',
-                "ratings",
-            )
-
-    def _check_truth(self) -> None:
-        """Refuse a truth from nowhere, and one beside that of a world."""
-        if self.truth is None:
-            return
-        is_world = self.ratings is not None and self.ratings.format == "world"
-        if is_world and self.truth.path is not None:
-            raise refused("a simulated world knows its own truth: it has no `path`", "truth")
-        if not is_world and self.truth.path is None:
-            raise refused("`path` is needed: only a simulated world knows its own truth", "truth")
-
-    def _check_depth(self) -> None:
-        deepest = max(self.cutoffs, default=0)
-        if self.ratings is not None and deepest > self.systems.depth:
-            raise ValueError(
-                f"the deepest cut-off, {deepest}, is below the lists, which end at rank "
-                f"{self.systems.depth} (`depth` in [systems])"
-            )
 
     @property
     def measures(self) -> Measures:
