@@ -41,12 +41,6 @@ def test_half_stars_become_doubled_grades(folder: Path) -> None:
     assert max(grades(collect_text(RATINGS, folder))) == 10
 
 
-def test_whole_stars_stay_as_they_are(tmp_path: Path) -> None:
-    lines(tmp_path, *(f"u,i{item},{item},{item}" for item in range(1, 6)))
-    text = RATINGS + 'threshold = 5.0\n[split]\nmethod = "user-last"\ntest_share = 0.4\n'
-    assert grades(collect_text(text, tmp_path)) == {4, 5}
-
-
 def test_a_threshold_that_no_test_rating_reaches_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match=r"no test rating reaches the threshold 5\.5"):
         collect_text(RATINGS + "threshold = 5.5\n", folder)
@@ -78,26 +72,6 @@ def test_on_another_scale_the_study_needs_a_threshold(tmp_path: Path) -> None:
 SOME = [f"u{user},i{item},{1 + (user + item) % 3},1" for user in range(4) for item in range(5)]
 
 
-def test_counts_are_all_relevant_if_the_study_calls_them_implicit(tmp_path: Path) -> None:
-    lines(tmp_path, *SOME)
-    collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
-    assert collection.qrels.relevant.all()
-    assert grades(collection) <= {1, 2, 3}
-    assert collection.facts["threshold"] == "none: everything is relevant"
-
-
-def test_ratings_that_are_all_alike_are_implicit(tmp_path: Path) -> None:
-    lines(tmp_path, *(row.replace(",2,", ",1,").replace(",3,", ",1,") for row in SOME))
-    assert collect_text(RATINGS, tmp_path).is_implicit
-
-
-def test_grades_may_be_cuts(tmp_path: Path) -> None:
-    lines(tmp_path, *SOME)
-    collection = collect_text(RATINGS + "threshold = 2\ngrades = [2, 3]\n", tmp_path)
-    assert grades(collection) <= {0, 1, 2}
-    assert collection.qrels.relevance_level == 1
-
-
 def test_a_rule_for_grades_that_does_not_fit_is_answered_with_its_line(tmp_path: Path) -> None:
     lines(tmp_path, *SOME)
     with pytest.raises(InputError, match=r"study\.toml, line 5: the threshold 2 must be one of"):
@@ -116,12 +90,6 @@ def test_ids_that_a_trec_file_cannot_carry_have_numbers_in_their_order(tmp_path:
 def test_the_k_core_reaches_the_ratings(folder: Path) -> None:
     collection = collect_text(RATINGS + "item_min = 8\n[split]\ntest_share = 0.5\n", folder)
     assert collection.items.ids.tolist() == ["i8", "i9"]
-
-
-def test_a_pair_rated_twice_is_refused_by_default(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "u,b,5,2", "u,a,3,3")
-    with pytest.raises(InputError, match="line 4"):
-        collect_text(RATINGS, tmp_path)
 
 
 @pytest.mark.parametrize("method", DRAWN)
@@ -161,13 +129,6 @@ def test_folds_of_one_study_test_different_ratings(folder: Path) -> None:
     assert tested[0].isdisjoint(tested[1])
 
 
-def test_a_user_without_relevant_ratings_stays_a_topic(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "u,b,5,2", "sour,a,1,1", "sour,b,1,2")
-    collection = collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
-    assert collection.facts["users without relevant items"] == 1
-    assert collection.topics.ids.tolist() == ["sour", "u"]
-
-
 def test_the_input_is_known_by_its_checksum(folder: Path) -> None:
     first = collect_text(RATINGS, folder).inputs[0]["sha256"]
     with (folder / "ratings.csv").open("a") as stream:
@@ -195,10 +156,6 @@ def test_items_whose_ratings_were_all_dropped_are_not_in_the_catalogue(tmp_path:
 def given_folder(tmp_path: Path) -> Path:
     write_collection(tmp_path)
     return tmp_path
-
-
-def test_a_user_missing_in_a_run_has_an_empty_list(given_folder: Path) -> None:
-    assert collect_text(TREC, given_folder).runs[1].lengths.tolist() == [3, 2, 0]
 
 
 def test_two_runs_of_one_tag_are_refused(given_folder: Path) -> None:
@@ -250,11 +207,6 @@ def test_the_judged_items_are_the_catalogue_of_given_runs(given_folder: Path) ->
     counts = collection.popularity_counts()["test"]
     judged = {item for grades in JUDGEMENTS.values() for item in grades}
     assert set(collection.items.ids[counts >= 0].tolist()) == judged
-
-
-def test_every_file_is_an_input(given_folder: Path) -> None:
-    names = [Path(known["path"]).name for known in collect_text(TREC, given_folder).inputs]
-    assert names == ["test.qrels", "full.run", "partial.run"]
 
 
 def test_the_relevance_level_decides_what_is_relevant(given_folder: Path) -> None:

@@ -24,7 +24,6 @@ from tests.harness.small import (
     contents,
     made_again,
     made_at,
-    read_frame,
     run_text,
     write_collection,
 )
@@ -95,12 +94,6 @@ def test_exact_metrics_are_those_of_the_study_but_for_users_without_relevant_ite
     every = [read_evidence(file, FullRanks) for file in files]
     found = [rank_metric("P@20").exact(one) * len(np.unique(one.user)) for one in every]
     np.testing.assert_allclose(found, totals)
-
-
-def test_estimates_are_those_of_the_kept_ranks(ranked: Path) -> None:
-    ranks = read_evidence(ranked / "ranks/puresvd.npz", FullRanks)
-    frame = read_frame(ranked, "sampled").query("system == 'puresvd' and metric == 'AP'")
-    assert frame["exact"].unique().tolist() == [rank_metric("AP").exact(ranks)]
 
 
 @pytest.mark.parametrize(

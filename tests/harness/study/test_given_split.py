@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from harness.study.collection import Collection, collect
@@ -12,15 +11,7 @@ from harness.study.study import parse_study
 from harness.trec_eval.export import export_study
 from harness.tuning.validation import validation_of
 from runs import InputError, InputWarning
-from tests.harness.small import (
-    METRICS,
-    NO_ANALYSES,
-    SYSTEMS,
-    as_trec,
-    contents,
-    manifest_of,
-    run_text,
-)
+from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, contents, manifest_of, run_text
 
 GIVEN = 'name = "x"\nseed = 3\n[ratings]\nthreshold = 4.0\n[split]\nmethod = "given"\n'
 FILES = 'train = "train.csv"\ntest = "test.csv"\n'
@@ -166,17 +157,3 @@ def test_a_study_of_an_exported_split_has_the_same_runs_and_scores(
     again = run_text(text, tmp_path, output=tmp_path / "study")
     for pattern in ("runs/*", "qrels/*", "split/*", "tables/means.csv"):
         assert contents(again, pattern) == contents(finished, pattern)
-
-
-def test_a_run_made_elsewhere_on_the_split_scores_as_one_made_here(
-    finished: Path, tmp_path: Path
-) -> None:
-    run = as_trec(finished / "runs/puresvd.parquet").replace(" puresvd\n", " theirs\n")
-    (tmp_path / "theirs.run").write_text(run)
-    asked = ASKED + f'[runs]\npaths = ["{tmp_path}/theirs.run"]\n'
-    text = GIVEN + f'folder = "{finished}/split"\n' + asked
-    means = pd.read_csv(
-        run_text(text, tmp_path, output=tmp_path / "study") / "tables/means.csv",
-        float_precision="round_trip",
-    ).pivot(index=["metric", "cutoff"], columns="system", values="mean")
-    assert means["theirs"].tolist() == means["puresvd"].tolist()

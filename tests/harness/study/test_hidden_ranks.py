@@ -112,14 +112,6 @@ def test_what_hides_items_is_left_out_of_validity(hidden: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_all_analyses_are_made_of_them(hidden: Path) -> None:
-    for name in ("sparsity", "popularity", "users", "discrimination"):
-        assert {"LOO(beta=0.5)", "LLOO"} <= set(read_frame(hidden, name).metric)
-    lost = read_frame(hidden, "sparsity").query("metric == 'LLOO' and level < 1")
-    assert lost.tau.notna().any()
-
-
-@pytest.mark.slow
 def test_hidden_ranks_join_a_study_and_leave_it_with_the_metric(
     hidden: Path, tmp_path: Path
 ) -> None:

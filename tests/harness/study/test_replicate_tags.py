@@ -6,11 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.shared.evidence import read_evidence
-from analyses.shared.measure import RunDeviations
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
-from harness.study.score_parts import RUNS_FILE
 from harness.study.study import parse_study
 from runs import InputError, InputWarning
 from tests.harness.small import (
@@ -135,12 +132,6 @@ def test_folds_give_what_the_joined_run_gives(tmp_path: Path) -> None:
     assert scores[0] == scores[1]
 
 
-def test_an_analysis_of_single_lists_refuses_replicates(seeds: Path, tmp_path: Path) -> None:
-    text = with_replicates(SEEDS) + TREC_METRICS + '[analyses]\nnames = ["exposure"]\n'
-    with pytest.raises(InputError, match="is of one list for each user and system"):
-        run_text(text, seeds, output=tmp_path / "study")
-
-
 def test_replicates_stand_beside_trained_systems_and_are_truly_judged(tmp_path: Path) -> None:
     write_ratings(tmp_path / "ratings.csv")
     lists = {f"u{user}": [f"i{item}" for item in (0, 5, 9)] for user in range(8)}
@@ -188,15 +179,3 @@ def test_analyses_of_single_lists_are_refused_before_anything_is_scored(
     with pytest.raises(InputError, match=f"{name} is of one list for each user and system"):
         run_text(text, seeds, output=tmp_path / "study")
     assert not [*(tmp_path / "study").glob("scores*")]
-
-
-def test_what_runs_differ_by_is_kept_for_the_intervals(seeds: Path, tmp_path: Path) -> None:
-    text = with_replicates(SEEDS) + TREC_METRICS + NO_ANALYSES
-    folder = run_text(text, seeds, output=tmp_path / "study")
-    runs = read_evidence(folder / RUNS_FILE, RunDeviations)
-    assert runs.systems.tolist() == [0, 0, 1, 1, 1]
-    spreads = FinishedStudy.at(folder).means.spreads
-    assert spreads is not None
-    for system, spread in enumerate(spreads.T):
-        own = runs.values[:, runs.systems == system]
-        np.testing.assert_allclose(own.std(axis=1, ddof=1), spread, atol=1e-12)

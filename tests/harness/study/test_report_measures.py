@@ -6,12 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyses.shared.result import Result
 from harness import open_study
 from harness.report.page import summarise
 from harness.report.study_folder import FinishedStudy
-from harness.study.run import add_plugins
-from harness.study.study import parse_study
 from runs import InputError
 from tests.harness.small import TREC, manifest_of, read_frame, run_text, write_qrels, write_run
 
@@ -85,13 +82,6 @@ def test_their_difference_is_paired(compared: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_result_is_read_back_with_what_is_compared(compared: Path) -> None:
-    result: Result = open_study(compared).result("sparsity")
-    assert result.measures.reported.labels == ("nDCG@10", "bpref")
-    assert result.measures.curves == {}
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("blank_figures")
 def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Path) -> None:
     metrics = (
@@ -128,15 +118,3 @@ def test_a_report_measure_that_there_is_not_is_refused_with_its_line(
     metrics = '[metrics]\nnames = ["P"]\nreport = ["nDGC@10"]\n'
     with pytest.raises(InputError, match=r"study\.toml, line 9: no metric is called 'nDGC'; did y"):
         run_text(TREC + metrics, collection, output=tmp_path / "study")
-
-
-def test_a_plugin_of_the_command_line_is_compared_with_what_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from harness.metrics.shared.metric import metric\n"
-        "@metric('mine', source='here')\n"
-        "def mine(judged, *, cutoff=None):\n    return judged.relevant[:, 0] * 1.0\n"
-    )
-    text = TREC + '[metrics]\nnames = ["P"]\ncutoffs = [5, 10]\nreport = ["P@5"]\n'
-    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
-    assert add_plugins(study, [path]).measures.reported.labels == ("P@5", "mine@10")

@@ -2,7 +2,6 @@ import random
 import subprocess
 import sys
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import pandas as pd
@@ -13,14 +12,10 @@ from analyses.shared.result import figures_of
 from harness.readers.scores import scores_from_parquet
 from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
-from harness.study.run import check, run_study
 from harness.study.store import Store
-from harness.study.study import parse_study, read_study
 from runs import InputError
-from runs.shared.progress import Silent
 from tests.harness.small import (
     ANALYSES,
-    FULL,
     METRICS,
     NO_ANALYSES,
     ROOT,
@@ -40,8 +35,6 @@ from tests.harness.small import (
     start,
     wait_for_parts,
     write_collection,
-    write_qrels,
-    write_run,
 )
 
 COLUMNS = {
@@ -76,35 +69,9 @@ DRAWN = {
 # What is in the folder
 
 
-def test_every_figure_is_drawn(finished: Path) -> None:
-    assert {path.name for path in finished.glob("figures/*")} == {
-        f"{name}.{kind}" for name in DRAWN for kind in ("svg", "txt")
-    }
-
-
 def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
     assert read_frame(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
-
-
-def test_the_manifest_names_seed_versions_and_inputs(finished: Path) -> None:
-    manifest = manifest_of(finished)
-    assert manifest["seed"] == 3
-    assert {"python", "harness", "numpy", "lenskit"} <= set(manifest["versions"])  # type: ignore[call-overload]
-    assert "world" in manifest["inputs"][0]  # type: ignore[index]
-
-
-def test_changes_land_in_the_study_as_run(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    study = parse_study(
-        TREC + TREC_METRICS + NO_ANALYSES,
-        source="study.toml",
-        base=tmp_path,
-        changes={"seed": 77, "output": tmp_path / "there"},
-    )
-    run_study(study, n_jobs=1, progress=Silent())
-    placed = read_study(tmp_path / "there/study.toml", changes={"output": tmp_path / "there"})
-    assert placed == study
 
 
 # The same again
@@ -223,14 +190,6 @@ def test_a_held_folder_is_refused(copied: Path) -> None:
 # Before any work
 
 
-def test_wrong_names_are_answered_before_any_work(tmp_path: Path) -> None:
-    study = parse_study(
-        WHOLE.replace("nDCG", "nDGC"), source="study.toml", base=tmp_path, changes={}
-    )
-    with pytest.raises(InputError, match="did you mean 'nDCG'"):
-        check(study)
-
-
 def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
     text = WHOLE.replace('"puresvd"', '"ease"').replace("[systems.settings.puresvd]", "")
     text = text.replace("factors = 5", "[systems.settings.ease]\nmax_gigabytes = 1e-9")
@@ -343,29 +302,6 @@ def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: 
     assert "1 of its recommendations are items that the user rated" in str(manifest_of(folder))
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    write_run(tmp_path, "twin", FULL)
-    (tmp_path / "partial.run").unlink()
-    folder = run_text(
-        TREC + TREC_METRICS + '[analyses]\nnames = ["discrimination"]\n',
-        tmp_path,
-        output=tmp_path / "study",
-    )
-    assert set(read_frame(folder, "pvalues")["p"]) == {1.0}
-
-
-@pytest.mark.slow
-def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
-    write_run(tmp_path, "full", {"u1": ["a"]})
-    write_run(tmp_path, "partial", {"u1": ["b", "a"]})
-    write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
-    folder = run_text(TREC + TREC_METRICS + ANALYSES, tmp_path, output=tmp_path / "study")
-    assert read_frame(folder, "means")["sd"].isna().all()
-
-
 def test_paths_may_have_spaces_and_letters_of_any_script(tmp_path: Path) -> None:
     base = tmp_path / "Größe [1] и more"
     write_collection(base)
@@ -414,15 +350,6 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
     columns = [column for column in frame.columns if column in ("metric", "metric_a", "metric_b")]
     named = {str(metric) for column in columns for metric in frame[column]}
     assert named == {"nDCG", "Hits"}
-
-
-@pytest.mark.slow
-def test_a_changed_metric_of_the_user_is_scored_again(plugged: Path, tmp_path: Path) -> None:
-    base = copytree(plugged.parent, tmp_path / "base")
-    (base / "mine.py").write_text(PLUGIN.replace(".any(axis=1)", ".all(axis=1)"))
-    folder = run_text(TREC + PLUGGED + NO_ANALYSES, base, output=base / "study")
-    hits = read_frame(folder, "means").query("metric == 'Hits' and cutoff == 2")
-    assert hits["mean"].tolist() == [0.0, 0.0]
 
 
 def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None:

@@ -45,12 +45,6 @@ def test_a_part_with_a_changed_file_is_not_complete(store: Store) -> None:
     assert not store.is_complete("part", "key", BY)
 
 
-def test_a_part_with_a_lost_file_is_not_complete(store: Store) -> None:
-    write(store, FILES)
-    (store.folder / "tables/b.csv").unlink()
-    assert not store.is_complete("part", "key", BY)
-
-
 @pytest.mark.parametrize("page", ["", "{", "null", '{"key": "key"}'])
 def test_a_part_with_a_damaged_page_is_not_complete(store: Store, page: str) -> None:
     write(store, FILES)
@@ -135,12 +129,6 @@ def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
         Store(tmp_path)
 
 
-def test_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "study").touch()
-    with pytest.raises(InputError, match="the study folder is a file"):
-        Store(tmp_path / "study")
-
-
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     store = Store(tmp_path / "file" / "study")
@@ -169,20 +157,6 @@ def test_a_page_that_names_files_outside_is_refused(store: Store, name: str) -> 
     forge(store, name)
     with pytest.raises(InputError, match=r"part.json: the file .* No study wrote this"):
         store.entry("part")
-
-
-def test_files_outside_that_a_page_names_are_not_removed(store: Store, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.txt"
-    mine.touch()
-    for name in ("../mine.txt", str(mine)):
-        forge(store, name)
-        with pytest.raises(InputError):
-            store.remove_others(set())
-        with pytest.raises(InputError):
-            write(store, FILES)
-        (store.folder / LEDGER / "part.json").unlink()
-        (store.folder / LEDGER).rmdir()
-    assert mine.exists()
 
 
 def test_files_that_a_link_leads_out_to_are_not_removed(store: Store, tmp_path: Path) -> None:

@@ -120,22 +120,6 @@ def test_inputs_count_from_the_folder_of_the_study_file(tmp_path: Path) -> None:
     assert section.path == tmp_path / "ratings.csv"
 
 
-def test_plugins_count_from_the_folder_of_the_study_file() -> None:
-    study = parse(RATINGS + '[metrics]\nplugins = ["../mine.py"]\n', Path("/data/studies"))
-    assert study.metrics.plugins == (Path("/data/mine.py"),)
-
-
-def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no\.toml: the study file does not exist\."):
-        read_study(tmp_path / "no.toml")
-
-
-def test_a_study_file_in_latin_1_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_bytes('name = "é"'.encode("latin-1"))
-    with pytest.raises(InputError, match="the study file cannot be read"):
-        read_study(tmp_path / "study.toml")
-
-
 def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
     asked = parse(RATINGS).analyses.asked
     assert set(asked) == {"correlation", "sparsity", "popularity", "users", "discrimination"}
@@ -165,17 +149,6 @@ def made(table: str) -> list[str]:
 def test_only_the_analyses_named_are_made() -> None:
     assert made('[analyses]\nnames = ["sparsity"]\n') == ["sparsity"]
     assert made("[analyses]\nnames = []\n") == []
-
-
-def test_a_section_sets_options_and_chooses_nothing() -> None:
-    assert made("[analyses.sparsity]\nsamples = 20\n") == made("")
-    named = '[analyses]\nnames = ["users"]\n[analyses.sparsity]\nsamples = 20\n'
-    assert made(named) == ["users"]
-
-
-def test_a_section_of_an_analysis_that_is_not_usual_makes_it_beside_the_usual_ones() -> None:
-    assert set(made("[analyses.swaps]\n")) == {*made(""), "swaps"}
-    assert set(made("[analyses.sampled]\n")) > {*made(""), "sampled_estimates"}
 
 
 def test_a_group_may_be_named() -> None:
@@ -212,12 +185,6 @@ def test_a_metric_may_have_options_and_a_cutoff_of_its_own() -> None:
 
 def measured(table: str) -> Measures:
     return parse(RUNS + f"[metrics]\n{table}").measures
-
-
-def test_by_default_every_name_is_reported_at_its_depth_or_the_deepest() -> None:
-    measures = measured('names = ["P", "nDCG@7", "bpref@all"]\ncutoffs = [5, 10]\n')
-    assert measures.reported.labels == ("P@10", "nDCG@7", "bpref")
-    assert measures.grid.labels == ("P@5", "P@10")
 
 
 def test_a_report_measure_outside_the_grid_is_measured_too() -> None:

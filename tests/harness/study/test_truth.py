@@ -105,15 +105,6 @@ def test_lists_of_the_truth_hold_the_judged_items_alone_and_all_of_them(judged: 
             assert len(items) == min(4, len(known[user]))
 
 
-def test_nothing_is_truly_judged_that_the_user_rated_in_training(judged: Path) -> None:
-    train = (judged / "study/split/train.csv").read_text().splitlines()[1:]
-    rated = {tuple(line.split(",")[:2]) for line in train}
-    known = judgements_of(judged / "study")
-    pairs = {(user, item) for user, items in known.items() for item in items}
-    assert pairs
-    assert not pairs & rated
-
-
 def test_other_tools_score_the_truth_the_same(judged: Path) -> None:
     folder = judged / "study"
     scores = scores_from_parquet((folder / "truth/scores.parquet").read_bytes())
@@ -154,19 +145,6 @@ def test_other_grades_of_the_same_items_ask_for_no_new_lists(copied: Path) -> No
     text = (copied / "true.csv").read_text()
     (copied / "true.csv").write_text(text.replace(",5.0\n", ",4.5\n"))
     assert again(BASE + TRUTH, copied) == {"true-qrels", "true-scores"}
-
-
-def test_a_truth_that_is_added_leaves_the_study_as_it_was(copied: Path) -> None:
-    everything = contents(copied / "study", "truth/**/*.*")
-    assert again(BASE, copied) == set()
-    assert contents(copied / "study", "truth/**/*.*") == {}
-    assert again(BASE + TRUTH, copied) == {"true-qrels", "true-scores", *TRUE_RUNS}
-    assert contents(copied / "study", "truth/**/*.*") == everything
-
-
-def test_usual_lists_are_judged_of_users_who_are_tested(copied: Path) -> None:
-    assert again(BASE + TRUTH + 'candidates = "all"\n', copied) == {"true-scores"}
-    assert contents(copied / "study", "truth/runs/*") == {}
 
 
 def test_usual_lists_are_made_for_users_of_the_truth_who_are_not_tested(copied: Path) -> None:

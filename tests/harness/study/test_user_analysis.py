@@ -4,12 +4,10 @@ import re
 from pathlib import Path
 from shutil import copytree
 
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.readers.scores import scores_from_parquet
 from harness.report.open_study import open_study
 from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
@@ -102,15 +100,6 @@ def test_an_analysis_that_joins_a_study_is_made_alone(finished: Path, tmp_path: 
     assert made_again(folder, before) == {"spread"}
 
 
-def test_its_section_sets_its_option(base: Path) -> None:
-    scores = scores_from_parquet((base / "study/scores.parquet").read_bytes())
-    of_all_three = np.ptp(scores.means(), axis=1).tolist()
-    frame = read_frame(base / "study", "spread")
-    assert dict(zip(frame.measure, frame.width, strict=True)) == dict(
-        zip(map(str, scores.measures), of_all_three, strict=True)
-    )
-
-
 def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> None:
     sentence = (
         rf"study\.toml, line {LINE + 2}: `best` in \[analyses\.spread\]: input should be greater "
@@ -120,13 +109,6 @@ def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> 
         run_text(STUDY.replace("best = 3", "best = 1"), base, output=base / "study")
 
 
-def test_its_files_are_in_the_folder(base: Path) -> None:
-    names = {str(path.relative_to(base / "study")) for path in (base / "study").glob("*/spread*")}
-    figure = {f"figures/spread_bars.{kind}" for kind in ("svg", "txt")}
-    kept = {"evidence/spread.npz", "evidence/spread.shown.npz", ".ledger/spread.json"}
-    assert names == {"tables/spread.csv", *figure, *kept}
-
-
 def test_the_report_shows_its_figure_table_and_sentence(base: Path) -> None:
     html = (base / "study/report.html").read_text(encoding="utf-8")
     page = Page(html)
@@ -134,14 +116,6 @@ def test_the_report_shows_its_figure_table_and_sentence(base: Path) -> None:
     assert "<caption>Spread</caption>" in html
     assert "sets the best systems farthest apart." in page.text
     assert "Spread of the best systems. The mean score of the best system less" in page.text
-
-
-def test_the_command_prints_its_table(base: Path) -> None:
-    answer = harness("table", base / "study", "spread", "--format", "csv")
-    assert answer.exit_code == 0
-    heading, *rows = (base / "study/tables/spread.csv").read_text().splitlines()
-    assert heading == "measure,width"
-    assert answer.stdout.splitlines() == [",width", *rows]
 
 
 def test_a_changed_file_makes_its_own_result_again_and_no_other(own: Path) -> None:
