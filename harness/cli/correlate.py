@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,7 +69,8 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
     from analyses.shared.work import ScoresWork
     from harness.readers.means_table import is_means_table, read_means
     from harness.readers.scores import all_reported, read_score_tables
-    from runs import InputError, InputWarning
+    from runs import InputError
+    from runs.shared.errors import warn
 
     if len(paths) == 1 and is_means_table(paths[0]):
         means = read_means(paths[0])
@@ -90,6 +90,5 @@ def correlate_files(paths: Sequence[Path], settings: Settings, *, seed: int) -> 
         found = correlation(ScoresWork(scores, seed=seed), settings)
     is_constant = np.isnan(found.values["tau-b"].diagonal())
     for measure in np.array(found.measures, dtype=object)[is_constant]:
-        finding = f"all systems have the same mean by {measure}: its agreement is undefined."
-        warnings.warn(finding, InputWarning, stacklevel=2)
+        warn(f"all systems have the same mean by {measure}: its agreement is undefined.")
     return found

@@ -35,6 +35,7 @@ from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items, require_known_users
+from runs.shared.errors import warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import carried, id_table
 
@@ -241,12 +242,10 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
     new_items = items & (split.train.item_counts() == 0)
     if n_users or new_items.any():
         n_relevant = np.count_nonzero(new_items[test.item[test.rating >= threshold]])
-        warnings.warn(
+        warn(
             f"the given test part has {n_users:,} of {users.sum():,} users and {new_items.sum():,} "
             f"of {items.sum():,} items ({n_relevant:,} relevant ratings) without training ratings. "
-            "Every number counts them, and systems never recommend such items.",
-            InputWarning,
-            stacklevel=3,
+            "Every number counts them, and systems never recommend such items."
         )
 
 
@@ -257,11 +256,9 @@ def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> 
         raise InputError(f"no training rating reaches {positives:g}: {systems[0]} learns nothing.")
     n_unknown = np.count_nonzero(learnt.user_counts()[split.test_users] == 0)
     if n_unknown:
-        warnings.warn(
+        warn(
             f"{n_unknown:,} of {len(split.test_users):,} test users have no training rating from "
-            f"{positives:g} on: {', '.join(systems)} may recommend nothing to them, and score 0.",
-            InputWarning,
-            stacklevel=3,
+            f"{positives:g} on: {', '.join(systems)} may recommend nothing to them, and score 0."
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -25,9 +24,10 @@ from qrels.ratings.statistics import (
     usual_threshold,
 )
 from qrels.ratings.world import World, fit_world, like_settings, make_world, world_settings
-from runs import InputError, InputWarning, Numbering, Run
+from runs import InputError, Numbering, Run
 from runs.formats import read_run
 from runs.run_file import RunFile, require_known_users
+from runs.shared.errors import warn
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -175,11 +175,10 @@ def _warn_of_training_items(path: Path | str, run: Run, rated: csr_array[Any]) -
     topic, column = np.nonzero(run.items >= 0)
     known = rated[topic, run.items[topic, column]]
     if known.any():
-        finding = (
+        warn(
             f"{path}: {np.count_nonzero(known):,} of its recommendations are items that the user "
             "rated in training; they count as unjudged."
         )
-        warnings.warn(finding, InputWarning, stacklevel=2)
 
 
 def warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
@@ -189,11 +188,10 @@ def warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
         counts = np.sum([run.lengths > 0 for run in own], axis=0)
         few = np.count_nonzero((counts > 0) & (counts < counts.max()))
         if few:
-            finding = (
+            warn(
                 f"the {len(own)} runs of {system!r} do not rank for the same users; the scores of "
                 f"{few:,} are means over fewer runs than those of others."
             )
-            warnings.warn(finding, InputWarning, stacklevel=3)
 
 
 def check_tags(

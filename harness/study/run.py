@@ -29,7 +29,7 @@ from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
-from runs.shared.errors import remarks_of
+from runs.shared.errors import remarks_of, warn
 from runs.shared.progress import Progress, Silent
 
 
@@ -238,11 +238,10 @@ def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
     depth = max((run.depth for run in runs), default=inf)
     beyond = [str(m) for m in measures if m.cutoff is not None and m.cutoff > depth]
     if beyond:
-        finding = (
+        warn(
             f"the longest list ends at rank {depth}, and {listed(beyond)} look deeper: what is "
             "missing counts as not relevant."
         )
-        warnings.warn(finding, InputWarning, stacklevel=2)
 
 
 def _without_needless(study: Study, collection: Collection) -> Study:
@@ -250,11 +249,10 @@ def _without_needless(study: Study, collection: Collection) -> Study:
     if not collection.is_implicit or "names" in study.metrics.model_fields_set:
         return study
     names = tuple(name for name in study.metrics.names if name not in BECOMES)
-    finding = (
+    warn(
         "everything is relevant, so that bpref and infAP would be Recall: they are left out; a "
         "study has them if `names` in [metrics] names them."
     )
-    warnings.warn(finding, InputWarning, stacklevel=2)
     metrics = study.metrics.model_copy(update={"names": names})
     return study.model_copy(update={"metrics": metrics})
 

@@ -188,60 +188,55 @@ def _sections(register: Register) -> list[str]:
 def _read_section(
     name: str, section: Any, register: Register, origin: Origin
 ) -> dict[str, AnalysisSettings]:
-    """Read the settings of an analysis, or of the members of a group, by key."""
-    place = origin.place("analyses", name)
-    members = {a.name: a for a in register.values() if a.section == name}
+    """Read the settings of an analysis, or of the members of a group, by key.
+
+    Each member of a group is set by the keys that it knows.
+    """
+    table = ("analyses", name)
+    members: Register = {a.name: a for a in register.values() if a.section == name}
     if not members:
         known = _sections(register)
-        raise InputError(f"{place}: there is no `{name}` in [analyses]; {nearest(name, known)}")
+        raise InputError(
+            f"{origin.place(*table)}: there is no `{name}` in [analyses]; {nearest(name, known)}"
+        )
     if not isinstance(section, Mapping):
+        place = origin.place(*table)
         raise InputError(f"{place}: `{name}` in [analyses] must be a table, got {section!r}.")
+    values = dict(section)
     if any(a.group for a in members.values()):
-        return _read_group(name, members, section, origin)
-    return {a.key: _read_one(a, section, origin) for a in members.values()}
+        members, values = _members_of_group(name, members, section, origin)
+    read: dict[str, AnalysisSettings] = {}
+    for analysis in members.values():
+        fields = analysis.settings.model_fields
+        own = {k: v for k, v in values.items() if k in fields or analysis.group is None}
+        try:
+            read[analysis.key] = analysis.settings.model_validate(own)
+        except ValidationError as error:
+            raise InputError(sentence_of(error, origin, analysis.settings, table=table)) from None
+    return read
 
 
-def _read_one(
-    analysis: Analysis[Any, Any], values: Mapping[str, Any], origin: Origin
-) -> AnalysisSettings:
-    table = ("analyses", analysis.section)
-    try:
-        settings: AnalysisSettings = analysis.settings.model_validate(dict(values))
-    except ValidationError as error:
-        raise InputError(sentence_of(error, origin, analysis.settings, table=table)) from None
-    return settings
-
-
-def _read_group(
-    group: str, members: Register, values: Mapping[str, Any], origin: Origin
-) -> dict[str, AnalysisSettings]:
-    """Read the settings of the members that are wanted, each from the keys that it knows."""
-    table = ("analyses", group)
-    usual = [name for name, member in members.items() if not member.on_request]
-    wanted, gone = values.get(STUDIES, usual), gone_from(group)
-    with origin.named(*table, STUDIES):
+def _members_of_group(
+    group: str, members: Register, section: Mapping[str, Any], origin: Origin
+) -> tuple[Register, dict[str, Any]]:
+    """Give the members of a group that are wanted, and what sets them."""
+    values, gone = dict(section), gone_from(group)
+    wanted = values.pop(STUDIES, [name for name, a in members.items() if not a.on_request])
+    subject = f"`{STUDIES}` in [analyses.{group}]"
+    with origin.named("analyses", group, STUDIES):
         for name in wanted if isinstance(wanted, list | tuple) else ():
             if name in gone:
                 raise InputError(gone[name])
         if not wanted:
-            raise InputError(f"`{STUDIES}` in [analyses.{group}] must name one, got {wanted!r}.")
-        _check_names(wanted, members, f"`{STUDIES}` in [analyses.{group}]", "study")
-    known = {name: set(member.settings.model_fields) for name, member in members.items()}
-    every = sorted(set().union(*known.values()) | {STUDIES})
+            raise InputError(f"{subject} must name one, got {wanted!r}.")
+        _check_names(wanted, members, subject, "study")
+    known = sorted({STUDIES, *(key for a in members.values() for key in a.settings.model_fields)})
     for key in values:
-        if key not in every:
-            place = origin.place(*table, key)
-            if key in gone:
-                raise InputError(f"{place}: {gone[key]}")
-            raise InputError(
-                f"{place}: there is no `{key}` in [analyses.{group}]; {nearest(key, every)}"
-            )
-    return {
-        members[name].key: _read_one(
-            members[name], {k: v for k, v in values.items() if k in known[name]}, origin
-        )
-        for name in wanted
-    }
+        if key not in known:
+            with origin.named("analyses", group, key):
+                advice = f"there is no `{key}` in [analyses.{group}]; {nearest(key, known)}"
+                raise InputError(gone.get(key, advice))
+    return {name: members[name] for name in wanted}, values
 
 
 def _check_names(wanted: Any, known: Collection[str], subject: str, kind: str) -> None:

@@ -6,7 +6,6 @@ A stage is made again only if the key of what it is made from has changed (see
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -52,8 +51,9 @@ from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPar
 from qrels import Catalogue, FullRanks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders import rankable, read_settings
-from runs import InputError, InputWarning, Run
+from runs import InputError, Run
 from runs.formats import read_run
+from runs.shared.errors import warn
 from runs.shared.progress import Progress
 
 INFAP = "infAP is the paper's, not trec_eval's."
@@ -200,8 +200,7 @@ class Stages:
         features = self.catalogue.features
         unknown = 0 if features is None else np.count_nonzero(~features.any(axis=1))
         if unknown:
-            finding = f"{self.study.items.features}: {unknown:,} items have no features."
-            warnings.warn(finding, InputWarning, stacklevel=2)
+            warn(f"{self.study.items.features}: {unknown:,} items have no features.")
 
     def _check_hidden(self) -> None:
         """Refuse to hide items from runs, or in time where ratings have none."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -22,7 +21,8 @@ from qrels.ratings.datasets.layouts import require_choice
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.statistics import distribution, usual_threshold
 from qrels.trec import QrelsFile, read_qrels
-from runs import InputError, InputWarning, Numbering, Run
+from runs import InputError, Numbering, Run
+from runs.shared.errors import warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import carried
 from runs.shared.streams import random_uniforms
@@ -205,7 +205,7 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
     counts = {LEFT_OUT: int((~kept).sum()), UNTOLD: int(untold.sum())}
     if any(counts.values()):
         finding = "; ".join(f"{n:,} {what}" for what, n in counts.items() if n)
-        warnings.warn(f"{file.label} (truth): {finding}.", InputWarning, stacklevel=3)
+        warn(f"{file.label} (truth): {finding}.")
     origin = f"of {PurePath(file.label).name}"
     facts = file.facts | counts
     made = _over(ranked, users.astype(np.int32), qrels, origin, candidates, facts)
