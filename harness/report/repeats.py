@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -20,12 +20,11 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired, percent
 from analyses.shared.table import Cell, Table, shown
+from harness.scoring.means import Means
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from harness.report.study_folder import FinishedStudy
 
 SURE = 0.95
 """Share of the seeds from which on a conclusion is said to hold."""
@@ -326,12 +325,16 @@ def _shares(variances: Mapping[str, float]) -> list[str]:
     ]
 
 
-def gather(studies: Sequence[FinishedStudy], seeds: Sequence[int]) -> Repeats:
-    """Put together what a study found under each seed."""
-    means = [study.means for study in studies]
+def gather(
+    means: Sequence[Means], results: Sequence[Iterable[Result]], seeds: Sequence[int]
+) -> Repeats:
+    """Put together the means and results of a study under each seed."""
     reported = means[0].measures.reported
     systems = means[0].systems
-    found = [{each.name: each for each in _headlines(study)} for study in studies]
+    found = [
+        {headline.name: headline for result in every if (headline := result.headline()) is not None}
+        for every in results
+    ]
     names = [name for name in found[0] if all(name in others for others in found)]
     of_first = [found[0][name] for name in names]
     by_seed = [[each[name] for each in found] for name in names]
@@ -362,13 +365,6 @@ def gather(studies: Sequence[FinishedStudy], seeds: Sequence[int]) -> Repeats:
         .swapaxes(1, 2),
         means=np.stack([each.values[each.measures.numbers(reported)] for each in means], axis=-1),
     )
-
-
-def _headlines(study: FinishedStudy) -> Iterator[Estimates]:
-    for _, result in study.results():
-        headline = result.headline()
-        if headline is not None:
-            yield headline
 
 
 def _by_measure(found: Floats | None, estimates: Estimates, reported: Measures) -> Floats:

@@ -25,7 +25,7 @@ from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.answer import Answer
-from harness.report.repeats import gather
+from harness.report.repeats import Repeats, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name, of_topics
 from harness.report.tables import estimates_of
 from harness.scoring.means import averaged, weighted
@@ -262,7 +262,12 @@ class Stages:
                 folders.append(make())
             facts = {"study": self.study.name, "results": results}
             studies = [FinishedStudy(folder, facts) for folder in folders]
-            found = partial(gather, studies, [self.study.seed, *self.repeats])
+
+            def found() -> Repeats:
+                every = [[result for _, result in study.results()] for study in studies]
+                seeds = [self.study.seed, *self.repeats]
+                return gather([study.means for study in studies], every, seeds)
+
             makers = [home_of(gather), home_of(FinishedStudy)]
             self._put_together(REPEATS, folders, results, found, makers)
 
