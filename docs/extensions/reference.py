@@ -10,7 +10,6 @@ import importlib
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -414,36 +413,6 @@ def without_mail(app: Sphinx, tree: nodes.document) -> None:
             link.replace_self(nodes.Text(link.astext()))
 
 
-def with_short_types(
-    app: Sphinx, what: str, name: str, value: Any, options: Any, given: str, returned: str
-) -> tuple[str | None, str | None]:
-    """Write ``NDArray[float64]`` for what the alias stands for, and whose settings are meant.
-
-    Settings have a page of their own, and no signature.
-    """
-    if inspect.isclass(value) and issubclass(value, BaseModel):
-        return "(**settings)", None
-    settings = getattr(sys.modules.get(getattr(value, "__module__", "")), "Settings", None)
-    return _short(given, settings), _short(returned, settings)
-
-
-def _short(signature: str | None, settings: type | None = None) -> str | None:
-    r"""Shorten the types of arrays, and qualify the class of settings.
-
-    Examples
-    --------
-    >>> _short("~numpy.ndarray[tuple[~typing.Any, ...], ~numpy.dtype[~numpy.float64]]")
-    'NDArray[~numpy.float64]'
-    """
-    array = r"(?:~?[\w.]+\.)?ndarray\[~?(?:\w+\.)*tuple\[.*?\], ~?(?:\w+\.)*dtype\[(.*?)\]\]"
-    if signature is None:
-        return None
-    if settings is not None:
-        qualified = f"~{settings.__module__}.Settings"
-        signature = re.sub(r"(?<![\w.])Settings\b", qualified, signature)
-    return re.sub(array, r"NDArray[\1]", signature)
-
-
 class Generated(SphinxDirective):
     """A directive whose content is written by a function, parsed as if it stood on the page."""
 
@@ -477,5 +446,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("settings-reference", directive(settings_reference, "name"))
     app.add_lexer("csv", TextLexer)
     app.connect("doctree-read", without_mail)
-    app.connect("autodoc-process-signature", with_short_types)
     return {"parallel_read_safe": True}

@@ -94,5 +94,5 @@ def tune(
     if failed:
         sys.exit(FAILED)
     write_tuned_study(study_file, target, found)
-    click.echo(comparison(found).to_text())
+    click.echo(comparison(found))
     click.echo(f"The tuned study is {target.resolve()}")

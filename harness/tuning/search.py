@@ -5,7 +5,6 @@ The validation part is held out of the training ratings; the test part is never 
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -19,7 +18,6 @@ import pandas as pd
 import psutil
 
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import Cell, Table
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
@@ -389,25 +387,17 @@ def write_tuned_study(source: Path, target: Path, found: Sequence[Search]) -> No
     write_whole(target, (remark + tomli_w.dumps(values)).encode())
 
 
-def comparison(found: Sequence[Search]) -> Table:
+def comparison(found: Sequence[Search]) -> str:
     """Tabulate what defaults and best settings reach on the validation part."""
-    rows: list[list[Cell]] = [
-        [
-            search.label,
-            *(
-                math.nan if trial is None or trial.score is None else trial.score
-                for trial in (search.trials[0], search.best)
-            ),
-            len(search.trials),
-            sum(trial.score is None for trial in search.trials.values()),
-        ]
-        for search in found
-    ]
-    return Table(
-        name="tuned",
-        title=f"Tuning: {found[0].measure} on the validation part",
-        note="The best of many trials looks better than it is; levels on the test part are for "
-        "`harness compare`.",
-        headings=["system", "defaults", "best", "trials", "failed"],
-        rows=rows,
+    rows = []
+    for search in found:
+        scores = (trial and trial.score for trial in (search.trials[0], search.best))
+        failed = sum(trial.score is None for trial in search.trials.values())
+        rows.append((search.label, *scores, len(search.trials), failed))
+    frame = pd.DataFrame(rows, columns=["system", "defaults", "best", "trials", "failed"])
+    return (
+        f"Tuning: {found[0].measure} on the validation part\n\n"
+        f"{frame.to_string(index=False, float_format='{:.4f}'.format)}\n\n"
+        "The best of many trials looks better than it is; levels on the test part are for "
+        "`harness compare`.\n"
     )
