@@ -22,8 +22,7 @@ from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from analyses.ordering import COEFFICIENTS
-from analyses.shared.analysis import Analysis, built_in_analyses
+from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of, tables_of
 from harness.cli.main import main
 from harness.metrics.shared.metric import SHARED, Metric
@@ -104,56 +103,25 @@ def system_section(spec: SystemSpec) -> Iterator[str]:
 
 def analysis_reference() -> Iterator[str]:
     """Write the table of all analyses, and what each has: settings, tables and figures."""
-    rows = [
-        (literal(a.name), a.group or "", plain(a.summary), plain(a.source))
-        for members in by_section().values()
-        for a in members
-    ]
-    yield from table(("analysis", "group", "", "source"), rows)
-    for section, members in by_section().items():
-        yield from (f".. _analysis-{section}:", "")
-        yield from heading(section, "-")
-        group = members[0].group
-        if group is not None:
-            about = plain(importlib.import_module(f"analyses.{group}").GROUP)
-            yield from (f"{about} Settings: :ref:`[analyses.{group}] <section-{group}>`.", "")
-        for analysis in members:
-            if group is not None:
-                yield from heading(analysis.name, "^")
-            yield from analysis_section(analysis)
-
-
-def analysis_section(analysis: Analysis[Any, Any]) -> Iterator[str]:
-    """Write what an analysis does, when it is made, and its settings, tables and figures."""
-    yield f"{plain(analysis.summary)} Source: {plain(analysis.source.rstrip('.'))}."
-    yield "Made by default." if analysis.is_usual else "Made if the study names it."
-    if analysis.needs:
-        yield f"Needs: {', '.join(need.replace('_', ' ') for need in analysis.needs)}."
-    if analysis.group is None:
-        section = f":ref:`[analyses.{analysis.section}] <section-{analysis.section}>`"
-        yield f"Settings, in {section}: {listed(analysis.settings)}."
-    yield ""
-    tables, figures = tables_of(analysis.result), figures_of(analysis.result)
-    rows = [("table", literal(t.name), literal(t.alias or ""), plain(t.title)) for t in tables]
-    rows += [
-        ("figure", literal(f.name), literal(f.short if f.number else ""), plain(f.title))
-        for f in figures
-    ]
-    if rows:
-        yield from table(("shown as", "name", "or", ""), rows)
-
-
-def by_section() -> dict[str, list[Analysis[Any, Any]]]:
-    """Give the analyses by the section of a study file that has their settings."""
-    found: dict[str, list[Analysis[Any, Any]]] = {}
-    for analysis in built_in_analyses().values():
-        found.setdefault(analysis.section, []).append(analysis)
-    return found
-
-
-def listed(settings: type[BaseModel]) -> str:
-    """Name the settings of a model."""
-    return ", ".join(literal(name) for name in settings.model_fields)
+    analyses = built_in_analyses()
+    rows = [(literal(key), plain(a.summary), plain(a.source)) for key, a in analyses.items()]
+    yield from table(("analysis", "", "source"), rows)
+    for key, analysis in analyses.items():
+        yield from heading(key, "-")
+        yield plain(analysis.summary)
+        yield "Made by default." if analysis.is_usual else "Made if the study names it."
+        if analysis.needs:
+            yield f"Needs: {', '.join(need.replace('_', ' ') for need in analysis.needs)}."
+        section = analysis.section
+        yield from (f"Settings: :ref:`[analyses.{section}] <section-{section}>`.", "")
+        tables, figures = tables_of(analysis.result), figures_of(analysis.result)
+        shown = [("table", literal(t.name), literal(t.alias or ""), plain(t.title)) for t in tables]
+        shown += [
+            ("figure", literal(f.name), literal(f.short if f.number else ""), plain(f.title))
+            for f in figures
+        ]
+        if shown:
+            yield from table(("shown as", "name", "or", ""), shown)
 
 
 def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
@@ -312,15 +280,6 @@ def help_text(text: str) -> Iterator[str]:
         yield from (plain(paragraph), "")
 
 
-def coefficient_reference() -> Iterator[str]:
-    """Write the table of the coefficients of agreement."""
-    rows = [
-        (literal(c.name), plain(c.label), plain(c.ties), "yes" if c.symmetric else "no")
-        for c in COEFFICIENTS.values()
-    ]
-    yield from table(("name", "", "ties", "symmetric"), rows)
-
-
 def package_reference(name: str) -> Iterator[str]:
     """Write the face of a package: every public name, with its documentation."""
     module = importlib.import_module(name)
@@ -440,7 +399,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     for writer in (
         *(metric_reference, system_reference, analysis_reference, analysis_modules_reference),
-        *(command_reference, package_reference, coefficient_reference),
+        *(command_reference, package_reference),
     ):
         app.add_directive(writer.__name__.replace("_", "-"), directive(writer))
     app.add_directive("settings-reference", directive(settings_reference, "name"))
