@@ -1,10 +1,8 @@
-import base64
 import errno
 import gzip
 import os
 import subprocess
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -111,36 +109,6 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 # Running
 
 
-def test_a_finished_run_says_where_the_report_is(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES)
-    assert answer.exit_code == 0
-    assert answer.stdout == f"The report is {tmp_path / 'study/report.html'}\n"
-
-
-def test_seed_and_output_replace_those_of_the_file(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    run(tmp_path, "seed = 1\n" + TREC + TREC_METRICS + NO_ANALYSES, "--seed", "2")
-    written = (tmp_path / "study/study.toml").read_text().splitlines()
-    assert "seed = 2" in written
-    assert not [line for line in written if line.startswith("output")]
-
-
-def test_a_warning_is_said_on_standard_error(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    (tmp_path / "test.qrels").write_text("u1 0 a 1\nu2 0 d 1\nu3 0 z 1\n")
-    (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
-    answer = harness("run", tmp_path / "study.toml", "--output", tmp_path / "study")
-    told = "3 of the 3 topics (100 %) have no judged non-relevant item: for them bpref is Recall."
-    assert f"Warning: {told}\n" in answer.stderr
-    assert answer.stderr.count(told) == 1
-
-
-def test_quiet_says_nothing_but_the_result(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    assert run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES).stderr == ""
-
-
 # Mistakes
 
 
@@ -237,11 +205,6 @@ def test_a_folder_that_is_no_study_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "study").iterdir()] == ["thesis.tex"]
 
 
-def test_an_export_into_a_full_folder_exits_with_code_2(finished: Path, tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").touch()
-    assert harness("export", finished, "--to", tmp_path).exit_code == MISUSED
-
-
 # Interruptions
 
 
@@ -270,23 +233,6 @@ def test_an_interrupted_run_goes_on_to_the_same_tables(finished: Path, tmp_path:
 
 
 # The other commands
-
-
-def test_describe_counts_what_is_there(tmp_path: Path) -> None:
-    answer = harness("describe", write_ratings(tmp_path / "ratings.csv"))
-    rows = [line.split() for line in answer.stdout.splitlines()]
-    assert [row for row in rows if row[:1] in (["users"], ["items"], ["ratings"])] == [
-        ["users", "8"],
-        ["items", "10"],
-        ["ratings", "72"],
-    ]
-
-
-def test_a_lost_report_is_made_again(copied: Path) -> None:
-    report = (copied / "report.html").read_bytes()
-    (copied / "report.html").unlink()
-    assert harness("report", copied).exit_code == 0
-    assert (copied / "report.html").read_bytes() == report
 
 
 @pytest.mark.parametrize(
@@ -410,16 +356,6 @@ def test_a_full_disk_is_a_failure_that_names_the_folder(
     assert answer.exit_code == 1
     assert f"no space is left on the device of {tmp_path / 'study'}" in answer.stderr
     assert not list(tmp_path.rglob("*.partial"))
-
-
-def test_a_page_may_run_its_own_script_alone(finished: Path) -> None:
-    page = (finished / "report.html").read_text(encoding="utf-8")
-    policy = page.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
-    for kind in ("style", "script"):
-        own = page.split(f"<{kind}>")[1].split(f"</{kind}>")[0]
-        digest = base64.b64encode(sha256(own.encode()).digest()).decode()
-        assert f"{kind}-src 'sha256-{digest}'" in policy
-    assert policy.startswith("default-src 'none'")
 
 
 def test_a_study_does_not_tell_where_its_input_was(tmp_path: Path) -> None:

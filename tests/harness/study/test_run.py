@@ -7,10 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analyses.shared.analysis import built_in_analyses
-from analyses.shared.result import figures_of
 from harness.readers.scores import scores_from_parquet
-from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
 from harness.study.store import Store
 from runs import InputError
@@ -58,12 +55,6 @@ TABLES, SVGS = "tables/*.csv", "figures/*.svg"
 SCORED = {"scores", "true-scores"}
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination", "validity"}
 SHOWN = {*SCORED, *ANALYSED, "answer"}
-DRAWN = {
-    face.file
-    for key, analysis in built_in_analyses().items()
-    if key in ANALYSED
-    for face in figures_of(analysis.result)
-} | {face.file for face in figures_of(Answer)}
 
 
 # What is in the folder
