@@ -12,23 +12,13 @@ from harness.metrics.shared.register import built_in_metrics
 from harness.scoring.score import score
 from harness.study.run import check
 from harness.study.study import parse_study
-from harness.study.workers import train_and_rank, try_and_rank
+from harness.study.workers import train_and_rank
 from harness.tuning.search import Search, Trial
 from harness.tuning.validation import validation_of
 from recommenders import Choice, Range, recommend, train
 from recommenders.shared.system import Place
 from runs import InputError
-from tests.harness.small import (
-    METRICS,
-    NO_ANALYSES,
-    SYSTEMS,
-    TREC,
-    TREC_METRICS,
-    WORLD,
-    run_text,
-    start,
-    write_collection,
-)
+from tests.harness.small import METRICS, SYSTEMS, TREC, TREC_METRICS, WORLD, start, write_collection
 from tests.harness.tuning.test_validation import BY_TIME, CUT, log, new_pairs, write_log
 
 FAILED, MISUSED = 1, 2
@@ -124,18 +114,6 @@ def test_what_is_better_lower_is_made_low(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_of_test_items_is_tuned_on_validation_items(tmp_path: Path) -> None:
-    few = WORLD.replace("n_items = 80", "n_items = 300").replace("gini = 0.5", "gini = 0.7")
-    scores = {}
-    for candidates in ("trained", "test"):
-        (tmp_path / candidates).mkdir()
-        text = f'{few}[systems]\ncandidates = "{candidates}"\n'
-        tune(tmp_path / candidates, "puresvd", "--trials", "1", text=text)
-        scores[candidates] = float(rows(tmp_path / candidates)[-1]["score"])
-    assert scores["trained"] < scores["test"]
-
-
-@pytest.mark.slow
 def test_other_test_ratings_find_the_same(tmp_path: Path) -> None:
     training = log(first=1, last=CUT)
     found = []
@@ -224,13 +202,6 @@ def test_no_tuned_study_is_written_where_a_system_always_failed(tmp_path: Path) 
     assert not (tmp_path / f"{NEW}.toml").exists()
 
 
-def test_a_study_without_ranges_has_nothing_to_tune(tmp_path: Path) -> None:
-    text = WORLD + '[systems]\nnames = ["random", "popularity"]\n'
-    answer = tune(tmp_path, text=text)
-    assert answer.exit_code == MISUSED
-    assert "no system of the study has a setting that is searched." in answer.stderr
-
-
 # Going on
 
 
@@ -238,23 +209,6 @@ def test_a_study_without_ranges_has_nothing_to_tune(tmp_path: Path) -> None:
 def test_a_search_goes_on_from_its_table(undisturbed: Path, tmp_path: Path) -> None:
     for trials in ("2", "4", "6"):
         tune(tmp_path, "puresvd", "--trials", trials)
-    assert rows(tmp_path) == rows(undisturbed)
-
-
-@pytest.mark.slow
-def test_a_search_that_was_interrupted_goes_on(
-    undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(label: tuple[str, Any], *args: Any, **options: Any) -> Any:
-        if label[1].number == 3:
-            raise KeyboardInterrupt
-        return try_and_rank(label, *args, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("harness.tuning.search.try_and_rank", interrupted)
-        assert tune(tmp_path, "puresvd", "--trials", "6").exit_code == FAILED
-    assert rows(tmp_path) == rows(undisturbed)[:3]
-    tune(tmp_path, "puresvd", "--trials", "6")
     assert rows(tmp_path) == rows(undisturbed)
 
 
@@ -291,14 +245,6 @@ def test_trials_of_a_changed_study_do_not_count(tmp_path: Path, old: str, new: s
     tune(tmp_path, "puresvd", "--trials", "2")
     tune(tmp_path, "puresvd", "--trials", "2", text=WORLD.replace(old, new))
     assert len([*tmp_path.glob("study/tuning/*.csv")]) == 2
-
-
-@pytest.mark.slow
-def test_a_run_of_the_study_leaves_the_table(tmp_path: Path) -> None:
-    tune(tmp_path, "puresvd", "--trials", "2")
-    before = rows(tmp_path)
-    run_text(WORLD + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
-    assert rows(tmp_path) == before
 
 
 def test_tpe_goes_on_as_if_undisturbed(tmp_path: Path) -> None:
