@@ -17,13 +17,12 @@ from analyses.shared.work import CountedIn
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
     beside_trained,
-    check_tags,
     judge_test,
+    lists_of,
     load_ratings,
     read_runs,
     split_ratings,
     threshold_of,
-    warn_of_gaps,
 )
 from harness.study.store import content_key, judgements_key, ratings_digest
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
@@ -34,7 +33,7 @@ from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
-from runs.run_file import RunFile, common_items, require_known_users
+from runs.run_file import RunFile, common_items
 from runs.shared.errors import warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import carried, id_table
@@ -298,15 +297,11 @@ def collect_lists(
     others: Sequence[str] = (),
 ) -> Collection:
     """Judge runs by qrels, wherever they were read."""
-    check_tags(run_files, systems)
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
         raise InputError(f"{source}: {nothing_relevant(qrels)}")
-    for run_file in run_files:
-        require_known_users(run_file, file.users)
-    runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)
-    warn_of_gaps(systems, runs)
+    runs = lists_of(run_files, file.users, items, systems)
     return Collection(
         topics=file.users,
         items=items,

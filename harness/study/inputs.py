@@ -30,7 +30,7 @@ from runs.run_file import RunFile, require_known_users
 from runs.shared.errors import warn
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 from harness.study.sections import numbered, systems_of
 
 
@@ -152,25 +152,38 @@ def beside_trained(
 ) -> tuple[Run, ...]:
     """Check the runs that stand beside the trained systems."""
     topics, items = carried
-    check_tags(run_files, systems, others=tuple(study.systems.labels))
     for file in run_files:
-        require_known_users(file, topics)
         unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
         if unknown:
             raise InputError(
                 f"{file.path}: the item {unknown[0]!r} has no rating; a run that stands beside "
                 "trained systems may only rank items of their catalogue."
             )
-    runs = tuple(file.to_run(topics, items) for file in run_files)
-    warn_of_gaps(systems, runs)
-    if runs:
-        rated = split.train.matrix()[split.test_users]
-        for file, run in zip(run_files, runs, strict=True):
-            _warn_of_training_items(file.path, run, rated)
+    runs = lists_of(run_files, topics, items, systems, others=tuple(study.systems.labels))
+    rated = split.train.matrix()[split.test_users] if runs else None
+    for file, run in zip(run_files, runs, strict=True):
+        _warn_of_training_items(file.path, run, rated)
     return runs
 
 
-def _warn_of_training_items(path: Path | str, run: Run, rated: csr_array[Any]) -> None:
+def lists_of(
+    run_files: Sequence[RunFile],
+    topics: Numbering,
+    items: Numbering,
+    systems: Sequence[str],
+    *,
+    others: Sequence[str] = (),
+) -> tuple[Run, ...]:
+    """Give the lists of runs whose tags and users are checked."""
+    check_tags(run_files, systems, others=others)
+    for file in run_files:
+        require_known_users(file, topics)
+    runs = tuple(file.to_run(topics, items) for file in run_files)
+    warn_of_gaps(systems, runs)
+    return runs
+
+
+def _warn_of_training_items(path: Path | str, run: Run, rated: Any) -> None:
     """Warn of recommendations that the user has rated already: they fill ranks in vain."""
     topic, column = np.nonzero(run.items >= 0)
     known = rated[topic, run.items[topic, column]]

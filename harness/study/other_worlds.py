@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import joblib
 
@@ -36,17 +36,10 @@ from runs.shared.progress import Clock, Cost, Progress, Silent
 FOLDER = "worlds"
 
 
-class Kept(NamedTuple):
-    """Where what is found in a world is kept: the name of its part, and of the file."""
-
-    part: str
-    file: str
-
-
-def place_of(world: OtherWorld) -> Kept:
-    """Say where what is found in a world is kept."""
+def place_of(world: OtherWorld) -> tuple[str, str]:
+    """Say where what is found in a world is kept: the name of its part, and of the file."""
     name = f"{world.strength:g}-{world.density:g}-{world.seed}"
-    return Kept(f"world-{name}", f"{FOLDER}/{name}.npz")
+    return f"world-{name}", f"{FOLDER}/{name}.npz"
 
 
 def with_world(study: Study, world: OtherWorld) -> Study:
@@ -135,7 +128,7 @@ class OtherWorlds:
         pending = [
             world
             for world in worlds
-            if not self.store.is_complete(place_of(world).part, keys[world], by)
+            if not self.store.is_complete(place_of(world)[0], keys[world], by)
         ]
         tasks = (
             joblib.delayed(find_in)(with_world(self.study, world), study, world)
@@ -155,7 +148,7 @@ class OtherWorlds:
                 self.store.write(part, keys[world], files, cost=cost, made_by=by)
                 bar.advance(done=f"strength {world.strength:g}, {cost.seconds:.1f} s")
         for world in worlds:
-            yield read_evidence(self.store.folder / place_of(world).file, study.found)
+            yield read_evidence(self.store.folder / place_of(world)[1], study.found)
 
 
 def find_in(study: Study, asked: StudyWorld, world: OtherWorld) -> tuple[OtherWorld, Any, Cost]:

@@ -159,7 +159,7 @@ class Stages:
         """Names of the parts of the study in the ledger."""
         truth = [] if self.truth is None else [TRUE_SCORES]
         worlds = [
-            place_of(world).part
+            place_of(world)[0]
             for _, settings in self.wanted
             for world in settings.other_worlds(self.study.seed)
         ]
