@@ -10,7 +10,15 @@ import click
 
 from harness.cli.console import printed_table, shown
 from harness.cli.describe import reads_ratings
-from harness.cli.options import PATH, SettingsCommand, given, imported, quietly, settings_options
+from harness.cli.options import (
+    PATH,
+    SettingsCommand,
+    given,
+    imported,
+    quietly,
+    removed,
+    settings_options,
+)
 
 if TYPE_CHECKING:
     from qrels import Ratings
@@ -28,6 +36,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 @click.option(
     "--output", type=PATH, help="A new folder for its ratings (world.csv) and truth (truth.npz)."
 )
+@removed("--system", "run studies of the ratings and of the world, then `harness compare`.")
 @settings_options(imported("qrels.ratings.world.LikeSettings"))
 @reads_ratings
 @quietly
