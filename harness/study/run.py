@@ -128,15 +128,15 @@ def check(study: Study) -> dict[str, Metric]:
         if len(study.systems.labels) < len(study.systems.names):
             raise InputError("two systems of one name: the name without folders must differ.")
         _check_profiles(study.systems.names, metrics)
-    for name, settings in study.systems.settings.items():
-        with study.errors_at("systems", "settings", label_of(name)):
-            if name not in study.systems.names:
-                raise InputError(f"the study has no system {name!r} to set.")
-            read_settings(name, settings)
-    for name in study.systems.positives if isinstance(study.systems.positives, dict) else ():
-        with study.errors_at("systems", "positives", label_of(name)):
-            if name not in study.systems.names:
-                raise InputError(f"the study has no system {name!r} to set.")
+    settings, positives = study.systems.settings, study.systems.positives
+    by_system = {"settings": settings, "positives": positives}
+    for key, values in by_system.items():
+        for name in values if isinstance(values, dict) else ():
+            with study.errors_at("systems", key, label_of(name)):
+                if name not in study.systems.names:
+                    raise InputError(f"the study has no system {name!r} to set.")
+                if key == "settings":
+                    read_settings(name, settings[name])
     if study.ratings.like is not None:
         with study.errors_at("ratings", "world"):
             like_settings(study.ratings.world)

@@ -15,7 +15,7 @@ from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measures, Scores
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import keep_metrics
-from harness.readers.item_tables import Features, read_features, read_item_values
+from harness.readers.item_tables import read_features, read_item_values
 from harness.readers.scores import SCORES_FILE, scores_to_parquet
 from harness.report.study_folder import KEPT_METRICS
 from harness.scoring.means import (
@@ -159,7 +159,8 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
         )
         known["propensities"] = _of_all(paths.propensities, propensities, collection)
     if paths.features is not None:
-        known |= _as_known(read_features(paths.features, items, columns=paths.columns))
+        features = read_features(paths.features, items, columns=paths.columns)
+        known |= {"features": features.values, "feature_names": features.names}
     return Catalogue(len(items), **known)
 
 
@@ -216,7 +217,7 @@ def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:
     if study.items.propensities is not None:
         known["propensities"] = np.ones(3)
     if study.items.features is not None:
-        known |= _as_known(Features(("a", "b", "c"), np.eye(3)))
+        known |= {"features": np.eye(3), "feature_names": ("a", "b", "c")}
     return Catalogue(3, **known)
 
 
@@ -227,7 +228,3 @@ def _of_training(split: Split) -> dict[str, Any]:
         "n_raters": int(np.count_nonzero(split.train.user_counts())),
         "profiles": split.train.matrix()[split.test_users],
     }
-
-
-def _as_known(features: Features) -> dict[str, Any]:
-    return {"features": features.values, "feature_names": features.names}
