@@ -21,7 +21,7 @@ from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coeffici
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, panel_title
 from analyses.shared.estimate import Estimates, spread_around
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, shown
@@ -278,34 +278,15 @@ class Correlation(Result):
         title = f"Agreement among metrics{compared.where}"
         return Table.crossed("correlation", title, note, "metric", cells)
 
-    def of_measures(self, *, reference: Measure | None = None) -> Table:
-        """Tabulate the report measures down and across; with a reference, all coefficients with it.
-
-        Intervals stand beside the chosen coefficient where there are any.
-        """
+    def of_measures(self) -> Table:
+        """Tabulate the report measures down and across, with intervals where there are any."""
         numbers = self.measures.numbers(self.measures.reported)
         names = {number: str(self.measures[number]) for number in numbers}
-        if reference is None:
-            title, headings = "Agreement of measures", ["", *names.values()]
-            rows = [
-                [name, *(self._printed(row, column) for column in names)]
-                for row, name in names.items()
-            ]
-        else:
-            column = self.measures.index(reference)
-            further = [name for name in self.values if name != self.coefficient]
-            title = f"Agreement with {reference}"
-            headings = [f"with {reference}", self.coefficient, *further]
-            rows = [
-                [
-                    name,
-                    self._printed(row, column),
-                    *(shown(float(self.values[f][row, column]), decimals=3) for f in further),
-                ]
-                for row, name in names.items()
-                if row != column
-            ]
-        return Table("agreement", title, self.caption(), headings, rows)
+        rows = [
+            [name, *(self._printed(row, column) for column in names)] for row, name in names.items()
+        ]
+        headings = ["", *names.values()]
+        return Table("agreement", "Agreement of measures", self.caption(), headings, rows)
 
     def _printed(self, row: int, column: int) -> str:
         value, low, high = (

@@ -24,27 +24,6 @@ from harness.version import __version__ as __version__
 # That of `typing`, whose import takes as long as the rest of this module.
 TYPE_CHECKING = False
 
-__all__ = [
-    "InputError",
-    "Measure",
-    "Scores",
-    "Study",
-    "analyse",
-    "correct",
-    "correlate",
-    "design",
-    "discriminate",
-    "metric",
-    "open_study",
-    "ratio",
-    "read_study",
-    "robustness",
-    "run_study",
-    "score",
-    "user_metric",
-    "validity",
-]
-
 _HOMES = {
     "InputError": "runs",
     "Measure": "analyses.shared.measure",
@@ -66,24 +45,28 @@ _HOMES = {
     "validity": "harness.notebook",
 }
 
+__all__ = [*_HOMES]
+
 if TYPE_CHECKING:
-    from analyses.sampled.correction import correct
-    from analyses.shared.measure import Measure, Scores
-    from harness.metrics.shared.metric import Metric, metric, ratio
-    from harness.metrics.shared.user_metric import user_metric
-    from harness.notebook import (
-        analyse,
-        correlate,
-        design,
-        discriminate,
-        robustness,
-        score,
-        validity,
-    )
-    from harness.report.open_study import open_study
-    from harness.study.run import run_study
-    from harness.study.study import Study, read_study
-    from runs import InputError
+    from analyses.sampled.correction import correct as correct
+    from analyses.shared.measure import Measure as Measure
+    from analyses.shared.measure import Scores as Scores
+    from harness.metrics.shared.metric import Metric
+    from harness.metrics.shared.metric import metric as metric
+    from harness.metrics.shared.metric import ratio as ratio
+    from harness.metrics.shared.user_metric import user_metric as user_metric
+    from harness.notebook import analyse as analyse
+    from harness.notebook import correlate as correlate
+    from harness.notebook import design as design
+    from harness.notebook import discriminate as discriminate
+    from harness.notebook import robustness as robustness
+    from harness.notebook import score as score
+    from harness.notebook import validity as validity
+    from harness.report.open_study import open_study as open_study
+    from harness.study.run import run_study as run_study
+    from harness.study.study import Study as Study
+    from harness.study.study import read_study as read_study
+    from runs import InputError as InputError
 
     def __getattr__(name: str) -> Metric: ...
 else:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -22,8 +22,7 @@ from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from analyses.ordering import COEFFICIENTS
-from analyses.shared.analysis import Analysis, built_in_analyses
+from analyses.shared.analysis import built_in_analyses
 from analyses.shared.result import figures_of, tables_of
 from harness.cli.main import main
 from harness.metrics.shared.metric import SHARED, Metric
@@ -31,15 +30,10 @@ from harness.metrics.shared.names import print_value
 from harness.metrics.shared.option import Option
 from harness.metrics.shared.register import built_in_metrics
 from harness.study.schema import study_schema
-from harness.study.sections import NAMES, PLUGINS, STUDIES
-from qrels import Splitter, splits
 from recommenders import SystemSpec, systems
 from runs.shared.members import Member
 
 Schema = Mapping[str, Any]
-
-FROM_REGISTERS = ("split", "analyses")
-"""Sections of the study file that the members of a list declare."""
 
 
 def metric_reference() -> Iterator[str]:
@@ -62,10 +56,8 @@ def metric_section(metric: Metric) -> Iterator[str]:
     told = f"From {metric.low:g} to {metric.high:g}, {better} is better."
     same = f" In trec_eval: {literal(metric.trec_eval)}." if metric.trec_eval else ""
     level = "" if metric.has_level else " The relevance level plays no part."
-    whole = metric.lattice(10)
-    lattice = f" At cut-off 10 every score is a multiple of 1/{whole:,}." if whole else ""
     others = f" Others call it {plain(', '.join(metric.aliases))}." if metric.aliases else ""
-    yield from (f"{told}{same}{level}{lattice}{others}", "", f"Source: {plain(metric.source)}.", "")
+    yield from (f"{told}{same}{level}{others}", "", f"Source: {plain(metric.source)}.", "")
     if metric.options:
         yield from option_table(metric.options)
     yield from str(SphinxDocString(metric.doc)).splitlines()
@@ -109,131 +101,31 @@ def system_section(spec: SystemSpec) -> Iterator[str]:
         yield from settings_table({"properties": fields})
 
 
-def split_reference() -> Iterator[str]:
-    """Write the table of all splits, and the options of each."""
-    yield from heading("[split]", "-")
-    yield from (plain("`method` says which ratings are held out; its options stand beside it."), "")
-    rows = [
-        (literal(name), plain(split.summary), listed(split.settings), plain(split.source))
-        for name, split in splits().items()
-    ]
-    yield from table(("method", "", "options", "source"), rows)
-    for name, split in splits().items():
-        if split.settings.model_fields:
-            yield from heading(f"[split]: {name}", "^")
-            yield from members_table([split])
-
-
-def analyses_settings_reference() -> Iterator[str]:
-    """Write ``[analyses]`` and its sections: one for each analysis, one for each group."""
-    keys = study_schema()["properties"]["analyses"]["properties"]
-    yield from heading("[analyses]", "-")
-    rows = [(literal(key), plain(keys[key]["description"])) for key in (NAMES, PLUGINS)]
-    yield from table(("setting", ""), rows)
-    for section, members in by_section().items():
-        yield from (f".. _section-{section}:", "")
-        yield from heading(f"[analyses.{section}]", "-")
-        what = "analysis" if members[0].group is None else "group"
-        yield from (f"Settings of the {what} :ref:`{section} <analysis-{section}>`.", "")
-        yield from members_table(members)
-
-
 def analysis_reference() -> Iterator[str]:
     """Write the table of all analyses, and what each has: settings, tables and figures."""
-    rows = [
-        (literal(a.name), a.group or "", plain(a.summary), plain(a.source))
-        for members in by_section().values()
-        for a in members
-    ]
-    yield from table(("analysis", "group", "", "source"), rows)
-    for section, members in by_section().items():
-        yield from (f".. _analysis-{section}:", "")
-        yield from heading(section, "-")
-        group = members[0].group
-        if group is not None:
-            about = plain(importlib.import_module(f"analyses.{group}").GROUP)
-            yield from (f"{about} Settings: :ref:`[analyses.{group}] <section-{group}>`.", "")
-        for analysis in members:
-            if group is not None:
-                yield from heading(analysis.name, "^")
-            yield from analysis_section(analysis)
-
-
-def analysis_section(analysis: Analysis[Any, Any]) -> Iterator[str]:
-    """Write what an analysis does, when it is made, and its settings, tables and figures."""
-    yield f"{plain(analysis.summary)} Source: {plain(analysis.source.rstrip('.'))}."
-    yield plain(f"Made {made_when(analysis)}.")
-    if analysis.needs:
-        yield f"Needs: {', '.join(need.replace('_', ' ') for need in analysis.needs)}."
-    if analysis.group is None:
-        section = f":ref:`[analyses.{analysis.section}] <section-{analysis.section}>`"
-        yield f"Settings, in {section}: {listed(analysis.settings)}."
-    yield ""
-    tables, figures = tables_of(analysis.result), figures_of(analysis.result)
-    rows = [("table", literal(t.name), literal(t.alias or ""), plain(t.title)) for t in tables]
-    rows += [
-        ("figure", literal(f.name), literal(f.short if f.number else ""), plain(f.title))
-        for f in figures
-    ]
-    if rows:
-        yield from table(("shown as", "name", "or", ""), rows)
-
-
-def made_when(analysis: Analysis[Any, Any]) -> str:
-    """Say of which studies an analysis is part."""
-    if analysis.is_usual:
-        return "unless the study asks for others"
-    if analysis.group is None:
-        return "if asked for"
-    return f"if `{STUDIES}` names it" if analysis.on_request else "if the group is asked for"
-
-
-def by_section() -> dict[str, list[Analysis[Any, Any]]]:
-    """Give the analyses by the section of a study file that has their settings."""
-    found: dict[str, list[Analysis[Any, Any]]] = {}
-    for analysis in built_in_analyses().values():
-        found.setdefault(analysis.section, []).append(analysis)
-    return found
-
-
-def members_table(members: Sequence[Splitter[Any] | Analysis[Any, Any]]) -> Iterator[str]:
-    """Write the settings of members of a list that share a section; of several, who knows each."""
-    fields: dict[str, Schema] = {}
-    known: dict[str, Schema] = {}
-    required: set[str] = set()
-    for member in members:
-        schema = member.settings.model_json_schema(mode="validation")
-        fields = schema["properties"] | fields
-        known |= schema.get("$defs", {})
-        required |= {*schema.get("required", ())}
-    if len(members) == 1:
-        yield from settings_table({"properties": fields, "required": required}, known)
-        return
-    choices = {"type": "array", "items": {"enum": [member.name for member in members]}}
-    studies = {**choices, "description": "Which of the group are made."}
-    whole = {"properties": {STUDIES: studies, **fields}, "required": required}
-    owners = {key: owners_of(key, members) for key in fields}
-    yield from settings_table(whole, known, owners={STUDIES: "", **owners})
-
-
-def owners_of(key: str, members: Sequence[Splitter[Any] | Analysis[Any, Any]]) -> str:
-    """Name the members that know a setting: in short, where all or most of them do."""
-    known = [member.name for member in members if key in member.settings.model_fields]
-    others = [member.name for member in members if member.name not in known]
-    if len(others) < 2:
-        return ", ".join(f"all but {name}" for name in others)
-    return ", ".join(known)
-
-
-def listed(settings: type[BaseModel]) -> str:
-    """Name the settings of a model."""
-    return ", ".join(literal(name) for name in settings.model_fields)
+    analyses = built_in_analyses()
+    rows = [(literal(key), plain(a.summary), plain(a.source)) for key, a in analyses.items()]
+    yield from table(("analysis", "", "source"), rows)
+    for key, analysis in analyses.items():
+        yield from heading(key, "-")
+        yield plain(analysis.summary)
+        yield "Made by default." if analysis.is_usual else "Made if the study names it."
+        if analysis.needs:
+            yield f"Needs: {', '.join(need.replace('_', ' ') for need in analysis.needs)}."
+        section = analysis.section
+        yield from (f"Settings: :ref:`[analyses.{section}] <section-{section}>`.", "")
+        tables, figures = tables_of(analysis.result), figures_of(analysis.result)
+        shown = [("table", literal(t.name), literal(t.alias or ""), plain(t.title)) for t in tables]
+        shown += [
+            ("figure", literal(f.name), literal(f.short if f.number else ""), plain(f.title))
+            for f in figures
+        ]
+        if shown:
+            yield from table(("shown as", "name", "or", ""), shown)
 
 
 def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
     """Write the settings of a pydantic model, a section for each of its tables.
-
-    Sections that the members of a list declare have directives of their own.
 
     Parameters
     ----------
@@ -244,35 +136,41 @@ def settings_reference(path: str, *, name: str = "") -> Iterator[str]:
     """
     module, _, attribute = path.rpartition(".")
     model: type[BaseModel] = getattr(importlib.import_module(module), attribute)
-    schema = model.model_json_schema(mode="validation")
+    schema = model.model_json_schema(mode="validation") if name else study_schema(kind=model)
     yield from section_of(schema, schema.get("$defs", {}), name)
 
 
 def section_of(schema: Schema, known: Mapping[str, Schema], name: str) -> Iterator[str]:
-    """Write a table of settings and, below it, those nested in it."""
-    fields = {
-        key: field
-        for key, field in schema.get("properties", {}).items()
-        if name or key not in FROM_REGISTERS
-    }
+    """Write a table of settings and, below it, those nested in it, or its variants."""
+    fields = schema.get("properties", {})
     found = {key: table_in(field, known) for key, field in fields.items()}
-    nested = {key: inner for key, inner in found.items() if inner is not None}
+    # The settings of each system are on the page of systems.
+    nested = {k: inner for k, inner in found.items() if inner is not None and k != "settings"}
+    if name.startswith("analyses."):
+        yield from (f".. _section-{name.partition('.')[2]}:", "")
     yield from heading(f"[{name}]" if name else "At the top of the file", "-")
-    yield plain(first_sentence(schema.get("description", "")))
-    yield ""
+    yield from (plain(first_sentence(schema.get("description", ""))), "")
     simple = {key: field for key, field in fields.items() if key not in nested}
     if simple:
         required = schema.get("required", ())
         yield from settings_table({"properties": simple, "required": required}, known)
     for key, (inner, has_names) in nested.items():
         label = f"{name}.{key}" if name else key
-        yield from section_of(inner, known, f"{label}.NAME" if has_names else label)
+        variants = [one for one in inner.get("anyOf", ()) if "title" in one]
+        for variant in variants:
+            yield from heading(f"[{label}]: {variant['title']}", "^")
+            yield from (plain(variant["description"]), "")
+            yield from settings_table(variant, known)
+        if not variants:
+            yield from section_of(inner, known, f"{label}.NAME" if has_names else label)
 
 
 def table_in(field: Schema, known: Mapping[str, Schema]) -> tuple[Schema, bool] | None:
     """Find the table of settings that a field holds, and whether there is one for every name."""
-    for choice in field.get("anyOf", field.get("allOf", (field,))):
-        inner = resolved(choice, known)
+    choices = [resolved(one, known) for one in field.get("anyOf", field.get("allOf", (field,)))]
+    if sum("properties" in inner for inner in choices) > 1:
+        return field, False
+    for inner in choices:
         if "properties" in inner:
             return inner, False
         named = inner.get("additionalProperties")
@@ -286,13 +184,8 @@ def resolved(schema: Schema, known: Mapping[str, Schema]) -> Schema:
     return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
-def settings_table(
-    schema: Schema,
-    known: Mapping[str, Schema] | None = None,
-    *,
-    owners: Mapping[str, str] | None = None,
-) -> Iterator[str]:
-    """Write settings with what they may be, their defaults, what they do, and whose they are."""
+def settings_table(schema: Schema, known: Mapping[str, Schema] | None = None) -> Iterator[str]:
+    """Write settings with what they may be, their defaults, and what they do."""
     required = schema.get("required", ())
     rows = [
         (
@@ -300,12 +193,10 @@ def settings_table(
             plain(kind(field, known or {})),
             "needed" if name in required else default_of(field),
             plain(field.get("description", "")),
-            *(() if owners is None else (plain(owners[name]),)),
         )
         for name, field in schema["properties"].items()
     ]
-    headings = ("setting", "values", "default", "")
-    yield from table(headings if owners is None else (*headings, "of"), rows)
+    yield from table(("setting", "values", "default", ""), rows)
 
 
 def default_of(field: Schema) -> str:
@@ -317,34 +208,15 @@ def default_of(field: Schema) -> str:
     ('``true``', '``[1, 2]``', '')
     """
     value = field.get("default")
-    return "" if value is None else literal(toml_value(value))
+    text = "" if value is None else json.dumps(value)
+    return literal(text if len(text) < LONGEST else f"{text[:LONGEST]} ...")
 
 
-def toml_value(value: Any) -> str:
-    """Write a value as TOML has it; long lists end in dots."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key} = {toml_value(v)}" for key, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        shown = [toml_value(v) for v in value]
-        if len(shown) > 11:
-            shown = [*shown[:3], "...", shown[-1]]
-        return "[" + ", ".join(shown) + "]"
-    return f'"{value}"' if isinstance(value, str) else f"{value:g}" if value == 0 else str(value)
+LONGEST = 60
+"""Characters of a default that are shown."""
 
-
-WORDS = {
-    "integer": "whole number",
-    "number": "number",
-    "string": "text",
-    "boolean": "true or false",
-    "array": "list",
-    "object": "table",
-    "null": "",
-}
-LONGEST = 2**53
-"""Bounds beyond it say only what a machine can hold."""
+MOST = 2**40
+"""A bound that says no more than what a number can hold."""
 
 BOUNDS = {
     "minimum": "from {}",
@@ -360,24 +232,25 @@ def kind(field: Schema, known: Mapping[str, Schema]) -> str:
     Examples
     --------
     >>> kind({"type": "integer", "minimum": 1, "maximum": 5}, {})
-    'whole number from 1 to 5'
+    'integer from 1 to 5'
     >>> kind({"anyOf": [{"enum": ["drop", "keep"]}, {"type": "null"}]}, {})
     '`drop` or `keep`'
     >>> kind({"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}}, {})
-    'list, each: number above 0'
+    'array, each: number above 0'
     """
     field = {**resolved(field, known), **field}
     if "anyOf" in field:
-        return " or ".join(filter(None, (kind(choice, known) for choice in field["anyOf"])))
+        choices = [choice for choice in field["anyOf"] if choice.get("type") != "null"]
+        return " or ".join(kind(choice, known) for choice in choices)
     if "const" in field or "enum" in field:
         choices = [f"`{choice}`" for choice in field.get("enum", [field.get("const")])]
         return " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-    words = "path" if field.get("format") == "path" else WORDS[field.get("type", "string")]
-    given = {key: field[key] for key in BOUNDS if abs(field.get(key, LONGEST)) < LONGEST}
+    words = "path" if field.get("format") == "path" else field.get("type", "text")
+    given = {key: field[key] for key in BOUNDS if abs(field.get(key, MOST)) < MOST}
     bounds = [BOUNDS[key].format(f"{bound:g}") for key, bound in given.items()]
     whole = " ".join((words, *bounds))
     each = kind(field["items"], known) if field.get("items") else ""
-    return f"{whole}, each: {each}" if each not in ("", "text") else whole
+    return f"{whole}, each: {each}" if each not in ("", "string") else whole
 
 
 def command_reference() -> Iterator[str]:
@@ -402,22 +275,9 @@ def commands() -> dict[str, click.Command]:
 
 
 def help_text(text: str) -> Iterator[str]:
-    r"""Write paragraphs of help; those with lines of their own (``\b``) as they are."""
+    """Write the paragraphs of a help text."""
     for paragraph in inspect.cleandoc(text).split("\n\n"):
-        lines = paragraph.split("\n")
-        if lines[0].strip() == "\b":
-            yield from ("::", "", *(f"   {line}" for line in lines[1:]), "")
-        else:
-            yield from (plain(paragraph), "")
-
-
-def coefficient_reference() -> Iterator[str]:
-    """Write the table of the coefficients of agreement."""
-    rows = [
-        (literal(c.name), plain(c.label), plain(c.ties), "yes" if c.symmetric else "no")
-        for c in COEFFICIENTS.values()
-    ]
-    yield from table(("name", "", "ties", "symmetric"), rows)
+        yield from (plain(paragraph), "")
 
 
 def package_reference(name: str) -> Iterator[str]:
@@ -512,36 +372,6 @@ def without_mail(app: Sphinx, tree: nodes.document) -> None:
             link.replace_self(nodes.Text(link.astext()))
 
 
-def with_short_types(
-    app: Sphinx, what: str, name: str, value: Any, options: Any, given: str, returned: str
-) -> tuple[str | None, str | None]:
-    """Write ``NDArray[float64]`` for what the alias stands for, and whose settings are meant.
-
-    Settings have a page of their own, and no signature.
-    """
-    if inspect.isclass(value) and issubclass(value, BaseModel):
-        return "(**settings)", None
-    settings = getattr(sys.modules.get(getattr(value, "__module__", "")), "Settings", None)
-    return _short(given, settings), _short(returned, settings)
-
-
-def _short(signature: str | None, settings: type | None = None) -> str | None:
-    r"""Shorten the types of arrays, and qualify the class of settings.
-
-    Examples
-    --------
-    >>> _short("~numpy.ndarray[tuple[~typing.Any, ...], ~numpy.dtype[~numpy.float64]]")
-    'NDArray[~numpy.float64]'
-    """
-    array = r"(?:~?[\w.]+\.)?ndarray\[~?(?:\w+\.)*tuple\[.*?\], ~?(?:\w+\.)*dtype\[(.*?)\]\]"
-    if signature is None:
-        return None
-    if settings is not None:
-        qualified = f"~{settings.__module__}.Settings"
-        signature = re.sub(r"(?<![\w.])Settings\b", qualified, signature)
-    return re.sub(array, r"NDArray[\1]", signature)
-
-
 class Generated(SphinxDirective):
     """A directive whose content is written by a function, parsed as if it stood on the page."""
 
@@ -567,17 +397,12 @@ def directive(writer: Callable[..., Iterator[str]], *options: str) -> type[Gener
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
-    app.add_directive("metric-reference", directive(metric_reference))
-    app.add_directive("system-reference", directive(system_reference))
+    for writer in (
+        *(metric_reference, system_reference, analysis_reference, analysis_modules_reference),
+        *(command_reference, package_reference),
+    ):
+        app.add_directive(writer.__name__.replace("_", "-"), directive(writer))
     app.add_directive("settings-reference", directive(settings_reference, "name"))
-    app.add_directive("split-reference", directive(split_reference))
-    app.add_directive("analysis-reference", directive(analysis_reference))
-    app.add_directive("analyses-settings-reference", directive(analyses_settings_reference))
-    app.add_directive("analysis-modules-reference", directive(analysis_modules_reference))
-    app.add_directive("command-reference", directive(command_reference))
-    app.add_directive("package-reference", directive(package_reference))
-    app.add_directive("coefficient-reference", directive(coefficient_reference))
     app.add_lexer("csv", TextLexer)
     app.connect("doctree-read", without_mail)
-    app.connect("autodoc-process-signature", with_short_types)
     return {"parallel_read_safe": True}

@@ -51,8 +51,7 @@ def print_description(data: DataDescription) -> None:
             "users without relevant",
             "without non-relevant",
         )
-        whose = "of the test file" if data.is_split else "a fifth of each user's"
-        with printed_table(*headings, title=f"Test ratings, {whose}") as add:
+        with printed_table(*headings, title="Test ratings, a fifth of each user's") as add:
             for effect in data.thresholds:
                 shares = effect.relevant, effect.without_relevant, effect.without_nonrelevant
                 add(f"{effect.value:g}", *(f"{100 * share:.0f} %" for share in shares))

@@ -28,6 +28,7 @@ from harness.cli.options import PATH, SettingsCommand
 def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **asked: Any) -> None:
     """Write a commented study of the ratings in DATA, and describe them."""
     from harness.study.first_study import first_study
+    from harness.study.study import SYSTEMS
     from runs import InputError
     from runs.shared.files import write_whole
 
@@ -36,7 +37,7 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
             f"{output}: there is such a file; --overwrite replaces it, --output names another."
         )
     found = described(data, asked)
-    text = first_study(found, file=output, systems=systems or None)
+    text = first_study(found, file=output, systems=systems or SYSTEMS)
     write_whole(output, text.encode())
     print_description(found)
     chosen = "" if found.threshold is None else f", with the threshold {found.threshold:g}"

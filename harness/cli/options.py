@@ -150,8 +150,7 @@ def settings_options(
         schema = settings().model_json_schema()
         for name, facts in schema["properties"].items():
             if name not in without:
-                required = name in schema.get("required", ())
-                yield _option(name, facts, called=(names or {}).get(name), required=required)
+                yield _option(name, facts, called=(names or {}).get(name))
 
     return click.option(cls=_Options, made=made)
 
@@ -203,9 +202,15 @@ def given(settings: type[Settings], options: Mapping[str, Any]) -> Settings:
         raise InputError(_sentence(error)) from None
 
 
-def _option(
-    name: str, facts: Mapping[str, Any], *, called: str | None, required: bool
-) -> click.Option:
+TYPES: Mapping[str, click.ParamType[Any]] = {
+    "integer": click.INT,
+    "number": click.FLOAT,
+    "boolean": click.BOOL,
+    "string": click.STRING,
+}
+
+
+def _option(name: str, facts: Mapping[str, Any], *, called: str | None) -> click.Option:
     """Make an option of what the JSON schema of the settings says of a field."""
     value = _but_null(facts)
     is_map = _is_assigned(value)
@@ -220,7 +225,6 @@ def _option(
         multiple=repeats,
         callback=_as_map if is_map else None,
         default=tuple(default) if repeats and default else default,
-        required=required,
         show_default=True,
         metavar=value.get("format", "name").upper() if kind is click.STRING else None,
         help=facts.get("description", "") + " May be repeated." * repeats,
@@ -242,27 +246,14 @@ def _but_null(facts: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _type(name: str, facts: Mapping[str, Any]) -> click.ParamType[Any]:
-    match facts:
-        case {"enum": choices}:
-            return click.Choice(choices)
-        case {"type": "integer"}:
-            return click.IntRange(**bounds) if (bounds := _bounds(facts)) else click.INT
-        case {"type": "number"}:
-            return click.FloatRange(**bounds) if (bounds := _bounds(facts)) else click.FLOAT
-        case {"type": "boolean"}:
-            return click.BOOL
-        case {"type": "string", "format": "path"}:
-            return PATH
-        case {"type": "string"}:
-            return click.STRING
-    raise TypeError(f"no option can be made of the field `{name}`: leave it out.")
-
-
-def _bounds(facts: Mapping[str, Any]) -> dict[str, Any]:
-    closed = {"minimum": "min", "maximum": "max"}
-    opened = {"exclusiveMinimum": "min", "exclusiveMaximum": "max"}
-    bounds = {end: facts[key] for key, end in (closed | opened).items() if key in facts}
-    return bounds | {f"{end}_open": True for key, end in opened.items() if key in facts}
+    """Choose the type of an option; bounds are checked by the settings."""
+    if "enum" in facts:
+        return click.Choice(facts["enum"])
+    if facts.get("format") == "path":
+        return PATH
+    if facts.get("type") not in TYPES:
+        raise TypeError(f"no option can be made of the field `{name}`: leave it out.")
+    return TYPES[facts["type"]]
 
 
 def _singular(name: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.console import printed_table, shown
 from harness.cli.describe import reads_ratings
 from harness.cli.options import (
     PATH,
@@ -16,52 +16,36 @@ from harness.cli.options import (
     given,
     imported,
     quietly,
+    removed,
     settings_options,
-    workers,
 )
 
 if TYPE_CHECKING:
+    from qrels import Ratings
     from runs.shared.progress import Progress
 
-SEED_OF_STUDIES = 20261121
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
-@click.command(cls=SettingsCommand)
+@click.command(
+    cls=SettingsCommand,
+    epilog="To compare conclusions, run a study of the ratings and one of the world, and put them "
+    "side by side with `harness compare`.",
+)
 @click.option("--like", type=PATH, required=True, help="The ratings that the world is fitted to.")
 @click.option(
-    "--output",
-    type=PATH,
-    help="A new folder for the world's ratings (world.csv), its truth (truth.npz), the real "
-    "ratings and a study of each.",
+    "--output", type=PATH, help="A new folder for its ratings (world.csv) and truth (truth.npz)."
 )
-@click.option(
-    "--system",
-    "systems",
-    multiple=True,
-    metavar="NAME",
-    help="A system that is compared; ten cheap ones by default. May be repeated.",
-)
+@removed("--system", "run studies of the ratings and of the world, then `harness compare`.")
 @settings_options(imported("qrels.ratings.world.LikeSettings"))
 @reads_ratings
-@workers
 @quietly
-def world(
-    like: Path,
-    output: Path | None,
-    systems: tuple[str, ...],
-    n_jobs: int,
-    progress: Progress,
-    **asked: Any,
-) -> None:
-    """Fit a simulated world to ratings, and print how like it is.
-
-    Distributions, what was fitted, the systems' levels and ordering, and what a small study of
-    robustness and power concludes, beside the same of the real ratings.
-    """
-    from harness.study.inputs import kept_ratings, threshold_of
-    from harness.study.likeness import SYSTEMS, Likeness, distributions, fitted_moments
+def world(like: Path, output: Path | None, progress: Progress, **asked: Any) -> None:
+    """Fit a simulated world to ratings, and print their distributions side by side."""
+    from harness.study.inputs import kept_ratings
     from harness.study.sections import usual_split
     from harness.study.study import RatingsSection
+    from qrels.ratings.datasets.rating_tables import format_rating_lines
     from qrels.ratings.world import LikeSettings, fit_world
     from runs import InputError
     from runs.shared.files import write_whole
@@ -69,34 +53,37 @@ def world(
     if output is not None and output.exists():
         raise InputError(f"{output}: there is such a file or folder; --output names a new one.")
     section = given(RatingsSection, {"path": like, **asked})
-    settings = given(LikeSettings, asked)
     real = kept_ratings(section, usual_split())
-    threshold = threshold_of(section, real, tested=real)
     with progress("Fitting a world", 1) as bar:
-        fitted = fit_world(real, settings)
+        fitted = fit_world(real, given(LikeSettings, asked))
         bar.advance()
     made = fitted.world.ratings
-    for table in (distributions(real, made), fitted_moments(fitted)):
-        click.echo(table.to_text())
-    with _folder(output) as folder:
-        likeness = Likeness.of(
-            (real, made),
-            Path(folder),
-            systems=systems or SYSTEMS,
-            threshold=threshold,
-            seed=SEED_OF_STUDIES,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        for table in likeness.tables():
-            click.echo(table.to_text())
-        for finding in likeness.comparison.findings():
-            click.echo(f"{finding}\n")
-        if output is not None:
-            write_whole(output / "truth.npz", fitted.world.truth.to_bytes())
-            click.echo(f"The world is in {output.resolve()}")
+    scale = sorted({*real.rating.tolist()})
+    found, of_world = _distributions(real, scale), _distributions(made, scale)
+    with printed_table("", "real", "world", title="Distributions") as add:
+        for name, value in found.items():
+            add(name, shown(value), shown(of_world[name]))
+    with printed_table("moment", "real", "world", "strength", title="What was fitted") as add:
+        for name, strength in vars(fitted.strengths).items():
+            moments = (getattr(part, name) for part in (fitted.wanted, fitted.reached))
+            add(name, *map(shown, (*moments, strength)))
+    if output is not None:
+        write_whole(output / "world.csv", format_rating_lines(made))
+        write_whole(output / "truth.npz", fitted.world.truth.to_bytes())
+        click.echo(f"The world is in {output.resolve()}")
 
 
-def _folder(output: Path | None) -> AbstractContextManager[str | Path]:
-    """Give the folder asked for, or one that goes when it is left."""
-    return TemporaryDirectory() if output is None else nullcontext(output)
+def _distributions(ratings: Ratings, scale: Sequence[float]) -> dict[str, Any]:
+    """Give counts, quantiles of the ratings of a user and of an item, and the histogram."""
+    import numpy as np
+
+    from qrels import describe
+
+    facts = {str(k): v for k, v in describe(ratings).to_frame().iloc[0].to_dict().items()}
+    for kind, counts in (("user", ratings.user_counts()), ("item", ratings.item_counts())):
+        values = np.quantile(counts[counts > 0], QUANTILES)
+        facts |= {
+            f"ratings per {kind}, {share:.0%} quantile": float(value)
+            for share, value in zip(QUANTILES, values, strict=True)
+        }
+    return facts | {f"share rated {v:g}": float((ratings.rating == v).mean()) for v in scale}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.intervals.systems import deviation_over_systems
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel, label_curves
+from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, percent
 from analyses.shared.table import Cell, Table, shown
+from harness.scoring.means import Means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,3 +224,49 @@ class Repeats(Result):
 def root_mean_square(values: Floats) -> Floats:
     """Give the root of the mean of the squares along the last axis, of what is not NaN."""
     return np.sqrt(mean_of_defined(values**2))
+
+
+def gather(
+    means: Sequence[Means], results: Sequence[Iterable[Result]], seeds: Sequence[int]
+) -> Repeats:
+    """Put together the means and results of a study under each seed."""
+    reported = means[0].measures.reported
+    systems = means[0].systems
+    found = [
+        {headline.name: headline for result in every if (headline := result.headline()) is not None}
+        for every in results
+    ]
+    names = [name for name in found[0] if all(name in others for others in found)]
+    of_first = [found[0][name] for name in names]
+    by_seed = [[each[name] for each in found] for name in names]
+
+    def gathered(number: Callable[[Estimates], Floats | None]) -> Floats:
+        every = [[_by_measure(number(e), e, reported) for e in of] for of in by_seed]
+        return np.array(every).reshape(len(names), len(seeds), -1).swapaxes(1, 2)
+
+    def over_systems(estimates: Estimates) -> Floats | None:
+        within = estimates.within
+        return None if within is None else deviation_over_systems(within, len(systems))
+
+    return Repeats(
+        measures=reported,
+        systems=systems,
+        seeds=tuple(seeds),
+        quantities=tuple(names),
+        subjects=tuple(each.subject for each in of_first),
+        in_words=tuple(each.quantity for each in of_first),
+        falling=np.array([each.lower_is_better for each in of_first], dtype=np.bool_),
+        values=gathered(lambda each: each.values),
+        users=root_mean_square(gathered(lambda each: deviations(each.replicates))),
+        over_systems=root_mean_square(gathered(over_systems)),
+        means=np.stack([each.values[each.measures.numbers(reported)] for each in means], axis=-1),
+    )
+
+
+def _by_measure(found: Floats | None, estimates: Estimates, reported: Measures) -> Floats:
+    """Give what was found for each report measure, along the last axis; NaN where nothing was."""
+    made, own = np.full(len(reported), np.nan), estimates.measures
+    for place, measure in enumerate(reported):
+        if found is not None and measure in own:
+            made[place] = found[own.index(measure)]
+    return made

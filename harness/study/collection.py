@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,13 @@ from analyses.shared.work import CountedIn
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
     beside_trained,
-    check_tags,
     judge_test,
+    lists_of,
     load_ratings,
     read_runs,
     split_ratings,
     threshold_of,
-    warn_of_gaps,
 )
-from harness.study.provenance import made_by
 from harness.study.store import content_key, judgements_key, ratings_digest
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
@@ -35,7 +33,8 @@ from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
-from runs.run_file import RunFile, common_items, require_known_users
+from runs.run_file import RunFile, common_items
+from runs.shared.errors import warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import carried, id_table
 
@@ -238,19 +237,15 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
     """Warn of users and items of a given test part that have no training rating."""
     test = split.test
     users, items = test.user_counts() > 0, test.item_counts() > 0
-    new_users = users & (split.train.user_counts() == 0)
+    n_users = np.count_nonzero(users & (split.train.user_counts() == 0))
     new_items = items & (split.train.item_counts() == 0)
-    if not (new_users.any() or new_items.any()):
-        return
-    relevant = test.item[test.rating >= threshold]
-    warnings.warn(
-        f"the given test part has {new_users.sum():,} of {users.sum():,} users and "
-        f"{new_items.sum():,} of {items.sum():,} items without a training rating. Every number "
-        "counts them: systems know nothing of such users and never recommend such items, which "
-        f"{new_items[relevant].sum():,} of the {len(relevant):,} relevant ratings are of.",
-        InputWarning,
-        stacklevel=3,
-    )
+    if n_users or new_items.any():
+        n_relevant = np.count_nonzero(new_items[test.item[test.rating >= threshold]])
+        warn(
+            f"the given test part has {n_users:,} of {users.sum():,} users and {new_items.sum():,} "
+            f"of {items.sum():,} items ({n_relevant:,} relevant ratings) without training ratings. "
+            "Every number counts them, and systems never recommend such items."
+        )
 
 
 def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> None:
@@ -260,12 +255,9 @@ def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> 
         raise InputError(f"no training rating reaches {positives:g}: {systems[0]} learns nothing.")
     n_unknown = np.count_nonzero(learnt.user_counts()[split.test_users] == 0)
     if n_unknown:
-        warnings.warn(
+        warn(
             f"{n_unknown:,} of {len(split.test_users):,} test users have no training rating from "
-            f"{positives:g} on. What ranks by a user's own ratings recommends nothing to them, and "
-            f"scores 0; this is about {', '.join(systems)}.",
-            InputWarning,
-            stacklevel=3,
+            f"{positives:g} on: {', '.join(systems)} may recommend nothing to them, and score 0."
         )
 
 
@@ -281,7 +273,7 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
         relevance_level=section.relevance_level,
         source=str(section.path),
         systems=systems,
-        others=() if truth is None else truth.items.ids.tolist(),
+        others=() if truth is None else truth.judged.items.ids.tolist(),
     )
     inputs = tuple(checksum(path) for path in [section.path, *paths])
     collection = replace(collection, inputs=inputs)
@@ -305,15 +297,11 @@ def collect_lists(
     others: Sequence[str] = (),
 ) -> Collection:
     """Judge runs by qrels, wherever they were read."""
-    check_tags(run_files, systems)
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
         raise InputError(f"{source}: {nothing_relevant(qrels)}")
-    for run_file in run_files:
-        require_known_users(run_file, file.users)
-    runs = tuple(run_file.to_run(file.users, items) for run_file in run_files)
-    warn_of_gaps(systems, runs)
+    runs = lists_of(run_files, file.users, items, systems)
     return Collection(
         topics=file.users,
         items=items,
@@ -349,32 +337,22 @@ TRUE_QRELS = "true-qrels"
 """Name of the part that is the truth."""
 
 
-@dataclass(frozen=True)
-class InputPart:
-    """A part of a study that is made from nothing but its input."""
-
-    key: str
-    build: Callable[[], Mapping[str, bytes]]
-    made_by: Mapping[str, str]
+Build: TypeAlias = Callable[[], Mapping[str, bytes]]
 
 
-def input_parts(known: Collection, makers: Iterable[str | Path]) -> dict[str, InputPart]:
-    """Give the parts of a study that are its input, by name.
-
-    The makers are the homes of the members that the input is made with, such as the split.
-    """
-    by = made_by([__name__, *makers])
-    parts = {"qrels": InputPart(content_key(known.judged_key), partial(_qrels_files, known), by)}
-    if known.split is not None:
-        key = content_key(known.trained_key, ratings_digest(known.split.test))
-        build = partial(_split_files, known.split)
-        parts["split"] = InputPart(key, build, by)
-    if known.split is not None and known.truth is not None:
-        build = partial(_world_files, known.split, known.truth)
-        parts["world"] = InputPart(content_key(known.inputs), build, by)
-    if known.judged_truly is not None:
-        build = partial(_true_files, known, known.judged_truly)
-        parts[TRUE_QRELS] = InputPart(known.truly_judged_key, build, by)
+def input_parts(known: Collection) -> dict[str, tuple[str, Build]]:
+    """Give the parts of a study that are its input, by name: the key, and what builds each."""
+    split, truth, true = known.split, known.truth, known.judged_truly
+    parts: dict[str, tuple[str, Build]] = {
+        "qrels": (content_key(known.judged_key), partial(_qrels_files, known))
+    }
+    if split is not None:
+        key = content_key(known.trained_key, ratings_digest(split.test))
+        parts["split"] = key, partial(_split_files, split)
+    if truth is not None:
+        parts["world"] = content_key(known.inputs), partial(_world_files, truth)
+    if true is not None:
+        parts[TRUE_QRELS] = known.truly_judged_key, partial(_true_files, known, true)
     return parts
 
 
@@ -396,19 +374,5 @@ def _split_files(split: Split) -> dict[str, bytes]:
     return {name: format_rating_lines(part) for name, part in parts.items()}
 
 
-def _world_files(split: Split, truth: Truth) -> dict[str, bytes]:
-    return {"world/ratings.csv": _format_ratings(split), "world/truth.npz": truth.to_bytes()}
-
-
-def _format_ratings(split: Split) -> bytes:
-    """Write all ratings of a split as a MovieLens csv file."""
-    lines = []
-    for ratings in (split.train, split.test):
-        times = np.zeros(len(ratings), np.int64) if ratings.time is None else ratings.time
-        users, items = ratings.users.ids[ratings.user], ratings.items.ids[ratings.item]
-        columns = (column.tolist() for column in (users, items, ratings.rating, times))
-        lines += [
-            f"{user},{item},{rating:g},{time}\n"
-            for user, item, rating, time in zip(*columns, strict=True)
-        ]
-    return ("userId,movieId,rating,timestamp\n" + "".join(sorted(lines))).encode()
+def _world_files(truth: Truth) -> dict[str, bytes]:
+    return {"world/truth.npz": truth.to_bytes()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -25,12 +24,13 @@ from qrels.ratings.statistics import (
     usual_threshold,
 )
 from qrels.ratings.world import World, fit_world, like_settings, make_world, world_settings
-from runs import InputError, InputWarning, Numbering, Run
+from runs import InputError, Numbering, Run
 from runs.formats import read_run
 from runs.run_file import RunFile, require_known_users
+from runs.shared.errors import warn
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 from harness.study.sections import numbered, systems_of
 
 
@@ -152,34 +152,46 @@ def beside_trained(
 ) -> tuple[Run, ...]:
     """Check the runs that stand beside the trained systems."""
     topics, items = carried
-    check_tags(run_files, systems, others=tuple(study.systems.labels))
     for file in run_files:
-        require_known_users(file, topics)
         unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
         if unknown:
             raise InputError(
                 f"{file.path}: the item {unknown[0]!r} has no rating; a run that stands beside "
                 "trained systems may only rank items of their catalogue."
             )
-    runs = tuple(file.to_run(topics, items) for file in run_files)
-    warn_of_gaps(systems, runs)
-    if runs:
-        rated = split.train.matrix()[split.test_users]
-        for file, run in zip(run_files, runs, strict=True):
-            _warn_of_training_items(file.path, run, rated)
+    runs = lists_of(run_files, topics, items, systems, others=tuple(study.systems.labels))
+    rated = split.train.matrix()[split.test_users] if runs else None
+    for file, run in zip(run_files, runs, strict=True):
+        _warn_of_training_items(file.path, run, rated)
     return runs
 
 
-def _warn_of_training_items(path: Path | str, run: Run, rated: csr_array[Any]) -> None:
+def lists_of(
+    run_files: Sequence[RunFile],
+    topics: Numbering,
+    items: Numbering,
+    systems: Sequence[str],
+    *,
+    others: Sequence[str] = (),
+) -> tuple[Run, ...]:
+    """Give the lists of runs whose tags and users are checked."""
+    check_tags(run_files, systems, others=others)
+    for file in run_files:
+        require_known_users(file, topics)
+    runs = tuple(file.to_run(topics, items) for file in run_files)
+    warn_of_gaps(systems, runs)
+    return runs
+
+
+def _warn_of_training_items(path: Path | str, run: Run, rated: Any) -> None:
     """Warn of recommendations that the user has rated already: they fill ranks in vain."""
     topic, column = np.nonzero(run.items >= 0)
     known = rated[topic, run.items[topic, column]]
     if known.any():
-        finding = (
+        warn(
             f"{path}: {np.count_nonzero(known):,} of its recommendations are items that the user "
             "rated in training; they count as unjudged."
         )
-        warnings.warn(finding, InputWarning, stacklevel=2)
 
 
 def warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
@@ -189,11 +201,10 @@ def warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
         counts = np.sum([run.lengths > 0 for run in own], axis=0)
         few = np.count_nonzero((counts > 0) & (counts < counts.max()))
         if few:
-            finding = (
+            warn(
                 f"the {len(own)} runs of {system!r} do not rank for the same users; the scores of "
                 f"{few:,} are means over fewer runs than those of others."
             )
-            warnings.warn(finding, InputWarning, stacklevel=3)
 
 
 def check_tags(

@@ -6,7 +6,6 @@ import json
 import platform
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -112,30 +111,19 @@ def make_analysis(
     read = [checksum(path)["sha256"] for path in settings.files()]
     asked = settings.model_dump(mode="json")
     key = content_key(made_from, analysis.key, asked, work.seed, *read)
-    build = partial(_analyse, source, analysis, settings, work, worded)
     by = made_by([home_of(analysis.make), home_of(result_files), *makers])
+
+    def build() -> dict[str, bytes]:
+        with source.study.errors_at("analyses", analysis.section):
+            result = analysis(work, settings)
+        # What a user's analysis shows is kept.
+        is_users = not analysis.make.__module__.startswith("analyses.")
+        with source.progress("Drawing figures", 1) as bar:
+            files = result_files(analysis.key, result, is_users=is_users, worded=worded)
+            bar.advance()
+        return files
+
     make_part(source.store, analysis.key, key, build, by)
-
-
-def _analyse(
-    source: Source,
-    analysis: Analysis[Any, Any],
-    settings: Any,
-    work: Any,
-    worded: Callable[[str], str],
-) -> dict[str, bytes]:
-    """Make an analysis, and give its files."""
-    with source.study.errors_at("analyses", analysis.section):
-        result = analysis(work, settings)
-    with source.progress("Drawing figures", 1) as bar:
-        files = result_files(analysis.key, result, is_users=_is_users(analysis), worded=worded)
-        bar.advance()
-    return files
-
-
-def _is_users(analysis: Analysis[Any, Any]) -> bool:
-    """Tell whether an analysis is declared in a file of a user's."""
-    return not analysis.make.__module__.startswith("analyses.")
 
 
 def _note_version(folder: Path, progress: Progress) -> None:
@@ -176,9 +164,7 @@ def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:
         **facts,
         "inputs": with_portable_paths(facts["inputs"], folder),
         "warnings": [_with(paths, remark) for remark in remarks],
-        "seconds": {
-            part: {"wall": entry.seconds, "cpu": entry.cpu_seconds} for part, entry in made.items()
-        },
+        "seconds": {p: {"wall": e.seconds, "cpu": e.cpu_seconds} for p, e in made.items()},
         "made by": {part: entry.made_by for part, entry in made.items()},
         "workers": source.n_jobs,
         "versions": versions(),
@@ -197,16 +183,12 @@ def machine() -> dict[str, Any]:
     """Say on what the study was made; nothing is made again where this differs."""
     from threadpoolctl import threadpool_info
 
+    named = ("internal_api", "version", "architecture")
     blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
     return {
         "system": platform.platform(),
         "processor": platform.machine(),
-        "blas": sorted(
-            {
-                f"{i['internal_api']} {i['version']} {i.get('architecture', '')}".strip()
-                for i in blas
-            }
-        ),
+        "blas": sorted({" ".join(str(info.get(key, "")) for key in named) for info in blas}),
     }
 
 

@@ -29,7 +29,7 @@ from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
-from runs.shared.errors import remarks_of
+from runs.shared.errors import remarks_of, warn
 from runs.shared.progress import Progress, Silent
 
 
@@ -128,15 +128,15 @@ def check(study: Study) -> dict[str, Metric]:
         if len(study.systems.labels) < len(study.systems.names):
             raise InputError("two systems of one name: the name without folders must differ.")
         _check_profiles(study.systems.names, metrics)
-    for name, settings in study.systems.settings.items():
-        with study.errors_at("systems", "settings", label_of(name)):
-            if name not in study.systems.names:
-                raise InputError(f"the study has no system {name!r} to set.")
-            read_settings(name, settings)
-    for name in study.systems.positives if isinstance(study.systems.positives, dict) else ():
-        with study.errors_at("systems", "positives", label_of(name)):
-            if name not in study.systems.names:
-                raise InputError(f"the study has no system {name!r} to set.")
+    settings, positives = study.systems.settings, study.systems.positives
+    by_system = {"settings": settings, "positives": positives}
+    for key, values in by_system.items():
+        for name in values if isinstance(values, dict) else ():
+            with study.errors_at("systems", key, label_of(name)):
+                if name not in study.systems.names:
+                    raise InputError(f"the study has no system {name!r} to set.")
+                if key == "settings":
+                    read_settings(name, settings[name])
     if study.ratings.like is not None:
         with study.errors_at("ratings", "world"):
             like_settings(study.ratings.world)
@@ -233,26 +233,15 @@ def _check_alone(metric: Metric, together: float, alone: float) -> None:
         )
 
 
-def _warn_of_slow(metrics: Mapping[str, Metric]) -> None:
-    slow = [name for name, metric in metrics.items() if metric.per_user]
-    if slow:
-        finding = (
-            f"{', '.join(slow)}: written over one user's list, so scored user by user; what "
-            "scores samples of the judgements takes long with it."
-        )
-        warnings.warn(finding, InputWarning, stacklevel=2)
-
-
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
     """Say once which measures look below the end of all lists."""
     depth = max((run.depth for run in runs), default=inf)
     beyond = [str(m) for m in measures if m.cutoff is not None and m.cutoff > depth]
     if beyond:
-        finding = (
+        warn(
             f"the longest list ends at rank {depth}, and {listed(beyond)} look deeper: what is "
             "missing counts as not relevant."
         )
-        warnings.warn(finding, InputWarning, stacklevel=2)
 
 
 def _without_needless(study: Study, collection: Collection) -> Study:
@@ -260,11 +249,10 @@ def _without_needless(study: Study, collection: Collection) -> Study:
     if not collection.is_implicit or "names" in study.metrics.model_fields_set:
         return study
     names = tuple(name for name in study.metrics.names if name not in BECOMES)
-    finding = (
+    warn(
         "everything is relevant, so that bpref and infAP would be Recall: they are left out; a "
         "study has them if `names` in [metrics] names them."
     )
-    warnings.warn(finding, InputWarning, stacklevel=2)
     metrics = study.metrics.model_copy(update={"names": names})
     return study.model_copy(update={"metrics": metrics})
 
@@ -298,7 +286,6 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
-        _warn_of_slow(metrics)
         with progress("Reading the input", 1) as bar:
             collection = collect(study)
             bar.advance()

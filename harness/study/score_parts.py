@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from analyses.shared.evidence import to_evidence
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measures, Scores
 from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.weights import weighting_of
-from harness.readers.item_tables import Features, read_features, read_item_values
+from harness.readers.item_tables import read_features, read_item_values
 from harness.readers.scores import SCORES_FILE, scores_to_parquet
 from harness.scoring.means import (
     Coverage,
@@ -63,130 +62,82 @@ class ScoreParts:
     measures: Measures
     progress: Progress
 
-    def catalogue(self) -> Catalogue:
-        """Read what metrics may know of items, before systems are trained."""
-        return read_catalogue(self.study.items, self.collection)
+    def weights(self, qrels: Qrels) -> NDArray[np.float64] | None:
+        """Weights of the users of judgements; None if all weigh the same."""
+        return user_weights(qrels, self.study.metrics.average)
 
-    def weights(self) -> NDArray[np.float64] | None:
-        """Weights of the users; None if all weigh the same."""
-        return user_weights(self.collection.qrels, self.study.metrics.average)
-
-    def judged(
-        self, runs: Sequence[Run], replicates: Replicates | None, catalogue: Catalogue
-    ) -> tuple[Scores, dict[str, bytes]]:
-        """Score every user, system and measure by the judgements, unweighted; with the files."""
+    def judged(self, runs: Sequence[Run], catalogue: Catalogue) -> Scores:
+        """Score every user, run and measure by the judgements, unweighted."""
         with self.progress("Scoring the runs", len(runs)) as bar:
-            by_run = score(
+            return score(
                 runs,
                 self.collection.qrels,
-                self.study.measures,
+                self.measures,
                 self.metrics,
                 users=self.collection.topics.ids,
                 catalogue=catalogue,
                 advance=bar.advance,
             )
-        scores = averaged(by_run, replicates)
-        return scores, {
+
+    def truly_judged(
+        self, lists: Sequence[Run], known: TrueJudgements, catalogue: Catalogue
+    ) -> Scores:
+        """Score every user of the truth by it, unweighted."""
+        metrics = {**self.references, **self.metrics}
+        split = self.collection.split
+        profiles = None if split is None else split.train.matrix()[known.users]
+        with self.progress("Scoring by the truth", len(lists)) as bar:
+            return score(
+                lists,
+                known.qrels,
+                self._true_measures(metrics),
+                metrics,
+                users=known.topics.ids,
+                catalogue=replace(catalogue, profiles=profiles, hidden_ranks=None),
+                advance=bar.advance,
+            )
+
+    def _true_measures(self, metrics: Mapping[str, Metric]) -> Measures:
+        """Give what the truth is measured by: what the study measures, then other references.
+
+        Metrics of hidden items are left out: nothing is hidden by a truth.
+        """
+        references = () if self.study.truth is None else self.study.truth.measures
+        own = self.measures.among(m for m in self.measures if not metrics[m.metric].needs)
+        return Measures(
+            [*own, *(reference for reference in references if reference not in own)],
+            falling={name for name, metric in metrics.items() if not metric.higher_is_better},
+            reported=own.reported,
+            grid=own.grid,
+        )
+
+    def files(
+        self, runs: Sequence[Run], by_run: Scores, replicates: Replicates | None
+    ) -> dict[str, bytes]:
+        """Give the files of the scores by the judgements: scores, means, coverage, metrics."""
+        scores, weights = averaged(by_run, replicates), self.weights(self.collection.qrels)
+        average = self.study.metrics.average
+        means = Means.of(weighted(scores, weights), self.metrics, average=average)
+        if replicates is not None:
+            spreads = spread(weighted(by_run, weights), replicates, self.metrics)
+            means = replace(means, sizes=replicates.sizes, spreads=spreads)
+        return {
             SCORES_FILE: scores_to_parquet(scores),
-            **_runs_file(RUNS_FILE, weighted(by_run, self.weights()), replicates),
-            **result_files("means", self._means(scores, by_run, replicates)),
+            **runs_file(RUNS_FILE, weighted(by_run, weights), replicates),
+            **result_files("means", means),
             **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
         }
 
-    def _means(self, scores: Scores, by_run: Scores, replicates: Replicates | None) -> Means:
-        average, weights = self.study.metrics.average, self.weights()
-        means = Means.of(weighted(scores, weights), self.metrics, average=average)
-        if replicates is None:
-            return means
-        spreads = spread(weighted(by_run, weights), replicates, self.metrics)
-        return replace(means, sizes=replicates.sizes, spreads=spreads)
 
-    def true(
-        self,
-        lists: Sequence[Run],
-        replicates: Replicates | None,
-        known: TrueJudgements,
-        catalogue: Catalogue,
-    ) -> tuple[Scores, dict[str, bytes]]:
-        """Score every user of the truth by it, unweighted; with the files."""
-        metrics = {**self.references, **self.metrics}
-        references = () if self.study.truth is None else self.study.truth.measures
-        with self.progress("Scoring by the truth", len(lists)) as bar:
-            by_run = true_scores(
-                lists,
-                known,
-                true_measures(self.measures, metrics, references),
-                metrics,
-                true_catalogue(catalogue, known, self.collection.split),
-                advance=bar.advance,
-            )
-        scores = averaged(by_run, replicates)
-        weights = user_weights(known.qrels, self.study.metrics.average)
-        return scores, {
-            TRUE_SCORES_FILE: scores_to_parquet(scores),
-            **_runs_file(TRUE_RUNS_FILE, weighted(by_run, weights), replicates),
-        }
-
-
-def _runs_file(name: str, by_run: Scores, replicates: Replicates | None) -> dict[str, bytes]:
+def runs_file(name: str, by_run: Scores, replicates: Replicates | None) -> dict[str, bytes]:
     """Keep what the runs of one system differ by, if there are several of one."""
     return {} if replicates is None else {name: to_evidence(deviations(by_run, replicates))}
-
-
-def true_measures(
-    measures: Measures, metrics: Mapping[str, Metric], references: Sequence[Measure]
-) -> Measures:
-    """Give what the truth is measured by: what the study measures, then other references.
-
-    What is measured where systems rank items that are hidden from them is left out: nothing is
-    hidden by a truth.
-    """
-    own = measures.among(m for m in measures if not metrics[m.metric].needs)
-    every = [*own, *(reference for reference in references if reference not in own)]
-    return Measures(
-        every,
-        falling={name for name, metric in metrics.items() if not metric.higher_is_better},
-        reported=own.reported,
-        grid=own.grid,
-    )
-
-
-def true_catalogue(
-    catalogue: Catalogue, judgements: TrueJudgements, split: Split | None
-) -> Catalogue:
-    """Know of the users of the truth what is known of those of the study."""
-    profiles = None if split is None else split.train.matrix()[judgements.users]
-    return replace(catalogue, profiles=profiles, hidden_ranks=None)
-
-
-def true_scores(
-    lists: Sequence[Run],
-    judgements: TrueJudgements,
-    measures: Measures,
-    metrics: Mapping[str, Metric],
-    catalogue: Catalogue,
-    *,
-    advance: Callable[[], None] = lambda: None,
-) -> Scores:
-    """Score lists of the users of the truth by their true judgements."""
-    return score(
-        lists,
-        judgements.qrels,
-        measures,
-        metrics,
-        users=judgements.topics.ids,
-        catalogue=catalogue,
-        advance=advance,
-    )
 
 
 EXAMPLE_SYSTEM = "example"
 EXAMPLE_RANKS = np.array([1, 3, MISS, 2], dtype=np.uint16)
 
 LOWEST = np.finfo(np.float64).tiny
-
-WEIGHTS: dict[str, Any] = {"beta": 0.0, "propensity": "popularity", "clip": 0.0}
-"""Options of metrics that weigh items, and their defaults."""
 
 
 def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
@@ -204,7 +155,8 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
         )
         known["propensities"] = _of_all(paths.propensities, propensities, collection)
     if paths.features is not None:
-        known |= _as_known(read_features(paths.features, items, columns=paths.columns))
+        features = read_features(paths.features, items, columns=paths.columns)
+        known |= {"features": features.values, "feature_names": features.names}
     return Catalogue(len(items), **known)
 
 
@@ -261,15 +213,8 @@ def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:
     if study.items.propensities is not None:
         known["propensities"] = np.ones(3)
     if study.items.features is not None:
-        known |= _as_known(Features(("a", "b", "c"), np.eye(3)))
+        known |= {"features": np.eye(3), "feature_names": ("a", "b", "c")}
     return Catalogue(3, **known)
-
-
-def without_features(catalogue: Catalogue, items: NDArray[np.integer]) -> int:
-    """Count those of some items of which no feature is known."""
-    if catalogue.features is None:
-        return 0
-    return int(np.count_nonzero(~catalogue.features[items].any(axis=1)))
 
 
 def _of_training(split: Split) -> dict[str, Any]:
@@ -279,23 +224,3 @@ def _of_training(split: Split) -> dict[str, Any]:
         "n_raters": int(np.count_nonzero(split.train.user_counts())),
         "profiles": split.train.matrix()[split.test_users],
     }
-
-
-def _as_known(features: Features) -> dict[str, Any]:
-    return {"features": features.values, "feature_names": features.names}
-
-
-def effects_of_weights(
-    metrics: Iterable[Metric], qrels: Qrels, catalogue: Catalogue
-) -> Iterator[str]:
-    """Say how many equal judgements the relevant ones count as where metrics weigh items."""
-    items = qrels.items[qrels.relevant]
-    for metric in metrics:
-        given = {name: value for name, value in metric.given if name in WEIGHTS}
-        weighting = weighting_of(**{**WEIGHTS, **given}) if given else None
-        if weighting is not None:
-            effective = weighting.effective_number(items, catalogue)
-            yield (
-                f"{metric.label} weighs the {len(items):,} relevant judgements so unequally that "
-                f"they count as {effective:,.0f} of equal weight."
-            )

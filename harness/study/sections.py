@@ -8,16 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import (
-    Field,
-    SerializeAsAny,
-    ValidationError,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, SerializeAsAny, ValidationError, model_serializer, model_validator
 
 from analyses.shared.analysis import (
     Analysis,
@@ -38,9 +31,12 @@ from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
 from runs.shared.errors import nearest
-from runs.shared.settings import Names, Section, Whole
+from runs.shared.settings import Names, Section, Whole, read_by
 
 SYSTEM, REPLICATE = "system", "replicate"
+
+MetricNames = Annotated[Names, read_by(lambda names: [parse_name(name) for name in names])]
+"""Names of metrics, perhaps with options and a depth."""
 
 
 def tag_pattern(text: str) -> re.Pattern[str]:
@@ -192,60 +188,55 @@ def _sections(register: Register) -> list[str]:
 def _read_section(
     name: str, section: Any, register: Register, origin: Origin
 ) -> dict[str, AnalysisSettings]:
-    """Read the settings of an analysis, or of the members of a group, by key."""
-    place = origin.place("analyses", name)
-    members = {a.name: a for a in register.values() if a.section == name}
+    """Read the settings of an analysis, or of the members of a group, by key.
+
+    Each member of a group is set by the keys that it knows.
+    """
+    table = ("analyses", name)
+    members: Register = {a.name: a for a in register.values() if a.section == name}
     if not members:
         known = _sections(register)
-        raise InputError(f"{place}: there is no `{name}` in [analyses]; {nearest(name, known)}")
+        raise InputError(
+            f"{origin.place(*table)}: there is no `{name}` in [analyses]; {nearest(name, known)}"
+        )
     if not isinstance(section, Mapping):
+        place = origin.place(*table)
         raise InputError(f"{place}: `{name}` in [analyses] must be a table, got {section!r}.")
+    values = dict(section)
     if any(a.group for a in members.values()):
-        return _read_group(name, members, section, origin)
-    return {a.key: _read_one(a, section, origin) for a in members.values()}
+        members, values = _members_of_group(name, members, section, origin)
+    read: dict[str, AnalysisSettings] = {}
+    for analysis in members.values():
+        fields = analysis.settings.model_fields
+        own = {k: v for k, v in values.items() if k in fields or analysis.group is None}
+        try:
+            read[analysis.key] = analysis.settings.model_validate(own)
+        except ValidationError as error:
+            raise InputError(sentence_of(error, origin, analysis.settings, table=table)) from None
+    return read
 
 
-def _read_one(
-    analysis: Analysis[Any, Any], values: Mapping[str, Any], origin: Origin
-) -> AnalysisSettings:
-    table = ("analyses", analysis.section)
-    try:
-        settings: AnalysisSettings = analysis.settings.model_validate(dict(values))
-    except ValidationError as error:
-        raise InputError(sentence_of(error, origin, analysis.settings, table=table)) from None
-    return settings
-
-
-def _read_group(
-    group: str, members: Register, values: Mapping[str, Any], origin: Origin
-) -> dict[str, AnalysisSettings]:
-    """Read the settings of the members that are wanted, each from the keys that it knows."""
-    table = ("analyses", group)
-    usual = [name for name, member in members.items() if not member.on_request]
-    wanted, gone = values.get(STUDIES, usual), gone_from(group)
-    with origin.named(*table, STUDIES):
+def _members_of_group(
+    group: str, members: Register, section: Mapping[str, Any], origin: Origin
+) -> tuple[Register, dict[str, Any]]:
+    """Give the members of a group that are wanted, and what sets them."""
+    values, gone = dict(section), gone_from(group)
+    wanted = values.pop(STUDIES, [name for name, a in members.items() if not a.on_request])
+    subject = f"`{STUDIES}` in [analyses.{group}]"
+    with origin.named("analyses", group, STUDIES):
         for name in wanted if isinstance(wanted, list | tuple) else ():
             if name in gone:
                 raise InputError(gone[name])
         if not wanted:
-            raise InputError(f"`{STUDIES}` in [analyses.{group}] must name one, got {wanted!r}.")
-        _check_names(wanted, members, f"`{STUDIES}` in [analyses.{group}]", "study")
-    known = {name: set(member.settings.model_fields) for name, member in members.items()}
-    every = sorted(set().union(*known.values()) | {STUDIES})
+            raise InputError(f"{subject} must name one, got {wanted!r}.")
+        _check_names(wanted, members, subject, "study")
+    known = sorted({STUDIES, *(key for a in members.values() for key in a.settings.model_fields)})
     for key in values:
-        if key not in every:
-            place = origin.place(*table, key)
-            if key in gone:
-                raise InputError(f"{place}: {gone[key]}")
-            raise InputError(
-                f"{place}: there is no `{key}` in [analyses.{group}]; {nearest(key, every)}"
-            )
-    return {
-        members[name].key: _read_one(
-            members[name], {k: v for k, v in values.items() if k in known[name]}, origin
-        )
-        for name in wanted
-    }
+        if key not in known:
+            with origin.named("analyses", group, key):
+                advice = f"there is no `{key}` in [analyses.{group}]; {nearest(key, known)}"
+                raise InputError(gone.get(key, advice))
+    return {name: members[name] for name in wanted}, values
 
 
 def _check_names(wanted: Any, known: Collection[str], subject: str, kind: str) -> None:
@@ -288,12 +279,6 @@ class ItemsSection(Section):
     def files(self) -> list[Path]:
         """The tables that are read."""
         return [path for name in PATHS if isinstance(path := getattr(self, name), Path)]
-
-    def anchored(self, anchor: Callable[[Path], Path]) -> ItemsSection:
-        """Let paths count from the folder of the study file."""
-        given = {name: getattr(self, name) for name in PATHS}
-        update = {name: anchor(path) for name, path in given.items() if isinstance(path, Path)}
-        return self.model_copy(update=update)
 
 
 class RepeatSection(Section):
@@ -427,21 +412,11 @@ class TruthSection(FileOptions):
         description="What is judged by the truth: lists of each user's truly judged items alone "
         '("judged", the default for a file), or the usual lists ("all", the default in a world).',
     )
-    references: Names = Field(
+    references: MetricNames = Field(
         ("nDCG@10", "P@10"),
         min_length=1,
         description="Measures that say, on the truth, which system is better.",
     )
-
-    @field_validator("references")
-    @classmethod
-    def _readable(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        for name in names:
-            try:
-                parse_name(name)
-            except InputError as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return names
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -472,20 +447,18 @@ def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
     """
     preset = _read(section["preset"])
     names = section.get("names", preset["names"])
-    settings, positives = section.get("settings", {}), section.get("positives", {})
+    try:
+        chosen = system_set(names) if isinstance(names, str) else tuple(names)
+    except (InputError, TypeError):
+        chosen = ()
     made = {**section, "names": names}
-    if isinstance(settings, dict):
-        own = _of_systems(preset["settings"], names)
-        given = {name: _over(own.get(name, {}), value) for name, value in settings.items()}
-        made["settings"] = own | given
-    if isinstance(positives, dict):
-        made["positives"] = _of_systems(preset["positives"], names) | positives
+    for key in ("settings", "positives"):
+        own = {name: value for name, value in preset[key].items() if name in chosen}
+        given = section.get(key, {})
+        if isinstance(given, dict):
+            both = {n: own[n] | v for n, v in given.items() if n in own and isinstance(v, dict)}
+            made[key] = own | given | both
     return made
-
-
-def _over(preset: Mapping[str, Any], given: Any) -> Any:
-    """Put given settings over those of a preset; what is no table is refused elsewhere."""
-    return {**preset, **given} if isinstance(given, dict) else given
 
 
 def _read(name: Any) -> dict[str, Any]:
@@ -493,12 +466,3 @@ def _read(name: Any) -> dict[str, Any]:
     if name not in known:
         raise refused(f"there is no preset {name!r}; there are {', '.join(known)}", "preset")
     return tomllib.loads(FOLDER.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
-
-
-def _of_systems(by_name: Mapping[str, Any], names: Any) -> dict[str, Any]:
-    """Keep what is said of some systems; of none, if these are nothing that has names."""
-    try:
-        chosen = system_set(names) if isinstance(names, str) else tuple(names)
-    except (InputError, TypeError):
-        return {}
-    return {name: value for name, value in by_name.items() if name in chosen}

@@ -6,7 +6,6 @@ A stage is made again only if the key of what it is made from has changed (see
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -24,12 +23,13 @@ from analyses.shared.result import Result
 from analyses.shared.sentences import listed
 from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
-from harness.readers.scores import SCORES_FILE, scores_from_parquet
+from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.answer import Answer
+from harness.report.repeats import Repeats, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name, of_topics
 from harness.report.tables import estimates_of
-from harness.scoring.means import user_weights, weighted
-from harness.study.collection import TRUE_QRELS, Collection, InputPart, checksum, input_parts
+from harness.scoring.means import averaged, weighted
+from harness.study.collection import TRUE_QRELS, Build, Collection, checksum, input_parts
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.pipeline import make_analysis, make_part
 from harness.study.provenance import home_of, made_by
@@ -39,35 +39,33 @@ from harness.study.score_parts import (
     TRUE_SCORES,
     TRUE_SCORES_FILE,
     ScoreParts,
-    effects_of_weights,
-    without_features,
+    read_catalogue,
+    runs_file,
 )
-from harness.study.seeds_together import gather
 from harness.study.store import Store, content_key, result_files
 from harness.study.study import Study
 from harness.study.system_lists import SystemLists
 from harness.study.true_judgements import TrueJudgements
 from harness.study.work import OF_SINGLE_LISTS, StudyWork
-from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE
+from harness.study.workers import HIDDEN, RANKS, RUN, TRUE_RUN, WHOLE, SystemPart
 from qrels import Catalogue, FullRanks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders import rankable, read_settings
-from runs import InputError, InputWarning, Run
+from runs import InputError, Run
 from runs.formats import read_run
+from runs.shared.errors import warn
 from runs.shared.progress import Progress
 
 INFAP = "infAP is the paper's, not trec_eval's."
 
-WEIGHTED = (
-    "Users are weighted by the number of their relevant items: in means, orderings, tests and "
-    "intervals. scores.parquet has their scores unweighted."
-)
+WEIGHTED = "Users are weighted by their number of relevant items; scores.parquet is unweighted."
 
 REPLICATED = (
-    "A user's score of a system is the mean over the runs of the system that rank for the user. "
-    "Intervals cover other users and other runs of the systems, where runs rank for the same "
-    "users. Tests cover other users, not other runs, whose spread stands beside the mean scores."
+    "A user's score of a system is the mean over its runs. Intervals cover other users and other "
+    "runs of the systems; tests cover other users alone."
 )
+
+NUMBERED = "TREC files cannot carry some ids: numbers stand in their place, which ids.csv explains."
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -131,15 +129,15 @@ class Stages:
     @cached_property
     def catalogue(self) -> Catalogue:
         """What metrics may know of items, before systems are trained."""
-        return self._score_parts.catalogue()
+        return read_catalogue(self.study.items, self.collection)
 
     @property
     def trained_catalogue(self) -> Catalogue:
         """What metrics may know of items, with the hidden ranks of systems if any are kept."""
-        if not self.lists.ranked_hidden:
+        if not self.lists.asked[HIDDEN]:
             return self.catalogue
-        names = {system: HIDDEN.file(system) for system in self.lists.ranked_hidden}
-        ranks = {s: read_evidence(self.store.folder / n, JudgedRanks) for s, n in names.items()}
+        files = self._files_by_system(HIDDEN)
+        ranks = {system: read_evidence(path, JudgedRanks) for system, path in files.items()}
         return replace(self.catalogue, hidden_ranks=ranks)
 
     @cached_property
@@ -152,22 +150,21 @@ class Stages:
         return SystemLists(*of_all, needs, self.hidden_under)
 
     @cached_property
-    def input(self) -> dict[str, InputPart]:
+    def input(self) -> dict[str, tuple[str, Build]]:
         """What the study begins with, as parts of it."""
-        splits = [] if self.study.ratings is None else [home_of(self.study.split.splitter.make)]
-        return input_parts(self.collection, splits)
+        return input_parts(self.collection)
 
     @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
         truth = [] if self.truth is None else [TRUE_SCORES]
         worlds = [
-            place_of(world).part
+            place_of(world)[0]
             for _, settings in self.wanted
             for world in settings.other_worlds(self.study.seed)
         ]
-        made = [*self.lists.parts, "scores", *truth, *worlds, *self.analyses, *self._answered]
-        return [*self.input, *made, *self._repeated]
+        results = [name for name in self._results if name not in ("means", "coverage")]
+        return [*self.input, *self.lists.parts, "scores", *truth, *worlds, *results]
 
     @property
     def analyses(self) -> list[str]:
@@ -200,15 +197,10 @@ class Stages:
 
     def _check_features(self) -> None:
         """Read the tables of items, and say how many items have no features."""
-        every, judged = np.arange(len(self.collection.items)), self.collection.qrels.items
-        unknown = without_features(self.catalogue, every)
+        features = self.catalogue.features
+        unknown = 0 if features is None else np.count_nonzero(~features.any(axis=1))
         if unknown:
-            finding = (
-                f"{self.study.items.features}: no features of {unknown:,} of the {len(every):,} "
-                f"items, {without_features(self.catalogue, np.unique(judged)):,} of them judged; "
-                "to metrics they are like no other item."
-            )
-            warnings.warn(finding, InputWarning, stacklevel=2)
+            warn(f"{self.study.items.features}: {unknown:,} items have no features.")
 
     def _check_hidden(self) -> None:
         """Refuse to hide items from runs, or in time where ratings have none."""
@@ -248,60 +240,65 @@ class Stages:
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
-        for name, part in self.input.items():
-            make_part(self.store, name, part.key, part.build, part.made_by)
+        splits = [] if self.study.ratings is None else [home_of(self.study.split.splitter.make)]
+        for name, (key, build) in self.input.items():
+            self._make(name, key, build, [home_of(input_parts), *splits])
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
-        if self._answered:
-            self._answer()
+        folder, results = self.store.folder, ["means", *self.analyses]
+        if self._compared:
+            study = FinishedStudy(folder, {"study": self.study.name, "results": self._compared})
+            self._put_together(
+                ANSWER,
+                [folder],
+                self._compared,
+                lambda: Answer.of(estimates for _, estimates in estimates_of(study)),
+                [home_of(Answer), home_of(estimates_of)],
+            )
         if self.repeats:
-            self._put_together()
+            folders = [folder]
+            for number, (seed, make) in enumerate(self.repeats.items(), start=2):
+                self.progress.note(f"Seed {seed}, {number} of {1 + len(self.repeats)}:")
+                folders.append(make())
+            facts = {"study": self.study.name, "results": results}
+            studies = [FinishedStudy(folder, facts) for folder in folders]
+
+            def found() -> Repeats:
+                every = [[result for _, result in study.results()] for study in studies]
+                seeds = [self.study.seed, *self.repeats]
+                return gather([study.means for study in studies], every, seeds)
+
+            makers = [home_of(gather), home_of(FinishedStudy)]
+            self._put_together(REPEATS, folders, results, found, makers)
 
     @property
     def _compared(self) -> list[str]:
         """Keys of the analyses that have a number for each measure."""
         return [a.key for a, _ in self.wanted if a.result.estimates is not Result.estimates]
 
-    @property
-    def _answered(self) -> list[str]:
-        return [ANSWER] if self._compared else []
-
-    def _answer(self) -> None:
-        """Put together what the analyses say of the report measures."""
-        folder = self.store.folder
-        evidence = [folder / evidence_name(key) for key in self._compared]
-        files = [sha256(path.read_bytes()).hexdigest() for path in evidence]
-
-        def build() -> dict[str, bytes]:
-            study = FinishedStudy(folder, {"study": self.study.name, "results": self._compared})
-            every = (estimates for _, estimates in estimates_of(study))
-            return result_files(ANSWER, Answer.of(every), worded=self.worded)
-
-        compared = [home_of(a.make) for a, _ in self.wanted if a.key in self._compared]
-        makers = [home_of(Answer), home_of(estimates_of), home_of(result_files), *compared]
-        self._make(ANSWER, content_key(files), build, makers)
-
-    @property
-    def _repeated(self) -> list[str]:
-        return [REPEATS] if self.repeats else []
-
-    def _put_together(self) -> None:
-        """Make the study under the other seeds, and put what was found under all together."""
-        folders = [self.store.folder]
-        for number, (seed, make) in enumerate(self.repeats.items(), start=2):
-            self.progress.note(f"Seed {seed}, {number} of {1 + len(self.repeats)}:")
-            folders.append(make())
-        results = ["means", *self.analyses]
-        names = [evidence_name(key) for key in results]
-        files = [sha256((f / name).read_bytes()).hexdigest() for f in folders for name in names]
+    def _put_together(
+        self,
+        name: str,
+        folders: Sequence[Path],
+        results: Sequence[str],
+        gathered: Callable[[], Result],
+        makers: Sequence[str | Path],
+    ) -> None:
+        """Make a result of other results, which are in one or more folders."""
+        paths = [folder / evidence_name(key) for folder in folders for key in results]
+        files = [sha256(path.read_bytes()).hexdigest() for path in paths]
+        analyses = [home_of(a.make) for a, _ in self.wanted if a.key in results]
 
         def build() -> dict[str, bytes]:
-            found = gather(folders, [self.study.seed, *self.repeats], results)
-            return result_files(REPEATS, found, worded=self.worded)
+            return result_files(name, gathered(), worded=self.worded)
 
-        analyses = [home_of(analysis.make) for analysis, _ in self.wanted]
-        makers = [home_of(gather), home_of(result_files), *analyses]
-        self._make(REPEATS, content_key(files), build, makers)
+        self._make(name, content_key(files), build, [*makers, home_of(result_files), *analyses])
+
+    @property
+    def _results(self) -> list[str]:
+        """Keys of all results, in the order of the report."""
+        answer, repeated = [ANSWER] * bool(self._compared), [REPEATS] * bool(self.repeats)
+        return [*answer, "means", "coverage", *self.analyses, *repeated]
 
     def worded(self, text: str) -> str:
         """Say topics for users, which is what results say, where runs are given."""
@@ -314,28 +311,29 @@ class Stages:
         compared, ranked_for = ("systems", "topics") if of_runs else ("recommenders", "users")
         n_systems = f"{len(self.lists.systems)} {'runs' if of_runs else 'systems'}"
         if self.collection.replicated:
-            n_runs = f"{len(self.lists.run_names)} runs, taken as given"
-            n_systems = f"{len(self.lists.systems)} systems (means over {n_runs})"
-        counts = f"{facts['users']:,} {ranked_for}"
-        judgements = f"{facts['judgements']:,} judgements"
+            n_systems = f"{len(self.lists.systems)} systems (means over their runs)"
+        counts = f"{facts['users']:,} {ranked_for}, {facts['judgements']:,} judgements"
+        simulated = "" if self.collection.truth is None else " of a simulated world"
+        measures = listed(study.measures.reported.labels)
+        written_otherwise = any(written is not ids for written, ids in self.collection.names)
+        notes = {
+            INFAP: True,
+            TIES: True,
+            WEIGHTED: self.weights is not None,
+            REPLICATED: bool(self.collection.replicated),
+            NUMBERED: written_otherwise,
+        }
         return {
             "lead": f"Can these metrics be trusted to compare {compared}? {n_systems}, {counts}, "
-            f"{judgements}, {_about_measures(study.measures)}; seed {study.seed}.",
-            "data": f"Data: {study.name} ({counts} with {judgements}{_origin(self.collection)}); "
-            f"{n_systems}; study seed {study.seed}.",
+            f"the measures {measures}; seed {study.seed}.",
+            "data": f"Data: {study.name}{simulated} ({counts}); {n_systems}; study seed "
+            f"{study.seed}.",
             "ranked for": ranked_for,
-            "results": [*self._answered, "means", "coverage", *self.analyses, *self._repeated],
+            "results": self._results,
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": {self.worded(name): fact for name, fact in facts.items()},
             "systems": list(self.lists.systems),
-            "notes": [
-                INFAP,
-                TIES,
-                *([] if self.weights is None else [WEIGHTED]),
-                *([REPLICATED] if self.collection.replicated else []),
-                *_about_ids(self.collection),
-                *effects_of_weights(self.metrics.values(), self.collection.qrels, self.catalogue),
-            ],
+            "notes": [note for note, holds in notes.items() if holds],
         }
 
     @property
@@ -350,12 +348,12 @@ class Stages:
         Scores are kept as the metrics give them, and returned weighted as means ask for it.
         """
         made: list[Scores] = []
+        parts, replicates = self._score_parts, self.lists.replicates(runs)
 
         def build() -> dict[str, bytes]:
-            replicates = self.lists.replicates(runs)
-            scores, files = self._score_parts.judged(runs, replicates, self.trained_catalogue)
-            made.append(scores)
-            return files
+            by_run = parts.judged(runs, self.trained_catalogue)
+            made.append(averaged(by_run, replicates))
+            return parts.files(runs, by_run, replicates)
 
         self._make("scores", self._scores_key, build, [home_of(ScoreParts), *self._metric_homes])
         scores = made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
@@ -381,30 +379,31 @@ class Stages:
     @property
     def weights(self) -> NDArray[np.float64] | None:
         """Weights of the users; None if all weigh the same."""
-        return self._score_parts.weights()
+        return self._score_parts.weights(self.collection.qrels)
 
     def make_truth(self, runs: Sequence[Run]) -> Truth | None:
         """Score every user of the truth by it; None if none is known."""
         if self.truth is None or self.study.truth is None:
             return None
-        known, made = self.truth, list[Scores]()
+        known, parts, made = self.truth, self._score_parts, list[Scores]()
+        weights = parts.weights(known.qrels)
 
         def build() -> dict[str, bytes]:
             lists = self._true_lists(runs, known)
             replicates = self.lists.replicates(lists)
-            scores, files = self._score_parts.true(lists, replicates, known, self.catalogue)
-            made.append(scores)
-            return files
+            by_run = parts.truly_judged(lists, known, self.catalogue)
+            made.append(averaged(by_run, replicates))
+            differences = runs_file(TRUE_RUNS_FILE, weighted(by_run, weights), replicates)
+            return {TRUE_SCORES_FILE: scores_to_parquet(made[0]), **differences}
 
         key = content_key(
             self._scores_key,
             self.collection.truly_judged_key,
-            self._files_of([TRUE_RUN.of(system) for system in self.lists.listed_truly]),
+            self._files_of(TRUE_RUN),
             self.study.truth.references,
         )
         self._make(TRUE_SCORES, key, build, [home_of(ScoreParts), *self._metric_homes])
         scores = made[0] if made else scores_from_parquet(self.store.read(TRUE_SCORES_FILE))
-        weights = user_weights(known.qrels, self.study.metrics.average)
         return Truth(
             replace(weighted(scores, weights), runs=self._run_deviations(TRUE_RUNS_FILE)),
             self.study.truth.measures,
@@ -414,7 +413,7 @@ class Stages:
 
     def _true_lists(self, runs: Sequence[Run], known: TrueJudgements) -> list[Run]:
         """Give the lists that the truth judges."""
-        if not self.lists.listed_truly:
+        if not self.lists.asked[TRUE_RUN]:
             return [known.usual_lists(run) for run in runs]
         files = [read_run(self.store.folder / TRUE_RUN.file(name)) for name in self.lists.run_names]
         return [file.to_run(known.carried, self.collection.carried[1]) for file in files]
@@ -432,13 +431,8 @@ class Stages:
             metrics=self.metrics,
             catalogue=self.trained_catalogue,
             weights=self.weights,
-            ranks={
-                system: self.store.folder / RANKS.file(system)
-                for system in self.lists.ranked_in_full
-            },
-            whole={
-                system: self.store.folder / WHOLE.file(system) for system in self.lists.ranked_whole
-            },
+            ranks=self._files_by_system(RANKS),
+            whole=self._files_by_system(WHOLE),
             known_truth=truth,
             replicates=self.lists.replicates(runs),
             worlds=self._worlds,
@@ -464,27 +458,23 @@ class Stages:
         """Give the key of what an analysis uses."""
         if "worlds" in analysis.needs:
             return self._worlds.key
-        made_from = self._ranks_key if "full_ranks" in analysis.needs else self._scores_key
-        whole = [*map(WHOLE.of, self.lists.ranked_whole)]
-        if "candidate_ranks" in analysis.needs:
-            return content_key(self._scores_key, self._files_of([*whole, TRUE_QRELS, TRUE_SCORES]))
-        if settings.needs and whole:
-            return content_key(made_from, self._files_of(whole))
-        if "truth" in analysis.needs:
-            return content_key(made_from, self._files_of([TRUE_QRELS, TRUE_SCORES]))
-        return made_from
+        needs = {*analysis.needs}
+        is_of_ranks = "full_ranks" in needs and "candidate_ranks" not in needs
+        made_from = self._ranks_key if is_of_ranks else self._scores_key
+        uses_truth = {"candidate_ranks", "truth"} & needs
+        uses_whole = settings.needs or "candidate_ranks" in needs
+        used = [WHOLE] * bool(uses_whole) + [TRUE_QRELS, TRUE_SCORES] * bool(uses_truth)
+        return content_key(made_from, self._files_of(*used))
+
+    def _files_by_system(self, part: SystemPart) -> dict[str, Path]:
+        """Name the files of a part, by system."""
+        return {s: self.store.folder / part.file(s) for s in self.lists.asked[part]}
 
     @property
     def _worlds(self) -> OtherWorlds:
         return OtherWorlds(self.study, self.store, self.n_jobs, self.progress)
 
-    def _make(
-        self,
-        part: str,
-        key: str,
-        build: Callable[[], Mapping[str, bytes]],
-        makers: Iterable[str | Path],
-    ) -> None:
+    def _make(self, part: str, key: str, build: Build, makers: Iterable[str | Path]) -> None:
         make_part(self.store, part, key, build, made_by(makers))
 
     @property
@@ -492,12 +482,7 @@ class Stages:
         measures = self.measures
         return content_key(
             self.collection.judged_key,
-            self._files_of(
-                [
-                    *(RUN.of(name) for name in self.lists.run_names),
-                    *(HIDDEN.of(system) for system in self.lists.ranked_hidden),
-                ]
-            ),
+            self._files_of(RUN, HIDDEN),
             *([str(m) for m in some] for some in (measures, measures.reported, measures.grid)),
             self.lists.system_of_runs,
             self.study.metrics.average,
@@ -509,11 +494,16 @@ class Stages:
 
     @property
     def _ranks_key(self) -> str:
-        return content_key(self._files_of([RANKS.of(s) for s in self.lists.ranked_in_full]))
+        return content_key(self._files_of(RANKS))
 
-    def _files_of(self, parts: Sequence[str]) -> list[dict[str, str]]:
+    def _files_of(self, *parts: SystemPart | str) -> list[dict[str, str]]:
         """Give the files of parts that are made, with their checksums."""
-        entries = [self.store.entry(part) for part in parts]
+        names = [
+            name
+            for part in parts
+            for name in ([part] if isinstance(part, str) else map(part.of, self.lists.asked[part]))
+        ]
+        entries = [self.store.entry(name) for name in names]
         return [entry.files for entry in entries if entry is not None]
 
 
@@ -528,28 +518,3 @@ def spelled_out(study: Study) -> Study:
     }
     systems = study.systems.model_copy(update={"settings": settings})
     return study.model_copy(update={"systems": systems})
-
-
-def _origin(collection: Collection) -> str:
-    ratings = collection.facts.get("ratings")
-    if not ratings:
-        return ""
-    simulated = "" if collection.truth is None else " of a simulated world"
-    return f", from {ratings['ratings']:,} ratings{simulated}"
-
-
-def _about_measures(measures: Measures) -> str:
-    """Count metrics and cut-offs; name what is compared where that is something else."""
-    if not measures.reported.place:
-        return f"the measures {listed(measures.reported.labels)}"
-    n_metrics = f"{len(measures.metrics)} metrics"
-    return f"{n_metrics} {f'at {n} cut-offs' if (n := len(measures.cutoffs)) else 'of whole lists'}"
-
-
-def _about_ids(collection: Collection) -> list[str]:
-    if all(written is named for written, named in collection.names):
-        return []
-    return [
-        "TREC files cannot carry some of the ids: in run and qrels files numbers stand in their "
-        "place, and ids.csv says for which."
-    ]

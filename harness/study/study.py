@@ -20,6 +20,7 @@ from harness.study.sections import (
     QRELS,
     AnalysesSection,
     ItemsSection,
+    MetricNames,
     RepeatSection,
     SplitSection,
     TruthSection,
@@ -200,14 +201,14 @@ class QrelsSection(Section):
 class MetricsSection(Section):
     """Which metrics, at which cut-offs, and which measures are compared with one another."""
 
-    names: Names = Field(
+    names: MetricNames = Field(
         PAPER_METRICS,
         min_length=1,
         description="Metrics. A name with a depth, such as nDCG@10 or bpref@all, stands for "
         "itself; another is measured at all `cutoffs`, or of whole lists if there are none.",
     )
     cutoffs: Cutoffs = Field(PAPER_CUTOFFS, description="The grid, for curves over cut-offs.")
-    report: Names | None = Field(
+    report: MetricNames | None = Field(
         None,
         min_length=1,
         description="Measures that are compared with one another, such as nDCG@10, bpref@all, "
@@ -220,16 +221,6 @@ class MetricsSection(Section):
         "number of their relevant items.",
     )
     plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
-
-    @field_validator("names", "report")
-    @classmethod
-    def _readable(cls, names: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        for name in names or ():
-            try:
-                parse_name(name)
-            except InputError as error:
-                raise ValueError(str(error).rstrip(".")) from None
-        return names
 
     @property
     def measures(self) -> Measures:
@@ -278,15 +269,33 @@ class Study(StudyFile):
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
-        if self.ratings is None and (self.runs is None) != (self.qrels is None):
+        ratings, truth = self.ratings, self.truth
+        if ratings is None and (self.runs is None) != (self.qrels is None):
             raise ValueError("[runs] and [qrels] go together")
-        if (self.ratings is None) == (self.qrels is None):
+        if (ratings is None) == (self.qrels is None):
             raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
-        self._check_source()
-        self._check_truth()
-        self._check_depth()
-        if self.ratings is None and self.repeat.seeds > 1:
+        if ratings is None and self.repeat.seeds > 1:
             raise refused("runs that are given are the same under every seed", "repeat", "seeds")
+        is_world = ratings is not None and ratings.format == "world"
+        if ratings is not None:
+            n_sources = is_world + (ratings.path is not None) + (self.split.parts is not None)
+            if n_sources == 0:
+                raise refused('`path` is needed, or format = "world"', "ratings")
+            if n_sources > 1:
+                raise refused(
+                    "a split that is given has its own ratings: [ratings] says how they are read, "
+                    'without `path` and format = "world"',
+                    "ratings",
+                )
+            if max(self.cutoffs, default=0) > self.systems.depth:
+                raise ValueError(
+                    f"the deepest cut-off, {self.cutoffs[-1]}, is below the lists, which end at "
+                    f"rank {self.systems.depth} (`depth` in [systems])"
+                )
+        if truth is not None and is_world and truth.path is not None:
+            raise refused("a simulated world knows its own truth: it has no `path`", "truth")
+        if truth is not None and not is_world and truth.path is None:
+            raise refused("`path` is needed: only a simulated world knows its own truth", "truth")
         return self
 
     def under(self, seed: int) -> Study:
@@ -305,42 +314,6 @@ class Study(StudyFile):
             made = ("truth",) if "truth" in values else ()
             read["analyses"] = read_sections(analyses, origin, made=made)
         return values | read
-
-    def _check_source(self) -> None:
-        """Refuse ratings from nowhere, and from two places."""
-        if self.ratings is None:
-            return
-        n_sources = (
-            (self.ratings.format == "world")
-            + (self.ratings.path is not None)
-            + (self.split.parts is not None)
-        )
-        if n_sources == 0:
-            raise refused('`path` is needed, or format = "world"', "ratings")
-        if n_sources > 1:
-            raise refused(
-                "a split that is given has its own ratings: [ratings] says how they are read, "
-                'without `path` and format = "world"',
-                "ratings",
-            )
-
-    def _check_truth(self) -> None:
-        """Refuse a truth from nowhere, and one beside that of a world."""
-        if self.truth is None:
-            return
-        is_world = self.ratings is not None and self.ratings.format == "world"
-        if is_world and self.truth.path is not None:
-            raise refused("a simulated world knows its own truth: it has no `path`", "truth")
-        if not is_world and self.truth.path is None:
-            raise refused("`path` is needed: only a simulated world knows its own truth", "truth")
-
-    def _check_depth(self) -> None:
-        deepest = max(self.cutoffs, default=0)
-        if self.ratings is not None and deepest > self.systems.depth:
-            raise ValueError(
-                f"the deepest cut-off, {deepest}, is below the lists, which end at rank "
-                f"{self.systems.depth} (`depth` in [systems])"
-            )
 
     @property
     def measures(self) -> Measures:
@@ -413,26 +386,12 @@ def parse_study(text: str, *, source: str, base: Path, changes: Mapping[str, Any
 
 def _anchored(study: Study, anchor: Callable[[Path], Path]) -> Study:
     """Make the paths of inputs absolute."""
-    update: dict[str, Any] = {}
-    if study.ratings is not None and study.ratings.path is not None:
-        path = anchor(study.ratings.path)
-        update["ratings"] = study.ratings.model_copy(update={"path": path})
-    if study.truth is not None:
-        update["truth"] = study.truth.anchored(anchor)
-    if study.ratings is not None and study.ratings.like is not None:
-        like = anchor(study.ratings.like)
-        update["ratings"] = study.ratings.model_copy(update={"like": like})
-    if study.qrels is not None:
-        update["qrels"] = study.qrels.model_copy(update={"path": anchor(study.qrels.path)})
+    systems = study.systems.with_names(lambda name: _anchored_name(name, anchor))
+    update: dict[str, Any] = {"output": study.output, "systems": systems}
     if study.runs is not None:
         patterns = tuple(str(anchor(Path(pattern))) for pattern in study.runs.paths)
         update["runs"] = study.runs.model_copy(update={"paths": patterns})
-    update["systems"] = study.systems.with_names(lambda name: _anchored_name(name, anchor))
-    update["analyses"] = study.analyses.anchored(anchor)
-    update["items"] = study.items.anchored(anchor)
-    plugins = tuple(anchor(plugin) for plugin in study.metrics.plugins)
-    update["metrics"] = study.metrics.model_copy(update={"plugins": plugins})
-    return study.model_copy(update=update)
+    return study.anchored(anchor).model_copy(update=update)
 
 
 def _anchored_name(name: str, anchor: Callable[[Path], Path]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from harness.study.collection import Collection
 from harness.study.provenance import home_of, made_by
 from harness.study.store import Store, content_key, digest, ratings_digest
 from harness.study.study import Study
-from harness.study.true_judgements import TrueJudgements, drawn_places
+from harness.study.true_judgements import drawn_places
 from harness.study.workers import (
     HIDDEN,
     RANKS,
@@ -33,7 +34,7 @@ from harness.study.workers import (
     restarts_in_silence,
     train_and_rank,
 )
-from qrels import Ratings, Split
+from qrels import Split
 from qrels.ranks.judged_ranks import Validation
 from recommenders import (
     PROCESS_BYTES,
@@ -74,11 +75,6 @@ class SystemLists:
     hidden_under: tuple[Validation, ...]
 
     @property
-    def truth(self) -> TrueJudgements | None:
-        """What the systems are truly judged by, if that is known."""
-        return self.collection.judged_truly
-
-    @property
     def systems(self) -> tuple[str, ...]:
         """Names of the systems: those trained, in the order of the study, then the runs given."""
         return tuple(dict.fromkeys(self.system_of_runs))
@@ -102,46 +98,35 @@ class SystemLists:
         """Tell which runs are of which system; None if each is of its own."""
         return Replicates.of(self.system_of_runs, runs) if self.collection.replicated else None
 
-    @property
-    def ranked_in_full(self) -> tuple[str, ...]:
-        """Names of the systems whose full ranks are kept: all, if an analysis needs them."""
-        return self._trained_if("full_ranks")
+    @cached_property
+    def asked(self) -> Mapping[SystemPart, tuple[str, ...]]:
+        """Names of the runs or systems of which each part is kept."""
+        trained = self._trained
+        truth = self.collection.judged_truly
+        return {
+            RUN: self.run_names,
+            RANKS: trained if "full_ranks" in self.needs else (),
+            HIDDEN: trained if self.hidden_under else (),
+            WHOLE: trained if self._ranks_all_candidates else (),
+            TRUE_RUN: self.run_names if truth is not None and truth.has_own_lists else (),
+        }
 
     @property
-    def ranked_whole(self) -> tuple[str, ...]:
-        """Names of the systems whose ranks of all candidates are kept."""
-        split, asked = self.collection.split, "all_candidate_ranks"
-        if asked in self.needs and split is not None:
-            whole = drawn_places(split.test_users, len(split.train.items), self.study.seed)
-            if len(whole) == len(split.test_users):
-                return self._trained_if(asked)
-        return self._trained_if("candidate_ranks")
+    def _ranks_all_candidates(self) -> bool:
+        split = self.collection.split
+        if "candidate_ranks" in self.needs or split is None:
+            return split is not None
+        asked = "all_candidate_ranks" in self.needs
+        return asked and len(self._places(split)) == len(split.test_users)
 
-    def _trained_if(self, need: str) -> tuple[str, ...]:
-        """Name all trained systems, if an analysis needs it."""
-        return tuple(self.study.systems.labels) if need in self.needs else ()
-
-    @property
-    def ranked_hidden(self) -> tuple[str, ...]:
-        """Names of the systems whose hidden ranks are kept: all, if a metric needs them."""
-        return tuple(self.study.systems.labels) if self.hidden_under else ()
-
-    @property
-    def listed_truly(self) -> tuple[str, ...]:
-        """Names of the runs of which other lists than the usual ones are truly judged."""
-        return self.run_names if self.truth is not None and self.truth.has_own_lists else ()
+    def _places(self, split: Split) -> NDArray[np.int64]:
+        """Draw the places of the test users whose candidates are all ranked."""
+        return drawn_places(split.test_users, len(split.train.items), self.study.seed)
 
     @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
-        asked = {
-            RUN: self.run_names,
-            RANKS: self.ranked_in_full,
-            HIDDEN: self.ranked_hidden,
-            WHOLE: self.ranked_whole,
-            TRUE_RUN: self.listed_truly,
-        }
-        return [part.of(system) for part, systems in asked.items() for system in systems]
+        return [part.of(system) for part, systems in self.asked.items() for system in systems]
 
     def make(self) -> list[Run]:
         """Train the systems and rank for every topic; write the runs that were given.
@@ -163,34 +148,36 @@ class SystemLists:
         return runs
 
     def _train(self, split: Split) -> None:
-        names, settings = self.study.systems.labels, self.study.systems.settings
-        relevant = self.collection.relevant_ratings() if self.ranked_in_full else None
-        keys = self._keys_of_parts(split, relevant)
-        pending = [s for s in names if any(self._lacks(part, s, keys) for part in keys)]
+        section = self.study.systems
+        names = section.labels
+        options, marks = self._asked_of_systems(split)
+        run_keys = {system: self._run_key(split, system) for system in names}
+        keys = {
+            part: {system: content_key(key, *own) for system, key in run_keys.items()}
+            for part, own in marks.items()
+        }
+        missing = {s: [part for part in keys if self._lacks(part, s, keys[part][s])] for s in names}
+        pending = [system for system, parts in missing.items() if parts]
         if not pending:
             return
-        positives = {s: self.study.systems.positives_of(names[s]) for s in names}
+        positives = {s: section.positives_of(names[s]) for s in pending}
+        settings = {s: dict(section.settings.get(names[s], {})) for s in pending}
         needs = [
             PROCESS_BYTES
-            + require_memory(
-                names[s], settings.get(names[s], {}), learnt_from(split.train, positives[s])
-            )
+            + require_memory(names[s], settings[s], learnt_from(split.train, positives[s]))
             for s in pending
         ]
         tasks = (
             joblib.delayed(train_and_rank)(
                 names[system],
-                dict(settings.get(names[system], {})),
+                settings[system],
                 split.train,
                 split.test_users,
                 seed=self.study.seed,
-                depth=self.study.systems.depth,
-                candidates=self.study.systems.candidates_in(split),
-                relevant=relevant,
+                depth=section.depth,
+                candidates=section.candidates_in(split),
                 positives=positives[system],
-                hidden=self._hidden(split),
-                lists=self._own_lists(split),
-                ranked_whole=self._whole(split),
+                **options,
             )
             for system in pending
         )
@@ -200,70 +187,38 @@ class SystemLists:
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for made in workers(tasks):
                 system = made[RUN].value.system
-                for part, timed in made.items():
-                    if self._lacks(part, system, keys):
-                        self._write_part(part, system, timed, keys[part][system])
+                for part in missing[system]:
+                    self._write_part(part, system, made[part], keys[part][system])
                 seconds = sum(timed.cost.seconds for timed in made.values())
                 bar.advance(done=f"{system}, {seconds:.1f} s")
 
-    def _lacks(
-        self, part: SystemPart, system: str, keys: Mapping[SystemPart, Mapping[str, str]]
-    ) -> bool:
-        """Tell whether a part of a system is asked for, and not kept."""
-        key = keys[part].get(system)
-        by = self._made_by(system)
-        return key is not None and not self.store.is_complete(part.of(system), key, by)
+    def _lacks(self, part: SystemPart, system: str, key: str) -> bool:
+        return not self.store.is_complete(part.of(system), key, self._made_by(system))
 
-    def _keys_of_parts(
-        self, split: Split, relevant: Ratings | None
-    ) -> dict[SystemPart, dict[str, str]]:
-        """Give the keys of what is asked for, by part and system."""
-        keys = {system: self._run_key(split, system) for system in self.study.systems.labels}
-        marks = "" if relevant is None else ratings_digest(relevant)
-        return {
-            RUN: keys,
-            RANKS: {system: content_key(keys[system], marks) for system in self.ranked_in_full},
-            HIDDEN: self._hidden_keys(split, keys),
-            TRUE_RUN: self._list_keys(keys),
-            WHOLE: self._whole_keys(split, keys),
-        }
-
-    def _hidden(self, split: Split) -> Hidden | None:
-        """Say what is hidden in turn: the relevant items; None if no hidden ranks are asked for."""
-        if not self.ranked_hidden:
-            return None
-        # Test ratings and judgements have one order: by user, then item.
-        return Hidden(split, self.collection.qrels.relevant, self.hidden_under)
-
-    def _hidden_keys(self, split: Split, keys: Mapping[str, str]) -> dict[str, str]:
-        if not self.ranked_hidden:
-            return {}
-        marks = (ratings_digest(split.test), digest(self.collection.qrels.relevant))
-        return {s: content_key(keys[s], *marks, self.hidden_under) for s in self.ranked_hidden}
-
-    def _whole(self, split: Split) -> NDArray[np.int64] | None:
-        """Say whose candidates are all ranked: places of test users; None if nobody's are."""
-        if not self.ranked_whole:
-            return None
-        return drawn_places(split.test_users, len(split.train.items), self.study.seed)
-
-    def _whole_keys(self, split: Split, keys: Mapping[str, str]) -> dict[str, str]:
-        whole = self._whole(split)
-        return {} if whole is None else {s: content_key(keys[s], digest(whole)) for s in keys}
-
-    def _own_lists(self, split: Split) -> OwnLists | None:
-        """Say whom the truth asks other lists for; None if it judges the usual ones."""
-        if self.truth is None or not self.listed_truly:
-            return None
-        return OwnLists(self.truth.users, self.truth.listed(len(split.train.items)))
-
-    def _list_keys(self, keys: Mapping[str, str]) -> dict[str, str]:
-        if self.truth is None or not self.listed_truly:
-            return {}
-        marks = self.truth.listed(len(self.collection.items))
-        listed = "all" if marks is None else digest(marks.indptr, marks.indices)
-        whose = digest(self.truth.users)
-        return {system: content_key(key, whose, listed) for system, key in keys.items()}
+    def _asked_of_systems(
+        self, split: Split
+    ) -> tuple[dict[str, Any], dict[SystemPart, tuple[Any, ...]]]:
+        """Give what `train_and_rank` is asked for beside lists, and what keys of its parts add."""
+        options: dict[str, Any] = {}
+        marks: dict[SystemPart, tuple[Any, ...]] = {RUN: ()}
+        relevant, truth = self.collection.relevant_ratings(), self.collection.judged_truly
+        if self.asked[RANKS] and relevant is not None:
+            options["relevant"] = relevant
+            marks[RANKS] = (ratings_digest(relevant),)
+        if self.asked[HIDDEN]:
+            # Test ratings and judgements have one order: by user, then item.
+            hidden = Hidden(split, self.collection.qrels.relevant, self.hidden_under)
+            options["hidden"] = hidden
+            marks[HIDDEN] = ratings_digest(split.test), digest(hidden.relevant), self.hidden_under
+        if self.asked[TRUE_RUN] and truth is not None:
+            listed = truth.listed(len(split.train.items))
+            options["lists"] = OwnLists(truth.users, listed)
+            marked = "all" if listed is None else digest(listed.indptr, listed.indices)
+            marks[TRUE_RUN] = digest(truth.users), marked
+        if self.asked[WHOLE]:
+            options["ranked_whole"] = self._places(split)
+            marks[WHOLE] = (digest(options["ranked_whole"]),)
+        return options, marks
 
     def _write_given_runs(self) -> None:
         given = self.collection
@@ -290,8 +245,9 @@ class SystemLists:
             lacks = truly if part == TRUE_RUN else "recommends nothing to any test user."
             raise InputError(f"the system {made.system!r} {lacks}")
         topics, items = self.collection.carried
-        if part == TRUE_RUN and self.truth is not None:
-            topics = self.truth.carried
+        truth = self.collection.judged_truly
+        if part == TRUE_RUN and truth is not None:
+            topics = truth.carried
         return run_to_parquet(made, topics, items)
 
     def _run_key(self, split: Split, system: str) -> str:

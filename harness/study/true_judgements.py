@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -21,8 +20,9 @@ from qrels.ratings.datasets import FORMATS, read_ratings
 from qrels.ratings.datasets.layouts import require_choice
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.statistics import distribution, usual_threshold
-from qrels.trec import read_qrels
-from runs import InputError, InputWarning, Numbering, Run
+from qrels.trec import QrelsFile, read_qrels
+from runs import InputError, Numbering, Run
+from runs.shared.errors import warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import carried
 from runs.shared.streams import random_uniforms
@@ -38,9 +38,7 @@ USERS_AT_ONCE = 256
 
 LISTS = {"judged": "of the truly judged items alone", "all": "the usual ones"}
 
-NO_PROFILE = "of users for whom no system ranks"
-NO_ITEM = "of items that the study does not know"
-TRAINED = "of what the user rated in training"
+LEFT_OUT = "judgements left out: of users or items that the study does not know, or of training"
 UNTOLD = "test users without a true judgement"
 
 
@@ -134,20 +132,6 @@ class Ranked:
         """Rank for who rated something in training."""
         return cls(split.train.users, split.train.items, split.topics, split.train)
 
-    @property
-    def are_ranked_for(self) -> NDArray[np.bool_]:
-        """Mark the users for whom systems can rank, of shape (n_users + 1,): False at the end."""
-        known = np.ones(len(self.users)) if self.train is None else self.train.user_counts()
-        return np.append(known > 0, False)
-
-    def are_rated(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Tell which pairs of user and item are training ratings."""
-        if self.train is None:
-            return np.zeros(len(user), dtype=np.bool_)
-        n_items = np.int64(len(self.items))
-        known = self.train.user * n_items + self.train.item
-        return np.isin(user * n_items + item, known) & (user >= 0) & (item >= 0)
-
 
 def of_world(
     truth: world.Truth, split: Split, scale: Scale, *, candidates: Candidates, seed: int
@@ -195,11 +179,14 @@ def drawn_places(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[n
 def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJudgements:
     """Keep the judgements of users for whom systems rank, of items that they may rank."""
     names = [carried(n) if file.is_trec else n for n in (ranked.users, ranked.items)]
-    user = names[0].numbers(file.users.ids)[file.user]
-    item = names[1].numbers(file.items.ids)[file.item]
-    unranked, unknown = ~ranked.are_ranked_for[user], item < 0
-    trained = ranked.are_rated(user, item)
-    kept = ~(unranked | unknown | trained)
+    user = names[0].numbers(file.judged.users.ids)[file.judged.user]
+    item = names[1].numbers(file.judged.items.ids)[file.judged.item]
+    kept = (user >= 0) & (item >= 0)
+    if ranked.train is not None:
+        has_profile = np.append(ranked.train.user_counts() > 0, False)
+        known = ranked.train.user * np.int64(len(ranked.items)) + ranked.train.item
+        is_known = np.isin(user * np.int64(len(ranked.items)) + item, known)
+        kept &= has_profile[user] & ~is_known
     if not kept.any():
         raise InputError(
             f"{file.label}: none of its {len(kept):,} judgements is of a user and an item that the "
@@ -207,7 +194,7 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
         )
     users, topic = np.unique(user[kept], return_inverse=True)
     qrels = qrels_from_columns(
-        topic, item[kept], file.grade[kept], n_users=len(users), relevance_level=file.level
+        topic, item[kept], file.judged.grade[kept], n_users=len(users), relevance_level=file.level
     )
     if not qrels.relevant.any():
         raise InputError(
@@ -215,18 +202,12 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
             "relevant."
         )
     untold = ~np.isin(ranked.topics.ids, ranked.users.ids[users])
-    left_out = {
-        what: int(mask.sum())
-        for what, mask in (
-            (NO_PROFILE, unranked),
-            (NO_ITEM, unknown & ~unranked),
-            (TRAINED, trained & ~unranked),
-        )
-    }
-    facts = file.facts | {f"left out, {what}": n for what, n in left_out.items()}
-    facts |= {UNTOLD: int(untold.sum())}
-    _warn_of_unknown(file, left_out, untold)
+    counts = {LEFT_OUT: int((~kept).sum()), UNTOLD: int(untold.sum())}
+    if any(counts.values()):
+        finding = "; ".join(f"{n:,} {what}" for what, n in counts.items() if n)
+        warn(f"{file.label} (truth): {finding}.")
     origin = f"of {PurePath(file.label).name}"
+    facts = file.facts | counts
     made = _over(ranked, users.astype(np.int32), qrels, origin, candidates, facts)
     return replace(made, inputs=(file.input,))
 
@@ -253,21 +234,6 @@ def _over(
     )
 
 
-def _warn_of_unknown(
-    file: TruthFile, left_out: Mapping[str, int], untold: NDArray[np.bool_]
-) -> None:
-    """Say what only one side knows."""
-    said = []
-    if any(left_out.values()):
-        told = ", ".join(f"{n:,} {what}" for what, n in left_out.items() if n)
-        total = sum(left_out.values())
-        said.append(f"{total:,} of its {len(file.user):,} judgements are left out: {told}")
-    if untold.any():
-        said.append(f"{untold.sum():,} of the {len(untold):,} test users are not judged by it")
-    if said:
-        warnings.warn(f"{file.label} (truth): {'. '.join(said)}.", InputWarning, stacklevel=3)
-
-
 @dataclass(frozen=True, eq=False)
 class TruthFile:
     """What a file of true judgements says, over a numbering of its own.
@@ -276,10 +242,8 @@ class TruthFile:
     ----------
     label
         What it is called in messages.
-    users, items
-        The ids in the file.
-    user, item, grade
-        Columns, int32 of shape (n_judgements,).
+    judged
+        Its judgements.
     level
         Lowest relevant grade.
     facts
@@ -291,11 +255,7 @@ class TruthFile:
     """
 
     label: str
-    users: Numbering
-    items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
-    grade: NDArray[np.int32]
+    judged: QrelsFile
     level: int
     facts: dict[str, Any]
     input: dict[str, Any]
@@ -316,32 +276,8 @@ def read_truth(
     ratings = read_ratings(source, **section.of_file)
     if section.threshold is not None:
         threshold, rule = section.threshold, None
-    scale = _scale(section, ratings, threshold, rule)
-    grade = scale.grades_of(ratings.rating)
-    if not (grade >= scale.level).any():
-        raise InputError(
-            f"{source.label}: no true rating reaches the threshold {scale.threshold:g}: nothing is "
-            f"truly relevant. The ratings are: {distribution(ratings.rating)}."
-        )
-    return TruthFile(
-        source.label,
-        ratings.users,
-        ratings.items,
-        ratings.user,
-        ratings.item,
-        grade,
-        scale.level,
-        {"threshold": scale.threshold, "grades": scale.rule},
-        {"path": source.label, "sha256": sha256(source.data).hexdigest()},
-    )
-
-
-def _scale(
-    section: TruthSection, ratings: Ratings, threshold: float | None, rule: GradeRule | None
-) -> Scale:
-    lowest = float(ratings.rating.min())
     if section.implicit:
-        threshold = lowest
+        threshold = float(ratings.rating.min())
     elif threshold is None:
         threshold = usual_threshold(ratings)
     if threshold is None:
@@ -349,7 +285,21 @@ def _scale(
             "`threshold` in [truth] is needed: true ratings from there on are relevant. They are: "
             f"{distribution(ratings.rating)}."
         )
-    return rating_scale(ratings, threshold=threshold, rule=rule)
+    scale = rating_scale(ratings, threshold=threshold, rule=rule)
+    grade = scale.grades_of(ratings.rating)
+    if not (grade >= scale.level).any():
+        raise InputError(
+            f"{source.label}: no true rating reaches the threshold {scale.threshold:g}: nothing is "
+            f"truly relevant. The ratings are: {distribution(ratings.rating)}."
+        )
+    columns = ratings.users, ratings.items, ratings.user, ratings.item
+    return TruthFile(
+        source.label,
+        QrelsFile(*columns, grade),
+        scale.level,
+        {"threshold": scale.threshold, "grades": scale.rule},
+        {"path": source.label, "sha256": sha256(source.data).hexdigest()},
+    )
 
 
 def _of_qrels(section: TruthSection, path: Path) -> TruthFile:
@@ -367,11 +317,7 @@ def _of_qrels(section: TruthSection, path: Path) -> TruthFile:
         )
     return TruthFile(
         str(path),
-        file.users,
-        file.items,
-        file.user,
-        file.item,
-        file.grade,
+        file,
         int(level),
         {"grades": "those of the qrels"},
         {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()},

@@ -1,25 +1,23 @@
-"""A search, by Optuna, for the settings of a system that do best on a validation part.
+"""A search, by Optuna, for the settings of systems that do best on a validation part.
 
 The validation part is held out of the training ratings; the test part is never touched.
 """
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
-from itertools import tee
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import joblib
+import pandas as pd
 import psutil
 
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import Cell, Table
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
@@ -30,12 +28,12 @@ from harness.study.store import Store, content_key, digest, ratings_digest
 from harness.study.study import Study
 from harness.study.study_file import read_text
 from harness.study.workers import file_stem, learnt_from, restarts_in_silence, try_and_rank
-from harness.tuning.sampler import Sampler, draw_new, import_optuna
-from harness.tuning.trials import Space, Trial, TrialTable, best_of
 from harness.tuning.validation import Validation, validation_of
 from harness.version import __version__
 from recommenders import (
     PROCESS_BYTES,
+    Choice,
+    Range,
     file_of,
     find_system,
     is_user_system,
@@ -44,139 +42,114 @@ from recommenders import (
     search_space,
     workers_within,
 )
-from recommenders.shared.system import Value
+from recommenders.shared.system import Place, Value
 from runs import InputError, Run
+from runs.shared.errors import missing_package, nearest
 from runs.shared.files import write_whole
 from runs.shared.parallel import cluster_in_use, processes
-from runs.shared.progress import Clock, Cost, Progress
+from runs.shared.progress import Cost, Progress
+
+Sampler: TypeAlias = Literal["random", "tpe"]
 
 MARK = "# Settings found by `harness tune`"
+PATIENCE, LAST_ATTEMPT = 10, 200
+"""Draws in a row that are not new until random ones replace TPE's, and until the search ends."""
 
 
 @dataclass(frozen=True)
-class Budget:
-    """When a search ends: with so many trials in all, or minutes, whichever comes first.
+class Trial:
+    """One set of settings and what came of it; number 0 has the defaults.
 
-    Earlier trials and that of the defaults count. After the minutes no further trial begins, though
-    one always does; None for no such end.
+    The score is the mean of the metric over the validation users, None if the trial failed; seconds
+    are wall time; the finding says why it failed.
     """
 
-    trials: int
-    minutes: float | None = None
-
-    def is_spent(self, clock: Clock) -> bool:
-        """Tell whether the minutes are over."""
-        return self.minutes is not None and clock.cost().seconds >= 60 * self.minutes
+    number: int
+    settings: Mapping[str, Value]
+    score: float | None = None
+    seconds: float = 0.0
+    finding: str = ""
 
 
 def tune(
     study: Study,
-    systems: Sequence[str],
+    systems: Sequence[str] = (),
     *,
     metric: str,
     sampler: Sampler,
-    budget: Budget,
+    n_trials: int,
     n_jobs: int,
     progress: Progress,
 ) -> list[Search]:
-    """Search the settings of systems on a validation part of the training ratings.
+    """Search the settings of systems, by default all, on a part of the training ratings.
 
     The tables of trials in the study folder are written after every trial; a search that was
-    stopped goes on from them, and draws what it would have drawn.
+    stopped goes on from them, and draws what it would have drawn. Results do not depend on the
+    number of workers.
     """
-    searches = prepare(
-        study, systems, metric=metric, sampler=sampler, budget=budget, progress=progress
-    )
-    with Store(study.folder).held():
-        for search in searches:
-            search.trials = search.table.read()
-        n_jobs = n_jobs if sampler == "random" else 1
-        _make_trials(searches, n_jobs=n_jobs, progress=progress)
-    return searches
-
-
-def searchable(study: Study) -> list[str]:
-    """Name the systems of a study that have settings to search; refuse a study without any."""
     check(study)
-    names = [name for name in study.systems.names if search_space(find_system(name).settings)]
-    if study.ratings is not None and not names:
-        with study.errors_at("systems", "names"):
-            raise InputError("no system of the study has a setting that is searched.")
-    return names
-
-
-def prepare(
-    study: Study,
-    systems: Sequence[str],
-    *,
-    metric: str,
-    sampler: Sampler,
-    budget: Budget,
-    progress: Progress,
-) -> list[Search]:
-    """Check everything, then hold the validation part out; `tune` says what is refused."""
-    check(study)
-    names = [full_name(study, system) for system in systems]
     found = find_metric(metric, available_metrics(study.metrics.plugins))
     cutoff = parse_name(metric).cutoff or study.systems.depth
     try_out(found, [cutoff])
-    spaces = {name: search_space(find_system(name).settings) for name in names}
-    for name, space in spaces.items():
-        if not space:
-            raise InputError(
-                f"the system {name!r} has no setting that is searched; `harness systems` shows "
-                "which systems have."
-            )
-    import_optuna()
+    spaces = _spaces(study, systems)
+    _import_optuna()
     with progress("Reading the training ratings", 1) as bar:
         validation = validation_of(study)
         bar.advance()
-    return [
-        Search(study, name, found, cutoff, sampler, space, validation, budget)
-        for name, space in spaces.items()
-    ]
+    searches = {
+        label: Search(study, label, found, cutoff, sampler, space, validation, n_trials)
+        for label, space in spaces.items()
+    }
+    with Store(study.folder).held():
+        for search in searches.values():
+            search.read()
+        made = sum(min(len(search.trials), n_trials) for search in searches.values())
+        with progress("Tuning", n_trials * len(searches)) as bar, restarts_in_silence():
+            bar.advance(made)
+            for (label, trial), outcome, cost in _outcomes([*searches.values()], n_jobs=n_jobs):
+                finding = searches[label].add(trial, outcome, cost)
+                if finding:
+                    progress.note(f"{label}: trial {trial.number} failed: {finding}")
+                bar.advance()
+    return [*searches.values()]
 
 
-def full_name(study: Study, system: str) -> str:
-    """Find out which file holds a user's own system."""
-    if not is_user_system(system):
-        return system
-    here = f"{file_of(system).resolve()}:{system.rpartition(':')[2]}"
-    return study.systems.labels.get(system, here)
-
-
-def _make_trials(searches: Sequence[Search], *, n_jobs: int, progress: Progress) -> None:
-    """Make the trials that are missing, system by system, and note each when it is made."""
-    by_system = {search.system: search for search in searches}
-    several = len(searches) > 1
-    title = "Tuning" if several else f"Tuning {label_of(searches[0].system)}"
-    with progress(title, sum(s.budget.trials for s in searches)) as bar, restarts_in_silence():
-        bar.advance(sum(search.n_made for search in searches))
-        for (system, trial), outcome, cost in _outcomes(searches, n_jobs=n_jobs):
-            remark = by_system[system].add(trial, outcome, cost)
-            if remark:
-                progress.note(f"{label_of(system)}: {remark}" if several else remark)
-            bar.advance()
+def _spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, Place]]:
+    """Find where the settings of systems are searched, by the label of each."""
+    labels = study.systems.labels
+    for label in systems:
+        if label not in labels:
+            raise InputError(f"the study has no system {label!r}; {nearest(label, [*labels])}")
+    spaces = {label: search_space(find_system(name).settings) for label, name in labels.items()}
+    searched = {label: space for label, space in spaces.items() if space}
+    for label in systems:
+        if label not in searched:
+            raise InputError(
+                f"the system {label!r} has no setting that is searched; `harness systems` shows "
+                "which systems have."
+            )
+    if study.ratings is not None and not searched:
+        with study.errors_at("systems", "names"):
+            raise InputError("no system of the study has a setting that is searched.")
+    return {label: searched[label] for label in systems or searched}
 
 
 def _outcomes(
     searches: Sequence[Search], *, n_jobs: int
 ) -> Iterator[tuple[tuple[str, Trial], Run | str, Cost]]:
-    needs = [search.needed for search in searches for _ in range(search.budget.trials)]
+    """Make the trials that are missing; those of TPE one by one, since each learns from others."""
+    drawn = ((search, trial) for search in searches for trial in search.drawn())
+    if searches[0].sampler == "tpe":
+        for search, trial in drawn:
+            function, args, options = search.task(trial)
+            yield function(*args, **options)
+        return
+    pending = [*drawn]
+    needs = [search.needed for search, _ in pending]
     n_jobs = workers_within(psutil.virtual_memory().available, needs, n_jobs=n_jobs)
-    # Drawn one by one, each with the bytes it needs.
-    drawn, again = tee((search, trial) for search in searches for trial in search.drawn())
-    tasks = (search.task(trial) for search, trial in drawn)
-    is_random = all(search.sampler == "random" for search in searches)
-    if n_jobs > 1 or (is_random and cluster_in_use() is not None):
-        # No queue, so that what was not begun in time is not begun at all.
-        yield from processes(
-            n_jobs,
-            return_as="generator_unordered",
-            needs=(search.needed for search, _ in again),
-            pre_dispatch=n_jobs,
-            batch_size=1,
-        )(tasks)
+    tasks = (search.task(trial) for search, trial in pending)
+    if n_jobs > 1 or cluster_in_use() is not None:
+        yield from processes(n_jobs, return_as="generator_unordered", needs=needs)(tasks)
         return
     for function, args, options in tasks:
         yield function(*args, **options)
@@ -187,26 +160,24 @@ class Search:
     """A search for the settings of one system: its trials so far, by number, and what is next."""
 
     study: Study
-    system: str
+    label: str
     metric: Metric
     cutoff: int
     sampler: Sampler
-    space: Space
+    space: Mapping[str, Place]
     validation: Validation
-    budget: Budget
+    n_trials: int
     trials: dict[int, Trial] = field(default_factory=dict)
+
+    @property
+    def system(self) -> str:
+        """Name of the system in the study."""
+        return self.study.systems.labels[self.label]
 
     @property
     def measure(self) -> Measure:
         """The measure to optimise."""
         return Measure(self.metric.label, self.cutoff)
-
-    @property
-    def table(self) -> TrialTable:
-        """The table of its trials, in the study folder."""
-        path = self.study.folder / "tuning" / f"{file_stem(label_of(self.system))}.csv"
-        fixed = {n: value for n, value in self._defaults.items() if n not in self.space}
-        return TrialTable(path, self.space, fixed, self._identity)
 
     @cached_property
     def needed(self) -> int:
@@ -231,13 +202,12 @@ class Search:
         return read_settings(self.system, self.given).model_dump(mode="json")
 
     @cached_property
-    def _identity(self) -> dict[str, str]:
-        """Tell this search from others in one table."""
-        named = {"metric": str(self.measure), "search": self.sampler, "seed": str(self.study.seed)}
+    def path(self) -> Path:
+        """The table of its trials, named by all that they depend on."""
         qrels = self.validation.qrels
         key = content_key(
             __version__,
-            named,
+            (str(self.measure), self.sampler, self.study.seed),
             self.system,
             self._defaults,
             {name: asdict(place) for name, place in self.space.items()},
@@ -250,77 +220,45 @@ class Search:
             file_of(self.system).read_text() if is_user_system(self.system) else "",
             [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
         )
-        return named | {"key": key[:12]}
+        return self.study.folder / "tuning" / f"{file_stem(self.label)}-{key[:12]}.csv"
 
-    @property
-    def n_made(self) -> int:
-        """Number of trials within the budget that are made."""
-        return sum(number < self.budget.trials for number in self.trials)
-
-    def drawn(self) -> Iterator[Trial]:
-        """Draw the settings of the trials that are missing, until budget or space are used up.
-
-        Each draw sees the trials before it that are there by then.
-        """
-        clock, begun = Clock(), False
-        tried: list[Mapping[str, Value]] = []
-        for number in range(self.budget.trials):
-            if number in self.trials:
-                tried.append(self.trials[number].settings)
-                continue
-            if begun and self.budget.is_spent(clock):
-                return
-            settings = self._next(tried)
-            if settings is None:
-                return
-            begun = True
-            yield Trial(number, settings, None, 0.0)
-            tried.append(settings)
-
-    def _next(self, tried: Sequence[Mapping[str, Value]]) -> Mapping[str, Value] | None:
-        """Give the defaults first, then draw; None if the space is used up."""
-        if not tried:
-            return {name: self._defaults[name] for name in self.space}
-        return draw_new(
-            self.sampler,
-            self.space,
-            tried,
-            [self.trials[number] for number in range(len(tried)) if number in self.trials],
-            higher_is_better=self.metric.higher_is_better,
-            seed=self.study.seed,
-        )
-
-    def task(self, trial: Trial) -> Any:
-        """Make the task of training and ranking with the settings of a trial."""
-        split = self.validation.split
-        return joblib.delayed(try_and_rank)(
-            (self.system, trial),
-            self.system,
-            {**self.given, **trial.settings},
-            split.train,
-            split.test_users,
-            seed=self.study.seed,
-            depth=self.cutoff,
-            candidates=self.study.systems.candidates_in(split),
-            positives=self._positives,
-        )
+    def read(self) -> None:
+        """Read the trials that are made."""
+        if not self.path.exists():
+            return
+        try:
+            rows = pd.read_csv(self.path, dtype=str, keep_default_na=False).to_dict("records")
+            trials = [
+                Trial(
+                    int(row["trial"]),
+                    {name: place.read(row[name]) for name, place in self.space.items()},
+                    float(row["score"]) if row["score"] else None,
+                    float(row["seconds"]),
+                    row["finding"],
+                )
+                for row in rows
+            ]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"{self.path}: no trials can be read from it ({error}); move the table away."
+            ) from None
+        self.trials = {trial.number: trial for trial in trials}
 
     def add(self, trial: Trial, outcome: Run | str, cost: Cost) -> str:
-        """Score a trial, keep it, and say what is remarkable about it, if anything."""
+        """Score a trial and write the table; give why it failed, if it did."""
+        seconds = round(cost.seconds, 3)
         if isinstance(outcome, str):
-            trial = replace(trial, seconds=cost.seconds, finding=outcome)
+            trial = replace(trial, seconds=seconds, finding=outcome)
         else:
-            trial = replace(trial, seconds=cost.seconds, score=self._score(outcome))
+            trial = replace(trial, seconds=seconds, score=self._score(outcome))
         self.trials[trial.number] = trial
-        self.table.write(self.trials.values())
-        if trial.score is None:
-            return f"Trial {trial.number} failed: {trial.finding}"
-        if trial is not self.best:
-            return ""
-        settings = ", ".join(f"{name} = {value}" for name, value in trial.settings.items())
-        return (
-            f"Trial {trial.number}: {self.measure} {trial.score:.5f}, the best so far; {settings}"
-        )
+        rows = [
+            {"trial": number, **made.settings, "score": made.score, "seconds": made.seconds}
+            | {"finding": made.finding}
+            for number, made in sorted(self.trials.items())
+        ]
+        write_whole(self.path, pd.DataFrame(rows, dtype=object).to_csv(index=False).encode())
+        return trial.finding
 
     def _score(self, run: Run) -> float:
         scores = score(
@@ -334,32 +272,92 @@ class Search:
         (values,) = weighted(scores, weights).values[0]
         return float(self.metric.average(values))
 
+    def drawn(self) -> Iterator[Trial]:
+        """Draw the settings of the trials that are missing; each draw sees what is made by then."""
+        tried: list[Mapping[str, Value]] = []
+        for number in range(self.n_trials):
+            if number in self.trials:
+                tried.append(self.trials[number].settings)
+                continue
+            defaults = {name: self._defaults[name] for name in self.space}
+            settings = self.draw_new(tried) if tried else defaults
+            if settings is None:
+                return
+            yield Trial(number, settings)
+            tried.append(settings)
+
+    def draw_new(self, tried: Sequence[Mapping[str, Value]]) -> dict[str, Value] | None:
+        """Draw settings that were not tried before; None if the space is used up.
+
+        ``random`` draws every setting by itself (Bergstra & Bengio 2012). ``tpe`` draws settings
+        that are likelier among good trials than among bad ones (Bergstra et al. 2011); a failed
+        trial counts as worse than all others. Each trial has a random stream of its own.
+        """
+        for attempt in range(LAST_ATTEMPT):
+            stream = content_key("search", self.study.seed, len(tried), attempt)
+            settings = self._draw(int(stream[:8], 16), learns=attempt < PATIENCE)
+            if settings not in tried:
+                return settings
+        return None
+
+    def _draw(self, seed: int, *, learns: bool) -> dict[str, Value]:
+        optuna = _import_optuna()
+        places = {name: _distribution(place, optuna) for name, place in self.space.items()}
+        is_tpe = self.sampler == "tpe" and learns
+        of = optuna.samplers.TPESampler if is_tpe else optuna.samplers.RandomSampler
+        direction = "maximize" if self.metric.higher_is_better else "minimize"
+        study = optuna.create_study(direction=direction, sampler=of(seed=seed))
+        for trial in self.trials.values() if is_tpe else ():
+            if all(trial.settings[name] in place for name, place in self.space.items()):
+                states = optuna.trial.TrialState
+                state = states.PRUNED if trial.score is None else states.COMPLETE
+                known = {"params": dict(trial.settings), "distributions": places, "state": state}
+                study.add_trial(optuna.trial.create_trial(value=trial.score, **known))
+        drawn = study.ask(places).params
+        return {
+            name: place.tidy(drawn[name]) if isinstance(place, Range) else drawn[name]
+            for name, place in self.space.items()
+        }
+
+    def task(self, trial: Trial) -> Any:
+        """Make the task of training and ranking with the settings of a trial."""
+        split = self.validation.split
+        return joblib.delayed(try_and_rank)(
+            (self.label, trial),
+            self.system,
+            {**self.given, **trial.settings},
+            split.train,
+            split.test_users,
+            seed=self.study.seed,
+            depth=self.cutoff,
+            candidates=self.study.systems.candidates_in(split),
+            positives=self._positives,
+        )
+
     @property
     def best(self) -> Trial | None:
         """The best trial, the first of equals; None if all failed."""
-        return best_of(self.trials.values(), higher_is_better=self.metric.higher_is_better)
+        scored = [trial for _, trial in sorted(self.trials.items()) if trial.score is not None]
+        sign = 1 if self.metric.higher_is_better else -1
+        return max(scored, key=lambda trial: sign * (trial.score or 0.0), default=None)
 
-    def best_settings(self) -> dict[str, Any]:
-        """Give the best settings, and those that the study has and were not searched."""
-        if self.best is None:
-            raise ValueError("all trials failed: there are no best settings.")
-        return {**self.best.settings, **self.given}
 
-    def to_toml(self) -> str:
-        """Write the best settings as a table for a study file, below what was found."""
-        import tomli_w
+def _distribution(place: Place, optuna: Any) -> Any:
+    of = optuna.distributions
+    if isinstance(place, Choice):
+        return of.CategoricalDistribution(place.values)
+    kind = of.IntDistribution if place.is_whole else of.FloatDistribution
+    return kind(place.low, place.high, log=place.log)
 
-        n_failed = sum(trial.score is None for trial in self.trials.values())
-        made = f"Trials: {len(self.trials)}, failed: {n_failed}; see {self.table.path}"
-        table = {"systems": {"settings": {self.system: self.best_settings()}}}
-        return f"# {self.comparison()}\n# {made}\n{tomli_w.dumps(table)}"
 
-    def comparison(self) -> str:
-        """Say what the best settings reach, and what the defaults."""
-        default, best = self.trials[0].score, self.best
-        reached = "failed" if best is None else f"{best.score:.5f} (trial {best.number})"
-        other = "failed" if default is None else f"{default:.5f}"
-        return f"{self.measure} on the validation part: {reached}; the defaults: {other}"
+def _import_optuna() -> Any:
+    """Import Optuna, and keep its log off the console; or say how it is installed."""
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise missing_package("optuna", needed_by="`harness tune`", extra="tune") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
 
 
 def require_free(path: Path) -> None:
@@ -383,33 +381,23 @@ def write_tuned_study(source: Path, target: Path, found: Sequence[Search]) -> No
     names = {} if isinstance(given, str) else {label_of(name): name for name in given}
     settings = systems.setdefault("settings", {})
     for search in found:
-        label = label_of(search.system)
-        settings[names.get(label, label)] = search.best_settings()
-    remarks = [f"{MARK} for {source.name}, and by what:"]
-    remarks += [f"# {label_of(search.system)}: {search.comparison()}" for search in found]
-    write_whole(target, ("\n".join([*remarks, "", ""]) + tomli_w.dumps(values)).encode())
+        best = {} if search.best is None else search.best.settings
+        settings[names.get(search.label, search.label)] = {**best, **search.given}
+    remark = f"{MARK} for {source.name}, by {found[0].measure} on the validation part.\n\n"
+    write_whole(target, (remark + tomli_w.dumps(values)).encode())
 
 
-def comparison(found: Sequence[Search]) -> Table:
+def comparison(found: Sequence[Search]) -> str:
     """Tabulate what defaults and best settings reach on the validation part."""
-    rows: list[list[Cell]] = [
-        [
-            label_of(search.system),
-            *(_shown(trial) for trial in (search.trials[0], search.best)),
-            len(search.trials),
-            sum(trial.score is None for trial in search.trials.values()),
-        ]
-        for search in found
-    ]
-    return Table(
-        name="tuned",
-        title=f"Tuning: {found[0].measure} on the validation part",
-        note="The best of many trials looks better than it is; levels on the test part are for "
-        "`harness compare`.",
-        headings=["system", "defaults", "best", "trials", "failed"],
-        rows=rows,
+    rows = []
+    for search in found:
+        scores = (trial and trial.score for trial in (search.trials[0], search.best))
+        failed = sum(trial.score is None for trial in search.trials.values())
+        rows.append((search.label, *scores, len(search.trials), failed))
+    frame = pd.DataFrame(rows, columns=["system", "defaults", "best", "trials", "failed"])
+    return (
+        f"Tuning: {found[0].measure} on the validation part\n\n"
+        f"{frame.to_string(index=False, float_format='{:.4f}'.format)}\n\n"
+        "The best of many trials looks better than it is; levels on the test part are for "
+        "`harness compare`.\n"
     )
-
-
-def _shown(trial: Trial | None) -> float:
-    return math.nan if trial is None or trial.score is None else trial.score

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from os import PathLike
@@ -80,3 +81,8 @@ def _near_ties(count: int) -> str:
         f"{count} neighbours in the lists have scores that differ in double precision only; "
         "trec_eval 9 and pytrec_eval rank them as ties."
     )
+
+
+def warn(finding: str) -> None:
+    """Warn of what is remarkable about the input."""
+    warnings.warn(finding, InputWarning, stacklevel=3)

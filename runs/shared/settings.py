@@ -28,9 +28,20 @@ class Section(BaseModel):
         return given
 
     def anchored(self, anchor: Callable[[Path], Path]) -> Self:
-        """Make the paths that are values absolute."""
-        paths = {name: anchor(value) for name, value in self if isinstance(value, Path)}
-        return self.model_copy(update=paths)
+        """Make the paths that are values absolute, in the sections within, too."""
+
+        def absolute(value: Any) -> Any:
+            match value:
+                case Path():
+                    return anchor(value)
+                case Section():
+                    return value.anchored(anchor)
+                case tuple():
+                    return tuple(map(absolute, value))
+            return value
+
+        made = {name: new for name, value in self if (new := absolute(value)) != value}
+        return self.model_copy(update=made)
 
 
 def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -52,11 +52,6 @@ class Weighting:
             propensities = (counts / counts.max(initial=1)) ** self.beta
         return np.append(1.0 / np.maximum(propensities, self.clip), 0.0)
 
-    def effective_number(self, items: NDArray[np.integer], catalogue: Catalogue) -> float:
-        r"""Count judgements of items as so many of equal weight: :math:`(\sum w)^2 / \sum w^2`."""
-        weights = self.of(items, catalogue)
-        return float(weights.sum() ** 2 / (weights**2).sum()) if weights.any() else 0.0
-
 
 def weighting_of(beta: float, propensity: Propensity, clip: float) -> Weighting | None:
     """Give the weights that options ask for; None if all items weigh alike."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -93,16 +92,6 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
         test=_the_one(place, "test", found["test"]),
         validation=_the_one(place, "validation", v) if (v := found["validation"]) else None,
     )
-
-
-def find_folds(folder: Path) -> tuple[int, ...]:
-    """Find the numbers of the folds that a folder holds, each with training and test ratings."""
-    numbers, found = {fold for path in _files(folder) for fold in _folds_of(path, folder)}, []
-    for fold in sorted(numbers):
-        with suppress(InputError):
-            find_split_files(folder, fold=fold)
-            found.append(fold)
-    return tuple(found)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 
 import csv
 import random
-import re
 from pathlib import Path
 
 import pytest
@@ -72,7 +71,7 @@ def test_ids_with_spaces_and_iso_dates_come_to_a_report_that_names_them() -> Non
     write("books.csv", ["reader,title,stars,when", *lines, lines[0], "Nobody,,3,2024-01-01"])
     folder = report_of("books.csv", analyses=NO_ANALYSES)
     text = Path("study.toml").read_text(encoding="utf-8")
-    assert 'columns = { user = "reader", item = "title", rating = "stars", time = "when" }' in text
+    assert 'columns.user = "reader"\ncolumns.item = "title"' in text
     assert "# 1 of 98 ratings miss a value and are left out." in text
     assert 'duplicates = "last"' in text
     with (folder / "ids.csv").open(encoding="utf-8", newline="") as stream:
@@ -80,55 +79,6 @@ def test_ids_with_spaces_and_iso_dates_come_to_a_report_that_names_them() -> Non
     user, _, item, *_ = as_trec(folder / "runs/popularity.parquet").split(maxsplit=6)
     assert named["user", user].startswith("Zoë, ")
     assert named["item", item].startswith("book ")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_continuous_ratings_with_decimal_commas_come_to_a_report() -> None:
-    lines = [
-        f"{user};{item};{(37 * user + 61 * item) % 100},{item % 10}5;{1_600_000_000_000 + user}"
-        for user, item in pairs()
-    ]
-    write("points.csv", ["user;item;score;date", *lines])
-    folder = report_of("points.csv", analyses=NO_ANALYSES)
-    study = Path("study.toml").read_text(encoding="utf-8").splitlines()
-    assert {'separator = ";"', 'decimal = ","'} <= set(study)
-    collection = manifest_of(folder)["collection"]
-    assert isinstance(collection, dict)
-    assert collection["grades"] == "rating times 100"
-    assert f"threshold = {collection['threshold']}" in study
-
-
-def test_a_folder_of_training_and_test_ratings_is_a_given_split() -> None:
-    Path("ncf").mkdir()
-    rows = [f"{u}\t{i}\t{1 + (u * i) % 5}\t{100 * u + i}" for u, i in pairs()]
-    write("ncf/shop.train.rating", [row for k, row in enumerate(rows) if k % 4])
-    write("ncf/shop.test.rating", rows[::4])
-    answer = harness("init", "ncf", *SYSTEMS)
-    assert answer.exit_code == 0
-    assert "Test ratings, of the test file" in answer.stdout
-    text = Path("study.toml").read_text()
-    assert 'method = "given"' in text
-    assert 'folder = "ncf"' in text
-    assert "path" not in text
-    Path("study.toml").write_text(text + "\n[analyses]\nnames = []\n")
-    assert harness("run", "study.toml").exit_code == 0
-    tested = Path("study-ncf/split/test.csv").read_text().splitlines()[1:]
-    assert len(tested) == len(rows[::4])
-    assert Path("study-ncf/report.html").exists()
-
-
-def test_of_a_folder_of_folds_the_first_is_named() -> None:
-    Path("folds").mkdir()
-    rows = [f"{u}\t{i}\t{1 + (u * i) % 5}\t{100 * u + i}" for u, i in pairs()]
-    for fold in (1, 2):
-        write(f"folds/u{fold}.base", [row for k, row in enumerate(rows) if k % 4 != fold])
-        write(f"folds/u{fold}.test", rows[fold::4])
-    answer = harness("init", "folds", *SYSTEMS)
-    assert "Test ratings, of the test file" in answer.stdout
-    split = Path("study.toml").read_text().partition("[split]")[2]
-    assert 'folder = "folds"' in split
-    assert re.search("^fold = 1 +# there are 1, 2$", split, re.MULTILINE)
 
 
 def test_init_prints_what_describe_prints() -> None:
@@ -145,13 +95,6 @@ def test_describe_takes_the_options_of_ratings() -> None:
     answer = harness("describe", "log.txt", *columns, "--separator", "|", "--threshold", "6.5")
     assert "user = 1, item = 0, rating = 2" in answer.stdout
     assert "\n  6.5 " in answer.stdout
-
-
-def test_counts_are_described_without_thresholds() -> None:
-    write("log.csv", ["user,item,plays", *(f"{u},{i},{1 + i * u}" for u, i in pairs())])
-    answer = harness("init", "log.csv")
-    assert "everything is relevant (implicit)" in answer.stdout
-    assert "implicit = true " in Path("study.toml").read_text()
 
 
 def test_a_study_file_is_not_overwritten_unless_asked() -> None:

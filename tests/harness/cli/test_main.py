@@ -1,22 +1,15 @@
-import base64
 import errno
 import gzip
-import json
 import os
 import subprocess
 import sys
-from hashlib import sha256
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
-from harness import __version__
 from harness.cli.main import main
-from harness.metrics.shared.register import built_in_metrics
 from harness.study.study import read_study
-from recommenders import systems
 from runs import InputError
 from runs.formats import read_run
 from tests.harness.small import (
@@ -50,7 +43,6 @@ SLOW = (
 )
 
 
-SHARED = {"main", "options", "console"}
 """Files of the folder that are no commands."""
 
 
@@ -114,80 +106,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         assert running.stderr.read() == ""
 
 
-def test_every_command_has_a_line_of_help() -> None:
-    context = click.Context(main)
-    commands = [main.get_command(context, name) for name in main.list_commands(context)]
-    files = {path.stem for path in (ROOT / "harness/cli").glob("[!_]*.py")}
-    assert len(commands) == len(files - SHARED)
-    assert all(command is not None and command.get_short_help_str() for command in commands)
-
-
-def test_what_commands_share_is_no_command() -> None:
-    for name in SHARED:
-        assert f"No such command '{name}'" in harness(name).stderr
-
-
-def test_python_runs_the_package_as_the_command() -> None:
-    command = [sys.executable, "-m", "harness", "--version"]
-    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert answer.stdout == f"harness, version {__version__}\n"
-
-
-def test_the_version_is_that_of_the_package() -> None:
-    assert __version__ in harness("--version").output
-
-
 # Running
-
-
-def test_a_finished_run_says_where_the_report_is(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES)
-    assert answer.exit_code == 0
-    assert answer.stdout == f"The report is {tmp_path / 'study/report.html'}\n"
-
-
-def test_the_default_folder_is_made_where_one_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_collection(tmp_path / "inputs")
-    (tmp_path / "inputs/study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
-    monkeypatch.chdir(tmp_path)
-    harness("run", "inputs/study.toml", "--quiet")
-    assert (tmp_path / "study-given/report.html").is_file()
-
-
-def test_seed_and_output_replace_those_of_the_file(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    run(tmp_path, "seed = 1\n" + TREC + TREC_METRICS + NO_ANALYSES, "--seed", "2")
-    written = (tmp_path / "study/study.toml").read_text().splitlines()
-    assert "seed = 2" in written
-    assert not [line for line in written if line.startswith("output")]
-
-
-def test_a_warning_is_said_on_standard_error(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    (tmp_path / "test.qrels").write_text("u1 0 a 1\nu2 0 d 1\nu3 0 z 1\n")
-    (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
-    answer = harness("run", tmp_path / "study.toml", "--output", tmp_path / "study")
-    told = "3 of the 3 topics (100 %) have no judged non-relevant item: for them bpref is Recall."
-    assert f"Warning: {told}\n" in answer.stderr
-    assert answer.stderr.count(told) == 1
-
-
-def test_what_to_bear_in_mind_is_listed_at_the_end(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    (tmp_path / "study.toml").write_text(TREC + TREC_METRICS + NO_ANALYSES)
-    answer = harness("run", tmp_path / "study.toml", "--output", tmp_path / "study")
-    assert answer.stderr.endswith(
-        "To bear in mind, beside the warnings above:\n"
-        "- With 2 systems, one pair that is swapped lowers tau by 2.00.\n"
-    )
-
-
-def test_quiet_says_nothing_but_the_result(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    assert run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES).stderr == ""
 
 
 # Mistakes
@@ -286,19 +205,6 @@ def test_a_folder_that_is_no_study_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "study").iterdir()] == ["thesis.tex"]
 
 
-def test_a_file_in_the_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    (tmp_path / "study").write_text("thesis")
-    answer = run(tmp_path, TREC + TREC_METRICS + NO_ANALYSES)
-    assert answer.exit_code == MISUSED
-    assert (tmp_path / "study").read_text() == "thesis"
-
-
-def test_an_export_into_a_full_folder_exits_with_code_2(finished: Path, tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").touch()
-    assert harness("export", finished, "--to", tmp_path).exit_code == MISUSED
-
-
 # Interruptions
 
 
@@ -327,73 +233,6 @@ def test_an_interrupted_run_goes_on_to_the_same_tables(finished: Path, tmp_path:
 
 
 # The other commands
-
-
-def test_describe_counts_what_is_there(tmp_path: Path) -> None:
-    answer = harness("describe", write_ratings(tmp_path / "ratings.csv"))
-    rows = [line.split() for line in answer.stdout.splitlines()]
-    assert [row for row in rows if row[:1] in (["users"], ["items"], ["ratings"])] == [
-        ["users", "8"],
-        ["items", "10"],
-        ["ratings", "72"],
-    ]
-
-
-def test_describe_prints_brackets_in_a_name_as_they_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert "[red].csv" in harness("describe", write_ratings(Path("[red].csv"))).stdout
-
-
-def test_systems_are_described_as_data() -> None:
-    facts = json.loads(harness("systems", "--json").stdout)
-    assert [fact["name"] for fact in facts] == list(systems())
-    (ease,) = [fact for fact in facts if fact["name"] == "ease"]
-    assert ease["settings"]["regularization"]["default"] == 300.0
-    assert ease["settings"]["regularization"]["exclusiveMinimum"] == 0
-
-
-def test_a_system_that_is_named_is_described() -> None:
-    assert "Ridge penalty" in " ".join(harness("systems", "ease").stdout.split())
-
-
-def test_every_system_is_listed() -> None:
-    listed = {line.split()[0] for line in harness("systems").stdout.splitlines() if line.split()}
-    assert set(systems()) <= listed
-
-
-def test_every_metric_is_listed() -> None:
-    listed = {line.split()[0] for line in harness("metrics").stdout.splitlines() if line.split()}
-    assert set(built_in_metrics()) <= listed
-
-
-def test_options_of_metrics_are_listed() -> None:
-    words = set(harness("metrics").stdout.split())
-    assert {"p:", "beta:", "top:", "gains:", "discount:", "rel:"} <= words
-
-
-def test_a_metric_of_the_user_is_listed(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from harness.metrics.shared.metric import metric\n"
-        "@metric('Mine', source='me')\n"
-        "def mine(judged, *, cutoff=None):\n"
-        "    'What I [like].'\n"
-    )
-    assert "What I [like]." in harness("metrics", "--plugin", tmp_path / "mine.py").stdout
-
-
-def test_export_names_the_files_it_wrote(finished: Path, tmp_path: Path) -> None:
-    answer = harness("export", finished, "--to", tmp_path / "target")
-    written = {path for path in (tmp_path / "target").rglob("*") if path.is_file()}
-    assert {Path(line) for line in answer.stdout.splitlines()} == written
-
-
-def test_a_lost_report_is_made_again(copied: Path) -> None:
-    report = (copied / "report.html").read_bytes()
-    (copied / "report.html").unlink()
-    assert harness("report", copied).exit_code == 0
-    assert (copied / "report.html").read_bytes() == report
 
 
 @pytest.mark.parametrize(
@@ -517,16 +356,6 @@ def test_a_full_disk_is_a_failure_that_names_the_folder(
     assert answer.exit_code == 1
     assert f"no space is left on the device of {tmp_path / 'study'}" in answer.stderr
     assert not list(tmp_path.rglob("*.partial"))
-
-
-def test_a_page_may_run_its_own_script_alone(finished: Path) -> None:
-    page = (finished / "report.html").read_text(encoding="utf-8")
-    policy = page.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
-    for kind in ("style", "script"):
-        own = page.split(f"<{kind}>")[1].split(f"</{kind}>")[0]
-        digest = base64.b64encode(sha256(own.encode()).digest()).decode()
-        assert f"{kind}-src 'sha256-{digest}'" in policy
-    assert policy.startswith("default-src 'none'")
 
 
 def test_a_study_does_not_tell_where_its_input_was(tmp_path: Path) -> None:

@@ -21,11 +21,6 @@ def test_a_changed_file_is_named_and_the_exit_code_is_1(copied: Path, name: str)
     assert f"{copied / name}: not as the study wrote it" in answer.stdout
 
 
-def test_a_lost_file_is_named(copied: Path) -> None:
-    (copied / "scores.parquet").unlink()
-    assert "scores.parquet: not as" in harness("verify", copied).stdout
-
-
 def test_a_folder_without_a_study_has_nothing_to_verify(tmp_path: Path) -> None:
     answer = harness("verify", tmp_path)
     assert answer.exit_code == 2

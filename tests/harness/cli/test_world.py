@@ -26,7 +26,7 @@ like = "ratings.csv"
 
 
 def world(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["world", "--quiet", "--jobs", "1", *map(str, arguments)])
+    return CliRunner().invoke(main, ["world", "--quiet", *map(str, arguments)])
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +37,13 @@ def like(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_distributions_systems_and_conclusions_stand_beside_the_real_ones(
-    like: Path, tmp_path: Path
-) -> None:
-    systems = [f"--system={name}" for name in ("random", "popularity", "item-knn", "puresvd")]
-    answer = world("--like", like, "--output", tmp_path / "made", *systems)
+def test_distributions_stand_beside_the_real_ones(like: Path, tmp_path: Path) -> None:
+    answer = world("--like", like, "--output", tmp_path / "made")
     assert answer.exit_code == 0, answer.output
-    assert re.search(r"^ratings +3000 +3000$", answer.stdout, re.MULTILINE)
-    assert re.search(r"^interest +0\.\d+", answer.stdout, re.MULTILINE)
-    assert re.search(r"^popularity +0\.\d+ +0\.\d+ +0\.\d+ +0\.\d+$", answer.stdout, re.MULTILINE)
-    assert "orderings of 4 systems" in answer.stdout
-    assert "Robustness to random loss of judgements" in answer.stdout
+    assert re.search(r"^ +ratings +3,000 +3,000 *$", answer.stdout, re.MULTILINE)
+    assert re.search(r"^ +interest +0\.\d+", answer.stdout, re.MULTILINE)
     assert (tmp_path / "made" / "world.csv").read_text().count("\n") == 3001
     assert len(Truth.load(tmp_path / "made" / "truth.npz").users) == 100
-    assert (tmp_path / "made" / "real" / "report.html").exists()
 
 
 def test_a_folder_that_is_there_is_refused_before_anything_is_fitted(

@@ -50,9 +50,9 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
 def test_a_study_of_a_world_says_so(finished: Path) -> None:
     study = FinishedStudy.at(finished)
     facts = study.manifest["collection"]
+    counts = f"{facts['users']} users, {facts['judgements']} judgements"
     assert study.manifest["data"] == (
-        f"Data: small ({facts['users']} users with {facts['judgements']} judgements, from 1,500 "
-        "ratings of a simulated world); 3 systems; study seed 3."
+        f"Data: small of a simulated world ({counts}); 3 systems; study seed 3."
     )
 
 

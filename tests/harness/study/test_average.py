@@ -8,7 +8,7 @@ import pytest
 
 from analyses.shared.evidence import read_evidence
 from analyses.validity import Validity
-from tests.harness.small import ANALYSES, METRICS, SYSTEMS, WORLD, manifest_of, run_text
+from tests.harness.small import ANALYSES, METRICS, SYSTEMS, WORLD, run_text
 
 pytestmark = pytest.mark.slow
 
@@ -60,13 +60,6 @@ def test_samples_subsets_and_tests_heed_the_weights(
 ) -> None:
     found, plain = (folder / f"tables/{table}.csv" for folder in (weighted, finished))
     assert found.read_bytes() != plain.read_bytes()
-
-
-def test_the_study_says_that_users_are_weighted(weighted: Path, finished: Path) -> None:
-    said = ["Users are weighted by" in str(manifest_of(f)["notes"]) for f in (weighted, finished)]
-    assert said == [True, False]
-    report = (weighted / "report.html").read_text()
-    assert "each weighted by the number of the user" in report
 
 
 def test_the_truth_is_weighted_by_its_own_judgements(weighted: Path) -> None:

@@ -6,16 +6,7 @@ import pytest
 from harness.study.collection import Collection, collect
 from harness.study.study import parse_study
 from runs import InputError, InputWarning
-from tests.harness.small import (
-    DRAWN,
-    JUDGEMENTS,
-    TREC,
-    WORLD,
-    write_collection,
-    write_qrels,
-    write_ratings,
-    write_run,
-)
+from tests.harness.small import DRAWN, JUDGEMENTS, TREC, write_collection, write_ratings, write_run
 
 # A handful of judgements seldom has both kinds for a user; the tests of warnings ask for them.
 pytestmark = pytest.mark.filterwarnings("ignore::runs.InputWarning")
@@ -50,16 +41,6 @@ def test_half_stars_become_doubled_grades(folder: Path) -> None:
     assert max(grades(collect_text(RATINGS, folder))) == 10
 
 
-def test_the_level_is_doubled_with_the_grades(folder: Path) -> None:
-    assert collect_text(RATINGS + "threshold = 3.5\n", folder).qrels.relevance_level == 7
-
-
-def test_whole_stars_stay_as_they_are(tmp_path: Path) -> None:
-    lines(tmp_path, *(f"u,i{item},{item},{item}" for item in range(1, 6)))
-    text = RATINGS + 'threshold = 5.0\n[split]\nmethod = "user-last"\ntest_share = 0.4\n'
-    assert grades(collect_text(text, tmp_path)) == {4, 5}
-
-
 def test_a_threshold_that_no_test_rating_reaches_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match=r"no test rating reaches the threshold 5\.5"):
         collect_text(RATINGS + "threshold = 5.5\n", folder)
@@ -88,37 +69,7 @@ def test_on_another_scale_the_study_needs_a_threshold(tmp_path: Path) -> None:
     assert last.endswith("implicit = true.")
 
 
-def test_the_error_says_what_thresholds_would_make_of_the_test_ratings(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,1,1", "u,b,9,2", "v,a,2,1", "v,b,2,2")
-    with pytest.raises(InputError) as caught:
-        collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
-    assert (
-        "\nthreshold = 9: 50 % of the test ratings are relevant; 50 % of the users have no "
-        "relevant test item, 50 % no judged non-relevant one.\n"
-    ) in str(caught.value)
-
-
 SOME = [f"u{user},i{item},{1 + (user + item) % 3},1" for user in range(4) for item in range(5)]
-
-
-def test_counts_are_all_relevant_if_the_study_calls_them_implicit(tmp_path: Path) -> None:
-    lines(tmp_path, *SOME)
-    collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
-    assert collection.qrels.relevant.all()
-    assert grades(collection) <= {1, 2, 3}
-    assert collection.facts["threshold"] == "none: everything is relevant"
-
-
-def test_ratings_that_are_all_alike_are_implicit(tmp_path: Path) -> None:
-    lines(tmp_path, *(row.replace(",2,", ",1,").replace(",3,", ",1,") for row in SOME))
-    assert collect_text(RATINGS, tmp_path).is_implicit
-
-
-def test_grades_may_be_cuts(tmp_path: Path) -> None:
-    lines(tmp_path, *SOME)
-    collection = collect_text(RATINGS + "threshold = 2\ngrades = [2, 3]\n", tmp_path)
-    assert grades(collection) <= {0, 1, 2}
-    assert collection.qrels.relevance_level == 1
 
 
 def test_a_rule_for_grades_that_does_not_fit_is_answered_with_its_line(tmp_path: Path) -> None:
@@ -136,46 +87,9 @@ def test_ids_that_a_trec_file_cannot_carry_have_numbers_in_their_order(tmp_path:
     assert (table[0], table[1], table[5]) == ("kind,number,id", "user,1,#1", "item,1,item 0")
 
 
-def test_ids_that_fit_stay_where_others_do_not(tmp_path: Path) -> None:
-    lines(tmp_path, *(row.replace("i", "item ") for row in SOME))
-    collection = collect_text(RATINGS + "implicit = true\n", tmp_path)
-    assert collection.carried[0] is collection.topics
-    assert (collection.id_table() or b"").count(b"\nitem,") == 5
-
-
-def test_without_such_ids_there_is_no_table(folder: Path) -> None:
-    assert collect_text(RATINGS, folder).id_table() is None
-
-
 def test_the_k_core_reaches_the_ratings(folder: Path) -> None:
     collection = collect_text(RATINGS + "item_min = 8\n[split]\ntest_share = 0.5\n", folder)
     assert collection.items.ids.tolist() == ["i8", "i9"]
-
-
-def test_a_k_core_without_ratings_is_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="no ratings remain where every user has at least 10"):
-        collect_text(RATINGS + "user_min = 10\n", folder)
-
-
-def test_a_pair_rated_twice_is_refused_by_default(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "u,b,5,2", "u,a,3,3")
-    with pytest.raises(InputError, match="line 4"):
-        collect_text(RATINGS, tmp_path)
-
-
-def test_the_last_rating_of_a_pair_is_kept_if_the_study_says_so(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,9", "u,b,5,2", "u,a,3,3", "v,a,1,1", "v,b,2,2")
-    split = '[split]\nmethod = "leave-one-out-last"\n'
-    collection = collect_text(RATINGS + 'duplicates = "last"\n' + split, tmp_path)
-    assert collection.qrels.grades.tolist() == [4, 2]
-
-
-def test_columns_of_the_study_reach_the_reader(tmp_path: Path) -> None:
-    rows = "".join(f"{item};u;{item}\n{item};v;1\n" for item in (3, 4, 5))
-    (tmp_path / "ratings.csv").write_text(rows)
-    options = 'separator = ";"\nheader = false\ncolumns = { user = 1, item = 0, rating = 2 }\n'
-    collection = collect_text(RATINGS + options + "threshold = 3.0\n", tmp_path)
-    assert collection.items.ids.tolist() == ["3", "4", "5"]
 
 
 @pytest.mark.parametrize("method", DRAWN)
@@ -215,29 +129,6 @@ def test_folds_of_one_study_test_different_ratings(folder: Path) -> None:
     assert tested[0].isdisjoint(tested[1])
 
 
-def test_a_split_without_test_ratings_is_refused(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "v,b,5,2")
-    with pytest.raises(InputError, match="the split 'user-random' leaves no test ratings"):
-        collect_text(RATINGS, tmp_path)
-
-
-def test_the_topics_are_the_users_with_test_ratings(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "u,b,5,2", "v,a,4,1", "v,b,1,2", "alone,a,5,1")
-    collection = collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
-    assert collection.topics.ids.tolist() == ["u", "v"]
-
-
-def test_a_user_without_relevant_ratings_stays_a_topic(tmp_path: Path) -> None:
-    lines(tmp_path, "u,a,4,1", "u,b,5,2", "sour,a,1,1", "sour,b,1,2")
-    collection = collect_text(RATINGS + '[split]\nmethod = "leave-one-out-last"\n', tmp_path)
-    assert collection.facts["users without relevant items"] == 1
-    assert collection.topics.ids.tolist() == ["sour", "u"]
-
-
-def test_the_truth_is_kept_beside_a_simulated_log(tmp_path: Path) -> None:
-    assert collect_text(WORLD, tmp_path).truth is not None
-
-
 def test_the_input_is_known_by_its_checksum(folder: Path) -> None:
     first = collect_text(RATINGS, folder).inputs[0]["sha256"]
     with (folder / "ratings.csv").open("a") as stream:
@@ -267,15 +158,6 @@ def given_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_tags_name_the_systems(given_folder: Path) -> None:
-    runs = collect_text(TREC, given_folder).runs
-    assert [run.system for run in runs] == ["full", "partial"]
-
-
-def test_a_user_missing_in_a_run_has_an_empty_list(given_folder: Path) -> None:
-    assert collect_text(TREC, given_folder).runs[1].lengths.tolist() == [3, 2, 0]
-
-
 def test_two_runs_of_one_tag_are_refused(given_folder: Path) -> None:
     write_run(given_folder, "full", {"u1": ["a"]}, name="other.run")
     with pytest.raises(InputError, match=r"other\.run: the tag 'full' is that of .*full\.run too"):
@@ -299,11 +181,6 @@ def test_users_of_a_run_that_nobody_judged_are_left_out_with_a_warning(given_fol
     with pytest.warns(InputWarning, match=r"full\.run: 1 of its users are not in the qrels"):
         collection = collect_text(TREC, given_folder)
     assert collection.topics.ids.tolist() == ["u1", "u2", "u3"]
-
-
-def test_a_level_above_all_grades_is_refused_with_the_file(given_folder: Path) -> None:
-    with pytest.raises(InputError, match=r"test\.qrels: no judgement is relevant: .* is 2, .* 3"):
-        collect_text(TREC + "relevance_level = 3\n", given_folder)
 
 
 @pytest.mark.parametrize(
@@ -332,21 +209,6 @@ def test_the_judged_items_are_the_catalogue_of_given_runs(given_folder: Path) ->
     assert set(collection.items.ids[counts >= 0].tolist()) == judged
 
 
-def test_only_judgements_can_be_counted_for_given_runs(given_folder: Path) -> None:
-    assert list(collect_text(TREC, given_folder).popularity_counts()) == ["test"]
-
-
-def test_every_file_is_an_input(given_folder: Path) -> None:
-    names = [Path(known["path"]).name for known in collect_text(TREC, given_folder).inputs]
-    assert names == ["test.qrels", "full.run", "partial.run"]
-
-
 def test_the_relevance_level_decides_what_is_relevant(given_folder: Path) -> None:
     qrels = collect_text(TREC + "relevance_level = 2\n", given_folder).qrels
     assert int(np.count_nonzero(qrels.relevant)) == 1
-
-
-def test_negative_grades_are_neither_relevant_nor_not(given_folder: Path) -> None:
-    write_qrels(given_folder, {"u1": {"a": -1, "b": 1}, "u2": {"a": 0}, "u3": {"z": 0}})
-    facts = collect_text(TREC, given_folder).facts
-    assert facts["users without judged non-relevant items"] == 1

@@ -24,7 +24,6 @@ from tests.harness.small import (
     contents,
     made_again,
     made_at,
-    read_frame,
     run_text,
     write_collection,
 )
@@ -52,14 +51,6 @@ def test_damaged_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
     assert contents(copied, "ranks/*") == contents(ranked, "ranks/*")
 
 
-def test_lost_ranks_alone_are_made_again(ranked: Path, copied: Path) -> None:
-    before = made_at(copied)
-    (copied / "ranks/popularity.npz").unlink()
-    run_text(RANKED, copied, output=copied)
-    assert made_again(copied, before) == {"ranks-popularity"}
-    assert contents(copied, "ranks/*") == contents(ranked, "ranks/*")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
@@ -74,13 +65,6 @@ def test_a_change_makes_again_what_depends_on_it(
     before = made_at(copied)
     run_text(RANKED.replace(old, new), copied, output=copied)
     assert made_again(copied, before) == parts
-
-
-def test_full_ranks_leave_with_the_analysis_that_asked_for_them(copied: Path) -> None:
-    before = made_at(copied)
-    run_text(RANKED.replace(SAMPLED, NO_ANALYSES), copied, output=copied)
-    assert made_again(copied, before) == set()
-    assert contents(copied, "ranks/*") == {}
 
 
 def test_full_ranks_come_with_the_analysis_that_asks_for_them(ranked: Path, tmp_path: Path) -> None:
@@ -110,12 +94,6 @@ def test_exact_metrics_are_those_of_the_study_but_for_users_without_relevant_ite
     every = [read_evidence(file, FullRanks) for file in files]
     found = [rank_metric("P@20").exact(one) * len(np.unique(one.user)) for one in every]
     np.testing.assert_allclose(found, totals)
-
-
-def test_estimates_are_those_of_the_kept_ranks(ranked: Path) -> None:
-    ranks = read_evidence(ranked / "ranks/puresvd.npz", FullRanks)
-    frame = read_frame(ranked, "sampled").query("system == 'puresvd' and metric == 'AP'")
-    assert frame["exact"].unique().tolist() == [rank_metric("AP").exact(ranks)]
 
 
 @pytest.mark.parametrize(

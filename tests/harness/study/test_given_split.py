@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from harness.study.collection import Collection, collect
@@ -12,15 +11,7 @@ from harness.study.study import parse_study
 from harness.trec_eval.export import export_study
 from harness.tuning.validation import validation_of
 from runs import InputError, InputWarning
-from tests.harness.small import (
-    METRICS,
-    NO_ANALYSES,
-    SYSTEMS,
-    as_trec,
-    contents,
-    manifest_of,
-    run_text,
-)
+from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, contents, manifest_of, run_text
 
 GIVEN = 'name = "x"\nseed = 3\n[ratings]\nthreshold = 4.0\n[split]\nmethod = "given"\n'
 FILES = 'train = "train.csv"\ntest = "test.csv"\n'
@@ -70,14 +61,6 @@ def test_a_given_split_leads_to_a_report(tmp_path: Path) -> None:
     assert manifest_of(folder)["warnings"] == []
 
 
-def test_a_given_split_is_read_back_from_the_study_as_it_ran(tmp_path: Path) -> None:
-    study = parse_study(GIVEN + FILES, source="study.toml", base=tmp_path, changes={})
-    again = parse_study(study.to_toml().decode(), source="x", base=Path("/elsewhere"), changes={})
-    assert again == study
-    assert again.split.parts is not None
-    assert again.split.parts.train == tmp_path / "train.csv"
-
-
 @pytest.mark.filterwarnings("ignore::runs.InputWarning")
 @pytest.mark.parametrize("layout", ["recbole", "ncf", "folds"])
 def test_layouts_are_recognised(tmp_path: Path, layout: str) -> None:
@@ -119,9 +102,8 @@ def test_what_training_does_not_know_is_said_once_with_counts(tmp_path: Path) ->
     write(tmp_path / "test.csv", [*TEST, (8, 1, 5)])
     with pytest.warns(InputWarning) as caught:
         collected(GIVEN + FILES, tmp_path)
-    (sentence,) = [str(w.message) for w in caught if "without a training rating" in str(w.message)]
-    assert "1 of 7 users and 2 of 3 items" in sentence
-    assert "6 of the 7 relevant ratings" in sentence
+    (sentence,) = [str(w.message) for w in caught if "without training" in str(w.message)]
+    assert "1 of 7 users and 2 of 3 items (6 relevant ratings)" in sentence
 
 
 @pytest.mark.parametrize(
@@ -175,27 +157,3 @@ def test_a_study_of_an_exported_split_has_the_same_runs_and_scores(
     again = run_text(text, tmp_path, output=tmp_path / "study")
     for pattern in ("runs/*", "qrels/*", "split/*", "tables/means.csv"):
         assert contents(again, pattern) == contents(finished, pattern)
-
-
-def test_a_run_made_elsewhere_on_the_split_scores_as_one_made_here(
-    finished: Path, tmp_path: Path
-) -> None:
-    run = as_trec(finished / "runs/puresvd.parquet").replace(" puresvd\n", " theirs\n")
-    (tmp_path / "theirs.run").write_text(run)
-    asked = ASKED + f'[runs]\npaths = ["{tmp_path}/theirs.run"]\n'
-    text = GIVEN + f'folder = "{finished}/split"\n' + asked
-    means = pd.read_csv(
-        run_text(text, tmp_path, output=tmp_path / "study") / "tables/means.csv",
-        float_precision="round_trip",
-    ).pivot(index=["metric", "cutoff"], columns="system", values="mean")
-    assert means["theirs"].tolist() == means["puresvd"].tolist()
-
-
-def test_the_exported_split_is_what_lenskit_takes(exported: Path) -> None:
-    lenskit = pytest.importorskip("lenskit.data")
-    train, test = (
-        pd.read_parquet(exported / f"lenskit/{name}.parquet") for name in ("train", "test")
-    )
-    assert lenskit.from_interactions_df(train).interaction_count == len(train)
-    lists = lenskit.ItemListCollection.from_df(test, ["user_id"])
-    assert sum(len(items) for items in lists.lists()) == len(test)

@@ -19,7 +19,6 @@ from tests.harness.small import (
     METRICS,
     NO_ANALYSES,
     SYSTEMS,
-    TREC,
     WORLD,
     contents,
     made_again,
@@ -36,14 +35,6 @@ levels = [0.5]
 samples = 2
 popular_levels = [0.9]
 replicates = 4
-"""
-MINE = """
-from harness import metric
-
-@metric("mine", source="by hand")
-def mine(judged, *, cutoff=None):
-    \"\"\"Whether any hidden item is found.\"\"\"
-    return (judged.hidden_ranks.known("loo") <= cutoff).any(axis=1)
 """
 MEANS = """
 import numpy as np
@@ -79,21 +70,6 @@ def test_systems_that_score_training_users_alone_are_refused_before_any_work(
     text = WORLD + SYSTEMS.replace('"random"', f'"random", "{tmp_path}/means.py:means"') + HIDING
     assert "LOO(beta=0.5) hides items" in refusal(text)
     assert "means.py:means can only score users as they were in training" in refusal(text)
-
-
-def test_runs_without_ratings_have_no_hidden_ranks() -> None:
-    assert "run a study that begins with [ratings]" in refusal(TREC + HIDING)
-
-
-def test_a_metric_that_does_not_say_what_it_needs_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MINE)
-    named = HIDING.replace('"LOO(beta=0.5)@5"', '"mine@5"')
-    text = WORLD + SYSTEMS + f'{named}plugins = ["{tmp_path}/mine.py"]\n'
-    assert 'a metric of yours says needs=("loo",)' in refusal(text)
-    (tmp_path / "mine.py").write_text(MINE.replace("source=", 'needs=("loo",), source='))
-    check(parse_study(text, source="study.toml", base=Path(), changes={}))
-    (tmp_path / "mine.py").write_text(MINE.replace("source=", 'needs=("last",), source='))
-    assert "`needs` must be loo or lloo, got 'last'" in refusal(text)
 
 
 def test_last_items_are_not_known_without_times(tmp_path: Path) -> None:
@@ -132,14 +108,6 @@ def test_what_hides_items_is_left_out_of_validity(hidden: Path, tmp_path: Path) 
     run_text(text, tmp_path, output=folder)
     assert set(read_frame(folder, "validity").metric) == {"nDCG"}
     assert "leaves out LOO(beta=0.5)@5 and LLOO@5" in (folder / "report.html").read_text()
-
-
-@pytest.mark.slow
-def test_all_analyses_are_made_of_them(hidden: Path) -> None:
-    for name in ("sparsity", "popularity", "users", "discrimination"):
-        assert {"LOO(beta=0.5)", "LLOO"} <= set(read_frame(hidden, name).metric)
-    lost = read_frame(hidden, "sparsity").query("metric == 'LLOO' and level < 1")
-    assert lost.tau.notna().any()
 
 
 @pytest.mark.slow

@@ -167,14 +167,6 @@ def test_large_inputs_are_sent_once_and_results_come_in_order(
     assert sorted(sent) == ["_do"] * 6 + ["bytes"]
 
 
-def test_a_task_goes_to_a_worker_that_it_fits_into() -> None:
-    memory = {"small": 10, "large": 100}
-    assert parallel._place(50, memory, {"small", "large"}) == "large"
-    assert parallel._place(50, memory, {"small"}) is None
-    assert parallel._place(500, memory, {"small", "large"}) == "large"
-    assert parallel._place(5, memory, {"large"}) == "large"
-
-
 def test_a_worker_of_another_version_is_refused_with_both_versions(
     two: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,13 +82,6 @@ def test_another_strength_leaves_the_other_worlds_as_they_are(copied: Path) -> N
     assert len(list((copied / "worlds").glob("*.npz"))) == 4
 
 
-@pytest.mark.usefixtures("blank_figures")
-def test_another_question_is_asked_of_all_worlds(copied: Path) -> None:
-    before = made_at(copied)
-    run_text(SWEPT.replace("samples = 2", "samples = 3"), copied, output=copied)
-    assert len([part for part in made_again(copied, before) if "world-" in part]) == 4
-
-
 @pytest.mark.validity
 @pytest.mark.usefixtures("blank_figures")
 def test_where_many_are_observed_at_random_every_measure_orders_as_the_truth_does(
@@ -148,11 +141,3 @@ def test_a_world_of_strength_1_and_density_1_is_the_studys_under_another_seed() 
     assert PRESETS["small"].model_copy(update=other.ratings.world) == PRESETS["small"].model_copy(
         update={"seed": 7}
     )
-
-
-def test_what_the_strength_multiplies_is_a_setting_of_the_world() -> None:
-    text = 'name = "w"\n[ratings]\nformat = "world"\n' + NO_ANALYSES
-    study = parse_study(text, source="study.toml", base=Path(), changes={})
-    other = with_world(study, OtherWorld(2.0, 1.0, 7, "liking")).ratings
-    assert other is not None
-    assert (other.world["strength"], other.world["bias"]) == (2.0, "liking")

@@ -10,10 +10,9 @@ from harness.study.study import parse_study
 from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
 from runs import InputError, InputWarning, Numbering
-from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, contents, run_text
+from tests.harness.small import METRICS, SYSTEMS, WORLD, run_text
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
-POSITIVES = "[systems.positives]\npuresvd = 4.0\n"
 
 
 def ranked(ratings: Ratings, *, positives: float | None) -> list[list[int]]:
@@ -44,13 +43,6 @@ def test_what_is_rated_low_is_not_learnt_and_no_candidate_for_who_rated_it(
 ) -> None:
     assert ranked(ratings, positives=None) == [[1, 2, 3, -1]]
     assert ranked(ratings, positives=4.0) == [[2, 1, 3, -1]]
-
-
-def test_systems_that_are_not_named_learn_as_before(finished: Path, tmp_path: Path) -> None:
-    text = WORLD + SYSTEMS + POSITIVES + METRICS + NO_ANALYSES
-    runs = contents(run_text(text, tmp_path, output=tmp_path / "study"), "runs/*")
-    before = contents(finished, "runs/*")
-    assert {name for name in runs if runs[name] != before[name]} == {"runs/puresvd.parquet"}
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from analyses.discrimination import Discrimination
-from harness.report.repeats import SOURCES, Repeats
+from harness.report.repeats import Repeats
 from harness.report.study_folder import FinishedStudy
 from harness.study.run import run_study
 from harness.study.study import read_study
@@ -122,20 +121,6 @@ def test_who_is_first_depends_on_the_direction(falls: bool, share: float) -> Non
     assert found.first[0].tolist() == [share, 1 - share]
 
 
-def test_level_measures_share_a_seed() -> None:
-    assert of_values([[0.5, 0.5], [0.5, 0.4]]).first[0].tolist() == [0.75, 0.25]
-
-
-def test_orderings_that_never_change_have_tau_one() -> None:
-    assert (of_values([[0.5, 0.5], [0.5, 0.4]]).taus == 1).all()
-
-
-def test_a_spread_beyond_the_error_is_a_caution() -> None:
-    assert not of_values([[0.5, 0.5], [0.4, 0.4]]).cautions()
-    (caution,) = of_values([[0.5, 0.6], [0.4, 0.4]]).cautions()
-    assert caution.endswith("P (area).")
-
-
 def test_a_metric_at_two_depths_is_two_measures(found: Repeats) -> None:
     labels = [row[0] for row in found.repeats_table().rows]
     assert labels == ["P@5", "P@20", "nDCG@20"] * len(found.quantities)
@@ -150,12 +135,3 @@ def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found
     numbers = result[0].measures.numbers(found.measures)
     expected = np.sqrt((deviations**2).mean(axis=0))[numbers]
     np.testing.assert_allclose(found.users[place], expected, rtol=1e-9)
-
-
-def test_what_sources_contribute_is_drawn(repeated: Path, found: Repeats) -> None:
-    ax = found.plot(Figure().subplots(), subject=found.subjects[0])
-    assert len(ax.containers) == 3
-    legend = ax.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == [*SOURCES]
-    assert (repeated / "figures/repeats.svg").exists()

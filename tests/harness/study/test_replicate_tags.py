@@ -6,11 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.shared.evidence import read_evidence
-from analyses.shared.measure import RunDeviations
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
-from harness.study.score_parts import RUNS_FILE
 from harness.study.study import parse_study
 from runs import InputError, InputWarning
 from tests.harness.small import (
@@ -81,13 +78,6 @@ def test_two_files_of_one_replicate_are_refused(seeds: Path) -> None:
         systems_in(seeds, SEEDS)
 
 
-def test_replicates_of_a_single_system_are_no_comparison(seeds: Path) -> None:
-    for path in seeds.glob("ease*"):
-        path.unlink()
-    with pytest.raises(InputError, match="compares at least two systems, got 1"):
-        systems_in(seeds, SEEDS)
-
-
 def test_runs_that_share_a_tag_are_numbered(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "full", FULL, name="z.run")
@@ -121,8 +111,6 @@ def test_means_are_over_replicates_with_their_spread_beside(seeds: Path, tmp_pat
     assert set(table.best) == {1, 3, 5}
     manifest = manifest_of(folder)
     assert manifest["systems"] == ["ease", "slim"]
-    assert "not other runs" in str(manifest["notes"])
-    assert "2 systems (means over 5 runs, taken as given)" in str(manifest["data"])
     assert len([*folder.glob("runs/*.parquet")]) == 5
 
 
@@ -142,12 +130,6 @@ def test_folds_give_what_the_joined_run_gives(tmp_path: Path) -> None:
         tables = ("sparsity", "pvalues", "correlation_metrics")
         scores.append([(folder / f"tables/{table}.csv").read_bytes() for table in tables])
     assert scores[0] == scores[1]
-
-
-def test_an_analysis_of_single_lists_refuses_replicates(seeds: Path, tmp_path: Path) -> None:
-    text = with_replicates(SEEDS) + TREC_METRICS + '[analyses]\nnames = ["exposure"]\n'
-    with pytest.raises(InputError, match="is of one list for each user and system"):
-        run_text(text, seeds, output=tmp_path / "study")
 
 
 def test_replicates_stand_beside_trained_systems_and_are_truly_judged(tmp_path: Path) -> None:
@@ -197,15 +179,3 @@ def test_analyses_of_single_lists_are_refused_before_anything_is_scored(
     with pytest.raises(InputError, match=f"{name} is of one list for each user and system"):
         run_text(text, seeds, output=tmp_path / "study")
     assert not [*(tmp_path / "study").glob("scores*")]
-
-
-def test_what_runs_differ_by_is_kept_for_the_intervals(seeds: Path, tmp_path: Path) -> None:
-    text = with_replicates(SEEDS) + TREC_METRICS + NO_ANALYSES
-    folder = run_text(text, seeds, output=tmp_path / "study")
-    runs = read_evidence(folder / RUNS_FILE, RunDeviations)
-    assert runs.systems.tolist() == [0, 0, 1, 1, 1]
-    spreads = FinishedStudy.at(folder).means.spreads
-    assert spreads is not None
-    for system, spread in enumerate(spreads.T):
-        own = runs.values[:, runs.systems == system]
-        np.testing.assert_allclose(own.std(axis=1, ddof=1), spread, atol=1e-12)

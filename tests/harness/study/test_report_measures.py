@@ -6,14 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analyses.shared.measure import Measure
-from analyses.shared.result import Result, tables_of
-from harness import open_study, score
+from harness import open_study
 from harness.report.page import summarise
-from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
-from harness.study.run import add_plugins
-from harness.study.study import parse_study
 from runs import InputError
 from tests.harness.small import TREC, manifest_of, read_frame, run_text, write_qrels, write_run
 
@@ -87,40 +82,6 @@ def test_their_difference_is_paired(compared: Path, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_every_figure_has_both(compared: Path) -> None:
-    figures = {face.short: face for _, face in FinishedStudy.at(compared).figures()}
-    assert list(figures) == ["fig0", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10"]
-    for face in figures.values():
-        svg = (compared / f"figures/{face.file}.svg").read_text(encoding="utf-8")
-        assert ">nDCG@10" in svg, face.name
-        assert ">bpref" in svg, face.name
-
-
-@pytest.mark.slow
-def test_every_table_of_metrics_has_both(compared: Path) -> None:
-    study = FinishedStudy.at(compared)
-    for key, result in study.results():
-        if key != "coverage":
-            for made in (face.make(result) for face in tables_of(type(result))):
-                names = {*made.headings, *(str(row[0]) for row in made.rows)}
-                assert names >= BOTH, made.name
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["fig2", "sparsity_cutoffs", "swaps"])
-def test_a_figure_over_cutoffs_that_is_not_there_is_explained(compared: Path, name: str) -> None:
-    with pytest.raises(InputError, match=f"'{name}' shows curves over cut-offs, and no metric"):
-        find_figure(FinishedStudy.at(compared), name)
-
-
-@pytest.mark.slow
-def test_a_result_is_read_back_with_what_is_compared(compared: Path) -> None:
-    result: Result = open_study(compared).result("sparsity")
-    assert result.measures.reported.labels == ("nDCG@10", "bpref")
-    assert result.measures.curves == {}
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("blank_figures")
 def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Path) -> None:
     metrics = (
@@ -157,41 +118,3 @@ def test_a_report_measure_that_there_is_not_is_refused_with_its_line(
     metrics = '[metrics]\nnames = ["P"]\nreport = ["nDGC@10"]\n'
     with pytest.raises(InputError, match=r"study\.toml, line 9: no metric is called 'nDGC'; did y"):
         run_text(TREC + metrics, collection, output=tmp_path / "study")
-
-
-def test_names_of_the_notebook_are_those_of_the_study(collection: Path) -> None:
-    scores = score(f"{collection}/*.run", collection / "test.qrels", ["bpref", "P@1000", "AP@all"])
-    assert scores.measures.reported.labels == ("bpref", "P@1000", "AP")
-    assert scores.measures.at(None) == (Measure("bpref"), Measure("AP"))
-
-
-@pytest.mark.parametrize(
-    ("names", "finding"),
-    [
-        (
-            ["nDCG@0"],
-            "'nDCG@0': behind the @ stands a cut-off of at least 1, or 'all' for whole lists, "
-            "got '0'.",
-        ),
-        (["P", "P"], "'P' is duplicated."),
-        (["nDGC@all"], "no metric is called 'nDGC'; did you mean 'nDCG'?"),
-    ],
-)
-def test_a_name_that_the_notebook_cannot_read_is_told(
-    collection: Path, names: list[str], finding: str
-) -> None:
-    with pytest.raises(InputError) as caught:
-        score(f"{collection}/*.run", collection / "test.qrels", names)
-    assert str(caught.value) == finding
-
-
-def test_a_plugin_of_the_command_line_is_compared_with_what_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from harness.metrics.shared.metric import metric\n"
-        "@metric('mine', source='here')\n"
-        "def mine(judged, *, cutoff=None):\n    return judged.relevant[:, 0] * 1.0\n"
-    )
-    text = TREC + '[metrics]\nnames = ["P"]\ncutoffs = [5, 10]\nreport = ["P@5"]\n'
-    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
-    assert add_plugins(study, [path]).measures.reported.labels == ("P@5", "mine@10")

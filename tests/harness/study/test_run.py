@@ -2,29 +2,17 @@ import random
 import subprocess
 import sys
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.shared.analysis import built_in_analyses
-from analyses.shared.result import figures_of
 from harness.readers.scores import scores_from_parquet
-from harness.report.answer import Answer
-from harness.report.checks import Check, checks_of
 from harness.report.study_folder import FinishedStudy
-from harness.study.run import check, run_study
 from harness.study.store import Store
-from harness.study.study import parse_study, read_study
-from qrels.trec import read_qrels
 from runs import InputError
-from runs.shared.progress import Lines, Silent
 from tests.harness.small import (
     ANALYSES,
-    FULL,
-    JUDGEMENTS,
     METRICS,
     NO_ANALYSES,
     ROOT,
@@ -44,9 +32,6 @@ from tests.harness.small import (
     start,
     wait_for_parts,
     write_collection,
-    write_qrels,
-    write_ratings,
-    write_run,
 )
 
 COLUMNS = {
@@ -70,85 +55,14 @@ TABLES, SVGS = "tables/*.csv", "figures/*.svg"
 SCORED = {"scores", "true-scores"}
 ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination", "validity"}
 SHOWN = {*SCORED, *ANALYSED, "answer"}
-DRAWN = {
-    face.file
-    for key, analysis in built_in_analyses().items()
-    if key in ANALYSED
-    for face in figures_of(analysis.result)
-} | {face.file for face in figures_of(Answer)}
-WITHOUT_TRUTH = DRAWN - {face.file for face in figures_of(built_in_analyses()["validity"].result)}
 
 
 # What is in the folder
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_a_table_begins_with_the_promised_columns(finished: Path, name: str) -> None:
-    heading = (finished / f"tables/{name}.csv").read_text().splitlines()[0]
-    assert f"{heading},".startswith(f"{COLUMNS[name]},")
-
-
-def test_every_figure_is_drawn(finished: Path) -> None:
-    assert {path.name for path in finished.glob("figures/*")} == {
-        f"{name}.{kind}" for name in DRAWN for kind in ("svg", "txt")
-    }
-
-
-def test_figures_are_listed_by_their_number(finished: Path) -> None:
-    listed = [face for _, face in FinishedStudy.at(finished).figures()]
-    assert {face.file for face in listed} == DRAWN
-    numbers = [face.number for face in listed if face.number is not None]
-    assert numbers == sorted(numbers)
-    assert [face.number for face in listed][: len(numbers)] == numbers
-
-
 def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
     assert read_frame(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
-
-
-def test_the_log_of_a_world_is_kept_with_the_truth(finished: Path) -> None:
-    assert [path.name for path in sorted((finished / "world").iterdir())] == [
-        "ratings.csv",
-        "truth.npz",
-    ]
-
-
-@pytest.mark.slow
-def test_the_kept_log_gives_the_same_qrels_as_the_world(finished: Path, tmp_path: Path) -> None:
-    ratings = f'name = "x"\nseed = 3\n[ratings]\npath = "{finished}/world/ratings.csv"\n'
-    folder = run_text(
-        ratings + SYSTEMS + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study"
-    )
-    assert contents(folder, "qrels/*") == contents(finished, "qrels/*")
-
-
-def test_the_manifest_names_seed_versions_and_inputs(finished: Path) -> None:
-    manifest = manifest_of(finished)
-    assert manifest["seed"] == 3
-    assert {"python", "harness", "numpy", "lenskit"} <= set(manifest["versions"])  # type: ignore[call-overload]
-    assert "world" in manifest["inputs"][0]  # type: ignore[index]
-
-
-def test_the_manifest_tells_what_every_part_cost(finished: Path) -> None:
-    assert set(manifest_of(finished)["seconds"]) == set(made_at(finished))  # type: ignore[call-overload]
-
-
-def test_no_half_written_file_is_left(finished: Path) -> None:
-    assert list(finished.rglob("*.partial")) == []
-
-
-def test_changes_land_in_the_study_as_run(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    study = parse_study(
-        TREC + TREC_METRICS + NO_ANALYSES,
-        source="study.toml",
-        base=tmp_path,
-        changes={"seed": 77, "output": tmp_path / "there"},
-    )
-    run_study(study, n_jobs=1, progress=Silent())
-    placed = read_study(tmp_path / "there/study.toml", changes={"output": tmp_path / "there"})
-    assert placed == study
 
 
 # The same again
@@ -237,13 +151,6 @@ def test_a_change_makes_again_what_depends_on_it(
     assert made_again(copied, before) == parts
 
 
-@pytest.mark.slow
-def test_a_system_that_left_the_study_leaves_no_file(copied: Path) -> None:
-    text = WORLD + SYSTEMS.replace('"random", ', "") + METRICS + NO_ANALYSES
-    run_text(text, copied, output=copied)
-    assert sorted(contents(copied, "runs/*")) == ["runs/popularity.parquet", "runs/puresvd.parquet"]
-
-
 def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
     left = '[analyses]\nnames = ["correlation", "sparsity"]\n'
     run_text(WORLD + SYSTEMS + METRICS + left, copied, output=copied)
@@ -272,22 +179,6 @@ def test_a_held_folder_is_refused(copied: Path) -> None:
 
 
 # Before any work
-
-
-def test_wrong_names_are_answered_before_any_work(tmp_path: Path) -> None:
-    study = parse_study(
-        WHOLE.replace("nDCG", "nDGC"), source="study.toml", base=tmp_path, changes={}
-    )
-    with pytest.raises(InputError, match="did you mean 'nDCG'"):
-        check(study)
-
-
-def test_a_refused_study_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        run_text(
-            WHOLE.replace("threshold = 4.0", "threshold = 6.0"), tmp_path, output=tmp_path / "s"
-        )
-    assert not (tmp_path / "s").exists()
 
 
 def test_memory_above_the_limit_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
@@ -362,11 +253,6 @@ def test_a_user_without_a_list_scores_0_and_stays_in_the_mean(given: Path) -> No
     assert means["partial", "P", 2] == pytest.approx(0.5 / 3)
 
 
-def test_a_cutoff_below_the_end_of_all_lists_is_fine(given: Path) -> None:
-    means = read_frame(given, "means").set_index(["system", "metric", "cutoff"])["mean"]
-    assert means["full", "P", 50] == pytest.approx(3 / 150)
-
-
 @pytest.mark.slow
 def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path) -> None:
     own = as_trec(finished / "runs/random.parquet").replace(" random\n", " theirs\n")
@@ -397,86 +283,12 @@ def test_a_given_run_that_does_not_fit_is_refused(
 
 @pytest.mark.slow
 def test_what_a_given_run_recommends_again_is_counted(tmp_path: Path, finished: Path) -> None:
-    log = pd.read_csv(finished / "world/ratings.csv")
-    tested = pd.read_csv(finished / "qrels/test.qrels", sep=" ", names=["user", "0", "item", "rel"])
-    pairs = set(zip(log.userId, log.movieId, strict=True))
-    user, item = min(pairs - set(zip(tested.user, tested.item, strict=True)))
+    log = pd.read_csv(finished / "split/train.csv")
+    user, item = min(zip(log["user"], log["item"], strict=True))
     (tmp_path / "theirs.run").write_text(f"{user} Q0 {item} 1 1 theirs\n")
     text = WORLD + SYSTEMS + METRICS + NO_ANALYSES + '[runs]\npaths = ["theirs.run"]\n'
     folder = run_text(text, tmp_path, output=tmp_path / "study")
     assert "1 of its recommendations are items that the user rated" in str(manifest_of(folder))
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_identical_lists_cannot_be_told_apart(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    write_run(tmp_path, "twin", FULL)
-    (tmp_path / "partial.run").unlink()
-    folder = run_text(
-        TREC + TREC_METRICS + '[analyses]\nnames = ["discrimination"]\n',
-        tmp_path,
-        output=tmp_path / "study",
-    )
-    assert set(read_frame(folder, "pvalues")["p"]) == {1.0}
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_an_undefined_tau_is_an_empty_cell(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    write_run(tmp_path, "twin", FULL)
-    (tmp_path / "partial.run").unlink()
-    folder = run_text(TREC + TREC_METRICS + ANALYSES, tmp_path, output=tmp_path / "study")
-    cells = (folder / "tables/popularity.csv").read_text().splitlines()[1].split(",")
-    assert cells[:4] == ["P", "1", "1.0", ""]
-
-
-def test_the_checks_of_popularity_are_all_choices_but_the_one_made(finished: Path) -> None:
-    columns = ["cut", "removed", "counted_in"]
-    made = set(map(tuple, read_frame(finished, "popularity")[columns].to_numpy()))
-    checked = set(map(tuple, read_frame(finished, "popularity_checks")[columns].to_numpy()))
-    assert made == {("items", "most popular", "train")}
-    assert len(checked) == 2 * 2 * 3 - 1
-    assert not made & checked
-
-
-@pytest.mark.slow
-def test_a_study_may_have_a_single_user(tmp_path: Path) -> None:
-    write_run(tmp_path, "full", {"u1": ["a"]})
-    write_run(tmp_path, "partial", {"u1": ["b", "a"]})
-    write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
-    folder = run_text(TREC + TREC_METRICS + ANALYSES, tmp_path, output=tmp_path / "study")
-    assert read_frame(folder, "means")["sd"].isna().all()
-
-
-@pytest.mark.slow
-def test_a_study_may_have_one_metric_at_one_cutoff_and_one_level(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    one = ANALYSES.replace("[1.0, 0.5, 0.1]", "[0.5]").replace("[1.0, 0.9, 0.5]", "[0.5]")
-    metric = '[metrics]\nnames = ["P"]\ncutoffs = [1]\n'
-    folder = run_text(TREC + metric + one, tmp_path, output=tmp_path / "study")
-    drawn = {path.stem for path in folder.glob(SVGS)}
-    assert drawn == {name for name in WITHOUT_TRUTH if not name.endswith("_cutoffs")}
-
-
-@pytest.mark.slow
-def test_tags_that_differ_in_what_a_file_name_cannot_hold_stay_apart(tmp_path: Path) -> None:
-    write_run(tmp_path, "bm25/a", {"u1": ["a"]}, name="1.run")
-    write_run(tmp_path, "bm25_a", {"u1": ["b"]}, name="2.run")
-    write_run(tmp_path, "../../bm25", {"u1": ["a", "b"]}, name="3.run")
-    write_qrels(tmp_path, {"u1": {"a": 1, "b": 0}})
-    text = TREC + TREC_METRICS + NO_ANALYSES
-    folder = run_text(text, tmp_path, output=tmp_path / "studies/of/mine")
-    best = read_frame(folder, "means").query("metric == 'P' and cutoff == 1").set_index("system")
-    assert best["mean"].to_dict() == {"bm25/a": 1.0, "bm25_a": 0.0, "../../bm25": 1.0}
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "1.run",
-        "2.run",
-        "3.run",
-        "studies",
-        "test.qrels",
-    ]
 
 
 def test_paths_may_have_spaces_and_letters_of_any_script(tmp_path: Path) -> None:
@@ -486,27 +298,7 @@ def test_paths_may_have_spaces_and_letters_of_any_script(tmp_path: Path) -> None
     assert (folder / "report.html").is_file()
 
 
-def test_positive_only_qrels_are_to_be_borne_in_mind(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    positive = {u: {i: g for i, g in js.items() if g > 0} for u, js in JUDGEMENTS.items()}
-    write_qrels(tmp_path, positive)
-    folder = run_text(TREC + TREC_METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
-    told = "3 of the 3 topics (100 %) have no judged non-relevant item: for them bpref is Recall."
-    assert checks_of(FinishedStudy.at(folder))[0] == Check(told, ("bpref",))
-
-
 # Ratings
-
-
-@pytest.mark.slow
-def test_the_qrels_of_half_stars_hold_doubled_grades(tmp_path: Path) -> None:
-    write_ratings(tmp_path / "ratings.csv")
-    text = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
-    systems = '[systems]\nnames = ["random", "popularity"]\ndepth = 20\n'
-    folder = run_text(text + systems + METRICS + NO_ANALYSES, tmp_path, output=tmp_path / "study")
-    grades = read_qrels(folder / "qrels/test.qrels").grade
-    assert np.any(grades % 2 == 1)
-    assert grades.max() == 10
 
 
 def test_a_system_that_recommends_nothing_at_all_is_named(tmp_path: Path) -> None:
@@ -549,22 +341,6 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
     assert named == {"nDCG", "Hits"}
 
 
-@pytest.mark.slow
-def test_a_metric_of_the_user_is_in_every_figure(plugged: Path) -> None:
-    figures = contents(plugged, SVGS)
-    assert len(figures) == len(WITHOUT_TRUTH)
-    assert [name for name, svg in figures.items() if b"Hits" not in svg or b"nDCG" not in svg] == []
-
-
-@pytest.mark.slow
-def test_a_changed_metric_of_the_user_is_scored_again(plugged: Path, tmp_path: Path) -> None:
-    base = copytree(plugged.parent, tmp_path / "base")
-    (base / "mine.py").write_text(PLUGIN.replace(".any(axis=1)", ".all(axis=1)"))
-    folder = run_text(TREC + PLUGGED + NO_ANALYSES, base, output=base / "study")
-    hits = read_frame(folder, "means").query("metric == 'Hits' and cutoff == 2")
-    assert hits["mean"].tolist() == [0.0, 0.0]
-
-
 def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "mine.py").write_text("1 / 0\n")
@@ -573,41 +349,9 @@ def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None
     assert not (tmp_path / "study").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_metrics_may_have_cutoffs_of_their_own(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    names = '[metrics]\nnames = ["P", "P(rel=2)@1", "nDCG@3"]\ncutoffs = [1, 2]\n'
-    folder = run_text(TREC + names + ANALYSES, tmp_path, output=tmp_path / "study")
-    means = pd.read_csv(folder / "tables" / "means.csv")
-    assert set(zip(means.metric, means.cutoff, strict=True)) == {
-        ("P", 1),
-        ("P", 2),
-        ("P(rel=2)", 1),
-        ("nDCG", 3),
-    }
-    assert b"P(rel=2)" in (folder / "report.html").read_bytes()
-
-
 def test_a_metric_that_compares_users_is_refused(tmp_path: Path) -> None:
     write_collection(tmp_path)
     compared = PLUGIN.replace(".astype(float)", " / judged.n_users")
     (tmp_path / "mine.py").write_text(compared)
     with pytest.raises(InputError, match="must score every user by that user's lists alone"):
         run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_what_a_metric_of_the_user_costs_is_said_before_it_is_spent(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    write_collection(tmp_path)
-    (tmp_path / "mine.py").write_text(PLUGIN)
-    changes = {"output": str(tmp_path / "study")}
-    text = TREC + PLUGGED + ANALYSES
-    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
-    run_study(study, n_jobs=1, progress=Lines())
-    said = capsys.readouterr().err
-    assert "Hits: scored from all ranks of every list" in said
-    assert said.index("15 samples of the judgements one by one") < said.index("Taking judge")

@@ -6,7 +6,6 @@ import pytest
 from harness.study.schema import study_schema
 from harness.study.study import Study, parse_study
 from qrels import splits
-from qrels.ratings.splits.k_fold import Settings as Folds
 from runs import InputError
 from tests.harness.small import (
     DRAWN,
@@ -46,11 +45,6 @@ def test_the_settings_of_the_method_are_spelled_out(method: str) -> None:
     assert split.model_dump() == {"method": method, **settings.model_dump(exclude_none=True)}
 
 
-def test_settings_stand_beside_the_method() -> None:
-    split = parse(RATINGS + '[split]\nmethod = "k-fold"\nfolds = 3\n').split
-    assert split.settings == Folds(folds=3, fold=1)
-
-
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
@@ -73,16 +67,6 @@ def test_a_wrong_table_is_answered_with_its_line(table: str, sentence: str) -> N
     with pytest.raises(InputError) as caught:
         parse(RATINGS + table + "\n")
     assert f"study.toml, {sentence}" in str(caught.value)
-
-
-def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(InputError, match="line 1: `split` must be a table, got 3"):
-        parse("split = 3\n" + RATINGS)
-
-
-def test_a_study_with_a_split_of_the_user_is_read_back(folder: Path) -> None:
-    study = parse(RATINGS + '[split]\nmethod = "my_split.py"\nevery = 3\n', folder)
-    assert parse(study.to_toml().decode(), Path("/elsewhere")) == study
 
 
 def test_a_new_split_is_one_file(folder: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from analyses.shared.measure import Measure, Measures
-from harness.study.study import PAPER_CUTOFFS, Study, demo_study, parse_study, read_study, run_paths
+from harness.study.study import Study, parse_study, read_study, run_paths
 from runs import InputError
 from tests.harness.small import RANKED, WHOLE
 
@@ -120,47 +120,6 @@ def test_inputs_count_from_the_folder_of_the_study_file(tmp_path: Path) -> None:
     assert section.path == tmp_path / "ratings.csv"
 
 
-def test_plugins_count_from_the_folder_of_the_study_file() -> None:
-    study = parse(RATINGS + '[metrics]\nplugins = ["../mine.py"]\n', Path("/data/studies"))
-    assert study.metrics.plugins == (Path("/data/mine.py"),)
-
-
-def test_a_tilde_that_is_no_user_is_part_of_a_name() -> None:
-    section = parse(RATINGS.replace("ratings.csv", "~nobody-by-this-name.csv")).ratings
-    assert section is not None
-    assert section.path == Path("/data/~nobody-by-this-name.csv")
-
-
-def test_a_missing_study_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no\.toml: the study file does not exist\."):
-        read_study(tmp_path / "no.toml")
-
-
-def test_a_folder_is_no_study_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the study file cannot be read"):
-        read_study(tmp_path)
-
-
-def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text("\ufeff" + RATINGS, encoding="utf-8")
-    assert read_study(tmp_path / "study.toml").name == "x"
-
-
-def test_a_study_file_in_latin_1_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_bytes('name = "é"'.encode("latin-1"))
-    with pytest.raises(InputError, match="the study file cannot be read"):
-        read_study(tmp_path / "study.toml")
-
-
-def test_cutoffs_are_put_in_order() -> None:
-    assert parse(RATINGS + "[metrics]\ncutoffs = [20, 5]\n").metrics.cutoffs == (5, 20)
-
-
-def test_measures_run_over_cutoffs_within_metrics() -> None:
-    study = parse(RATINGS + '[metrics]\nnames = ["RR", "P"]\ncutoffs = [5, 9]\n')
-    assert study.measures == (Measure("RR", 5), Measure("RR", 9), Measure("P", 5), Measure("P", 9))
-
-
 def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
     asked = parse(RATINGS).analyses.asked
     assert set(asked) == {"correlation", "sparsity", "popularity", "users", "discrimination"}
@@ -192,34 +151,10 @@ def test_only_the_analyses_named_are_made() -> None:
     assert made("[analyses]\nnames = []\n") == []
 
 
-def test_a_section_sets_options_and_chooses_nothing() -> None:
-    assert made("[analyses.sparsity]\nsamples = 20\n") == made("")
-    named = '[analyses]\nnames = ["users"]\n[analyses.sparsity]\nsamples = 20\n'
-    assert made(named) == ["users"]
-
-
-def test_a_section_of_an_analysis_that_is_not_usual_makes_it_beside_the_usual_ones() -> None:
-    assert set(made("[analyses.swaps]\n")) == {*made(""), "swaps"}
-    assert set(made("[analyses.sampled]\n")) > {*made(""), "sampled_estimates"}
-
-
 def test_a_group_may_be_named() -> None:
     assert made('[analyses]\nnames = ["sampled"]\n') == [
         key for key in made("[analyses.sampled]\n") if key.startswith("sampled_")
     ]
-
-
-def test_the_default_is_what_the_paper_studied() -> None:
-    study = parse(RATINGS)
-    assert study.metrics.cutoffs == PAPER_CUTOFFS
-
-
-def test_the_default_folder_bears_the_name_of_the_study() -> None:
-    assert parse(RATINGS).folder == Path("study-x")
-
-
-def test_changes_replace_what_the_file_says() -> None:
-    assert parse("seed = 1\n" + RATINGS, seed=2).seed == 2
 
 
 @pytest.mark.parametrize("text", [WHOLE, RANKED, RATINGS, RUNS])
@@ -228,30 +163,11 @@ def test_a_study_written_as_toml_is_the_study_that_is_read_back(text: str) -> No
     assert parse(study.to_toml().decode(), Path("/elsewhere")) == study
 
 
-def test_the_demo_is_a_study_of_the_simulated_world() -> None:
-    section = demo_study().ratings
-    assert section is not None
-    assert section.format == "world"
-
-
 def test_run_files_come_in_the_order_of_the_patterns_then_of_their_names(tmp_path: Path) -> None:
     for name in ("b.run", "a.run", "c.trec"):
         (tmp_path / name).touch()
     study = parse(RUNS.replace('"*.run"', '"c.trec", "*.run"'), tmp_path)
     assert [path.name for path in run_paths(study)] == ["c.trec", "a.run", "b.run"]
-
-
-def test_a_run_file_that_two_patterns_match_counts_once(tmp_path: Path) -> None:
-    (tmp_path / "a.run").touch()
-    study = parse(RUNS.replace('"*.run"', '"a.run", "*.run"'), tmp_path)
-    assert run_paths(study) == [tmp_path / "a.run"]
-
-
-def test_run_files_are_found_in_a_folder_with_brackets_in_its_name(tmp_path: Path) -> None:
-    folder = tmp_path / "old [2018] é"
-    folder.mkdir()
-    (folder / "a.run").touch()
-    assert run_paths(parse(RUNS, folder)) == [folder / "a.run"]
 
 
 def test_a_pattern_without_a_run_file_is_named(tmp_path: Path) -> None:
@@ -271,12 +187,6 @@ def measured(table: str) -> Measures:
     return parse(RUNS + f"[metrics]\n{table}").measures
 
 
-def test_by_default_every_name_is_reported_at_its_depth_or_the_deepest() -> None:
-    measures = measured('names = ["P", "nDCG@7", "bpref@all"]\ncutoffs = [5, 10]\n')
-    assert measures.reported.labels == ("P@10", "nDCG@7", "bpref")
-    assert measures.grid.labels == ("P@5", "P@10")
-
-
 def test_a_report_measure_outside_the_grid_is_measured_too() -> None:
     measures = measured(
         'names = ["P"]\ncutoffs = [5, 10]\nreport = ["AP@1000", "P@5", "RR", "P(rel=4)@all"]\n'
@@ -289,24 +199,3 @@ def test_a_report_measure_outside_the_grid_is_measured_too() -> None:
 def test_without_cutoffs_a_bare_name_is_of_whole_lists() -> None:
     measures = measured('names = ["AP", "bpref@all"]\ncutoffs = []\n')
     assert measures.reported == (Measure("AP"), Measure("bpref"))
-
-
-def test_a_measure_that_is_named_twice_is_reported_once() -> None:
-    assert measured('names = ["P", "P@10"]\ncutoffs = [5, 10]\n').reported.labels == ("P",)
-
-
-def test_a_set_of_systems_may_be_named_as_one() -> None:
-    study = parse(RATINGS + '[systems]\nnames = "valcarce-2018"\n')
-    assert len(study.systems.names) == 21
-    assert {"slim", "rm2", "random"} <= set(study.systems.names)
-
-
-def test_a_coefficient_that_there_is_not_is_refused_with_its_line() -> None:
-    with pytest.raises(InputError, match=r"line 6: .*no coefficient is called 'tau'; there are ta"):
-        parse_study(
-            'name = "x"\n[ratings]\nformat = "world"\n\n[analyses.correlation]\n'
-            'coefficient = "tau"\n',
-            source="study.toml",
-            base=Path(),
-            changes={},
-        )

@@ -39,13 +39,6 @@ def test_systems_that_are_left_out_are_not_set() -> None:
     assert found.positives == {}
 
 
-def test_a_study_that_is_spelled_out_reads_as_the_same() -> None:
-    study = study_of('preset = "recsys2018"')
-    text = study.to_toml().decode()
-    again = parse_study(text, source="x", base=Path(), changes={})
-    assert again.systems == study.systems
-
-
 @pytest.mark.parametrize(
     ("systems", "finding"),
     [

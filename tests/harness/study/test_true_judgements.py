@@ -8,11 +8,11 @@ import pytest
 
 from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.scoring.score import score
 from harness.study import true_judgements
 from harness.study.collection import collect
-from harness.study.score_parts import true_measures, true_scores
 from harness.study.study import parse_study
-from harness.study.true_judgements import TRAINED, UNTOLD, TrueJudgements, of_world
+from harness.study.true_judgements import LEFT_OUT, UNTOLD, TrueJudgements, of_world
 from qrels import Catalogue, Ratings, Split, rating_scale
 from qrels.ratings.world import Preferences, Truth
 from runs import InputError, InputWarning, Numbering, Run
@@ -76,17 +76,13 @@ def test_a_world_judges_all_that_a_user_did_not_rate_in_training() -> None:
     ]
 
 
-def test_what_reaches_the_threshold_is_truly_relevant() -> None:
-    known = judged()
-    relevant = [row for row, hit in zip(rows(known), known.qrels.relevant, strict=True) if hit]
-    assert relevant == [("a", "y", 4), ("b", "w", 5), ("b", "x", 4)]
-
-
 def test_true_scores_of_a_world_are_those_by_hand() -> None:
     run = Run("s", np.array([[2, 1, 0, -1], [0, 2, 1, -1], [3, 2, 1, 0]], np.int32))
     measures = Measures([Measure("P", 2), Measure("nDCG", 2)])
     metrics = {name: find_metric(name, built_in_metrics()) for name in ("P", "nDCG")}
-    found = true_scores([run], judged(), measures, metrics, Catalogue(4)).values[:, 0]
+    users = judged().topics.ids
+    scores = score([run], judged().qrels, measures, metrics, users=users, catalogue=Catalogue(4))
+    found = scores.values[:, 0]
     second = 1 / np.log2(3)
     assert found[0] == pytest.approx([0.5, 0.5, 0.0])
     assert found[1] == pytest.approx([1, (5 + 2 * second) / (5 + 4 * second), 1])
@@ -102,44 +98,12 @@ def test_users_are_drawn_where_a_world_is_too_large(monkeypatch: pytest.MonkeyPa
         assert rows(judged(seed=seed)) == [row for row in everything if row[0] in users]
 
 
-def test_a_world_takes_a_threshold_of_its_own(tmp_path: Path) -> None:
-    usual, own = (
-        collected(WORLD + truth, tmp_path) for truth in ("", "[truth]\nthreshold = 3.0\n")
-    )
-    assert usual.qrels.relevance_level == 4
-    n_relevant = [int(known.qrels.relevant.sum()) for known in (usual, own)]
-    assert n_relevant[0] < n_relevant[1]
-
-
 def test_a_threshold_that_no_true_rating_of_a_world_reaches_is_refused() -> None:
     inside = replace(TRUTH, cuts=np.array([-9.0, -0.5, 0.5, 9.0]))
     with pytest.raises(InputError, match="reaches the threshold 5: the highest grade is 4"):
         of_world(
             inside, Split(TRAIN, TEST), rating_scale(STARS, threshold=5.0), candidates="all", seed=1
         )
-
-
-def test_every_pair_of_a_simulated_world_is_judged_by_its_true_rating(tmp_path: Path) -> None:
-    study = parse_study(WORLD, source="study.toml", base=tmp_path, changes={})
-    collection = collect(study)
-    known, split, truth = collection.judged_truly, collection.split, collection.truth
-    assert known is not None
-    assert split is not None
-    assert truth is not None
-    train, everything = split.train, truth.ratings(np.arange(60))
-    users, items = train.users.ids.tolist(), train.items.ids.tolist()
-    rated = {(users[user], items[item]) for user, item in zip(train.user, train.item, strict=True)}
-    expected = {
-        (user, item): bool(everything[row, column] >= 4.0)
-        for row, user in enumerate(truth.users.ids.tolist())
-        for column, item in enumerate(truth.items.ids.tolist())
-        if user in collection.topics.ids and item in items and (user, item) not in rated
-    }
-    qrels = known.qrels
-    found = zip(
-        known.topics.ids[qrels.users].tolist(), train.items.ids[qrels.items].tolist(), strict=True
-    )
-    assert dict(zip(found, qrels.relevant.tolist(), strict=True)) == expected
 
 
 # Files
@@ -200,36 +164,13 @@ def test_truth_is_read_in_any_layout(
     assert known.origin == f"of {name}"
 
 
-@pytest.mark.parametrize(("format", "unrated"), [("coat", "0"), ("jester", "99")])
 @pytest.mark.filterwarnings("ignore::runs.InputWarning")
-def test_truth_may_be_a_matrix(format: str, unrated: str, folder: Path) -> None:
-    (folder / "train.csv").write_text("user,item,rating\n1,1,5\n2,2,4\n")
-    (folder / "test.csv").write_text("user,item,rating\n1,2,4\n2,1,2\n")
-    separator, count = (" ", "") if format == "coat" else (",", "1,")
-    lines = (["4", unrated], [unrated, "5"], [unrated, "3"])
-    text = "".join(f"{count}{separator.join(line)}\n" for line in lines)
-    options = f'format = "{format}"\n'
-    with pytest.raises(InputError, match=r"true.csv: none of its 3 judgements is of a user and"):
-        collected(with_truth(folder, text, options), folder)
-    (folder / "train.csv").write_text("user,item,rating\n1,2,5\n2,1,4\n")
-    (folder / "test.csv").write_text("user,item,rating\n1,1,4\n2,2,2\n")
-    known = collected(with_truth(folder, text, options), folder)
-    assert known.topics.ids.tolist() == ["1", "2"]
-    assert known.qrels.grades.tolist() == [4, 5]
-
-
 def test_what_only_one_side_knows_is_counted_and_said(folder: Path) -> None:
     text = "user,item,rating\na,z,4\na,w,5\nc,new,5\nc,other,1\nb,z,5\nd,z,1\ne,new,3\n"
-    with pytest.warns(InputWarning) as caught:
+    with pytest.warns(InputWarning, match="6 judgements left out: .*; 1 test users without"):
         known = collected(with_truth(folder, text), folder)
-    said = [str(w.message).replace(str(folder), "") for w in caught if "true" in str(w.message)]
-    assert said == [
-        "/true.csv (truth): 6 of its 7 judgements are left out: 3 of users for whom no system "
-        "ranks, 2 of items that the study does not know, 1 of what the user rated in training. 1 "
-        "of the 2 test users are not judged by it."
-    ]
     assert rows(known) == [("a", "z", 4)]
-    assert (known.facts[f"left out, {TRAINED}"], known.facts[UNTOLD]) == (1, 1)
+    assert (known.facts[LEFT_OUT], known.facts[UNTOLD]) == (6, 1)
 
 
 @pytest.mark.filterwarnings("ignore::runs.InputWarning")
@@ -273,18 +214,6 @@ def test_a_truth_is_of_a_file_or_of_a_world(folder: Path) -> None:
         collected(RATINGS + "[truth]\n", folder)
     with pytest.raises(InputError, match="a simulated world knows its own truth: it has no `path`"):
         collected(WORLD + '[truth]\npath = "true.csv"\n', folder)
-
-
-# Measures
-
-
-def test_the_truth_measures_what_the_study_does_and_its_references() -> None:
-    measures = Measures([Measure("P", 5), Measure("P", 10), Measure("LOO")])
-    metrics = {name: find_metric(name, built_in_metrics()) for name in ("P", "LOO", "nDCG")}
-    found = true_measures(measures, metrics, [Measure("nDCG", 10), Measure("P", 10)])
-    assert [str(measure) for measure in found] == ["P@5", "P@10", "nDCG@10"]
-    assert found.reported == (Measure("P", 10),)
-    assert found.grid == (Measure("P", 5), Measure("P", 10))
 
 
 # Lists

@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from hashlib import sha256
 from pathlib import Path
 from shutil import copytree
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +11,8 @@ from click.testing import CliRunner
 
 from harness.cli.main import main
 from harness.readers.scores import scores_from_parquet
-from harness.study.study import parse_study
+from harness.study.true_judgements import LEFT_OUT
 from harness.trec_eval.export import export_study
-from harness.tuning.validation import validation_of
 from runs import InputError
 from tests.harness.small import (
     NO_ANALYSES,
@@ -24,7 +21,6 @@ from tests.harness.small import (
     contents,
     made_again,
     made_at,
-    manifest_of,
     run_text,
     write_collection,
     write_ratings,
@@ -109,15 +105,6 @@ def test_lists_of_the_truth_hold_the_judged_items_alone_and_all_of_them(judged: 
             assert len(items) == min(4, len(known[user]))
 
 
-def test_nothing_is_truly_judged_that_the_user_rated_in_training(judged: Path) -> None:
-    train = (judged / "study/split/train.csv").read_text().splitlines()[1:]
-    rated = {tuple(line.split(",")[:2]) for line in train}
-    known = judgements_of(judged / "study")
-    pairs = {(user, item) for user, items in known.items() for item in items}
-    assert pairs
-    assert not pairs & rated
-
-
 def test_other_tools_score_the_truth_the_same(judged: Path) -> None:
     folder = judged / "study"
     scores = scores_from_parquet((folder / "truth/scores.parquet").read_bytes())
@@ -147,16 +134,6 @@ def test_what_the_truth_judges_is_exported(judged: Path, tmp_path: Path) -> None
     assert exported.read_bytes() == (truth / "true.qrels").read_bytes()
 
 
-def test_what_was_read_and_counted_stands_in_the_manifest(judged: Path) -> None:
-    manifest: dict[str, Any] = manifest_of(judged / "study")
-    checksum = sha256((judged / "true.csv").read_bytes()).hexdigest()
-    assert {"path": "../true.csv", "sha256": checksum} in manifest["inputs"]
-    facts = manifest["collection"]["truth"]
-    assert facts["truth"] == "of true.csv"
-    assert facts["users"] == 7
-    assert any("true.csv (truth): " in warning for warning in manifest["warnings"])
-
-
 def test_the_truth_changes_no_list_judgement_or_score(copied: Path) -> None:
     before = {p: contents(copied / "study", p) for p in ("runs/*", "qrels/*", "*.parquet")}
     write_truth(copied, seed=2)
@@ -168,24 +145,6 @@ def test_other_grades_of_the_same_items_ask_for_no_new_lists(copied: Path) -> No
     text = (copied / "true.csv").read_text()
     (copied / "true.csv").write_text(text.replace(",5.0\n", ",4.5\n"))
     assert again(BASE + TRUTH, copied) == {"true-qrels", "true-scores"}
-
-
-def test_a_truth_that_is_added_leaves_the_study_as_it_was(copied: Path) -> None:
-    everything = contents(copied / "study", "truth/**/*.*")
-    assert again(BASE, copied) == set()
-    assert contents(copied / "study", "truth/**/*.*") == {}
-    assert again(BASE + TRUTH, copied) == {"true-qrels", "true-scores", *TRUE_RUNS}
-    assert contents(copied / "study", "truth/**/*.*") == everything
-
-
-def test_a_lost_list_alone_is_made_again(copied: Path) -> None:
-    (copied / "study/truth/runs/item-knn.parquet").unlink()
-    assert again(BASE + TRUTH, copied) == {"true-run-item-knn"}
-
-
-def test_usual_lists_are_judged_of_users_who_are_tested(copied: Path) -> None:
-    assert again(BASE + TRUTH + 'candidates = "all"\n', copied) == {"true-scores"}
-    assert contents(copied / "study", "truth/runs/*") == {}
 
 
 def test_usual_lists_are_made_for_users_of_the_truth_who_are_not_tested(copied: Path) -> None:
@@ -203,14 +162,6 @@ def test_usual_lists_are_made_for_users_of_the_truth_who_are_not_tested(copied: 
         assert "u1" in true
         assert "u1" not in lists_of((folder / f"runs/{system}.parquet").read_bytes())
         assert true.items() <= lists_of(usual).items()
-
-
-def test_tuning_does_not_read_the_truth(judged: Path) -> None:
-    text = BASE + TRUTH.replace("true.csv", "missing.csv")
-    study = parse_study(text, source="study.toml", base=judged, changes={})
-    without = parse_study(BASE, source="study.toml", base=judged, changes={})
-    found, expected = validation_of(study), validation_of(without)
-    assert np.array_equal(found.qrels.items, expected.qrels.items)
 
 
 def test_a_reference_that_hides_items_is_refused(judged: Path) -> None:
@@ -241,7 +192,7 @@ def test_given_runs_are_condensed_to_what_is_truly_judged(given: Path) -> None:
     }
     facts = json.loads((folder / "manifest.json").read_text())["collection"]["truth"]
     # No run has u4, and no user of the truth is called u3.
-    assert facts["left out, of users for whom no system ranks"] == 1
+    assert facts[LEFT_OUT] == 1
     assert facts["test users without a true judgement"] == 1
     assert judgements_of(folder)["u1"] == {"x": 1, "b": 0, "never": 2}
 

@@ -89,12 +89,6 @@ def test_judged_items_alone_are_ranked_as_if_there_were_no_others(tmp_path: Path
     assert (found.tau, found.regret) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
 
 
-def test_usual_lists_begin_with_what_is_not_judged(tmp_path: Path) -> None:
-    """True P@1 is 0, 1, 0: popular and bad are tied, which tau-b takes out of one side."""
-    found = compared(tmp_path, SOME, candidates="all")
-    assert (found.tau, found.regret) == (pytest.approx(0.0), pytest.approx(1.0))
-
-
 def test_a_truth_that_is_what_is_measured_agrees_with_it(tmp_path: Path) -> None:
     found = compared(tmp_path, RATED, candidates="all")
     assert (found.tau, found.tau_ap, found.regret) == (1.0, 1.0, 0.0)

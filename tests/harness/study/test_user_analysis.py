@@ -4,14 +4,12 @@ import re
 from pathlib import Path
 from shutil import copytree
 
-import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.readers.scores import scores_from_parquet
 from harness.report.open_study import open_study
-from harness.report.page import render_report, summarise
+from harness.report.page import render_report
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from tests.harness.page import Page
@@ -94,33 +92,12 @@ def own(base: Path, tmp_path: Path) -> Path:
     return copied
 
 
-def test_forty_lines_are_enough() -> None:
-    assert len(MY_ANALYSIS.splitlines()) <= 40
-
-
 def test_an_analysis_that_joins_a_study_is_made_alone(finished: Path, tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(MY_ANALYSIS)
     folder = copytree(finished, tmp_path / "study")
     before = made_at(folder)
     run_text(STUDY, tmp_path, output=folder)
     assert made_again(folder, before) == {"spread"}
-
-
-def test_its_section_sets_its_option(base: Path) -> None:
-    scores = scores_from_parquet((base / "study/scores.parquet").read_bytes())
-    of_all_three = np.ptp(scores.means(), axis=1).tolist()
-    frame = read_frame(base / "study", "spread")
-    assert dict(zip(frame.measure, frame.width, strict=True)) == dict(
-        zip(map(str, scores.measures), of_all_three, strict=True)
-    )
-
-
-def test_what_is_not_named_is_not_made(finished: Path, tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(MY_ANALYSIS)
-    folder = copytree(finished, tmp_path / "study")
-    text = STUDY.replace("[analyses]\n", '[analyses]\nnames = ["users"]\n')
-    run_text(text, tmp_path, output=folder)
-    assert not (folder / "tables/spread.csv").exists()
 
 
 def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> None:
@@ -132,13 +109,6 @@ def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> 
         run_text(STUDY.replace("best = 3", "best = 1"), base, output=base / "study")
 
 
-def test_its_files_are_in_the_folder(base: Path) -> None:
-    names = {str(path.relative_to(base / "study")) for path in (base / "study").glob("*/spread*")}
-    figure = {f"figures/spread_bars.{kind}" for kind in ("svg", "txt")}
-    kept = {"evidence/spread.npz", "evidence/spread.shown.npz", ".ledger/spread.json"}
-    assert names == {"tables/spread.csv", *figure, *kept}
-
-
 def test_the_report_shows_its_figure_table_and_sentence(base: Path) -> None:
     html = (base / "study/report.html").read_text(encoding="utf-8")
     page = Page(html)
@@ -148,47 +118,12 @@ def test_the_report_shows_its_figure_table_and_sentence(base: Path) -> None:
     assert "Spread of the best systems. The mean score of the best system less" in page.text
 
 
-def test_its_finding_comes_after_those_of_the_built_in_analyses(base: Path) -> None:
-    *_, last = summarise(FinishedStudy.at(base / "study")).findings
-    assert last.endswith("sets the best systems farthest apart.")
-
-
-def test_the_command_prints_its_table(base: Path) -> None:
-    answer = harness("table", base / "study", "spread", "--format", "csv")
-    assert answer.exit_code == 0
-    heading, *rows = (base / "study/tables/spread.csv").read_text().splitlines()
-    assert heading == "measure,width"
-    assert answer.stdout.splitlines() == [",width", *rows]
-
-
-def test_the_command_lists_its_table(base: Path) -> None:
-    assert "how far apart the best systems lie" in harness("table", base / "study").stdout
-
-
-def test_the_command_redraws_its_figure(base: Path, tmp_path: Path) -> None:
-    to = ("--to", tmp_path / "a.pdf")
-    answer = harness("figure", base / "study", "spread_bars", *to, "--plugin", base / FILE)
-    assert answer.exit_code == 0
-    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-
-
-def test_the_command_lists_its_figure_last(base: Path) -> None:
-    *_, last = harness("figure", base / "study").stdout.strip().splitlines()
-    assert last.split()[0] == "spread_bars"
-
-
 def test_a_changed_file_makes_its_own_result_again_and_no_other(own: Path) -> None:
     before = made_at(own / "study")
     (own / FILE).write_text(MY_ANALYSIS.replace("b[-1] - b[0]", "b[0] - b[-1]"))
     run_text(STUDY, own, output=own / "study")
     assert made_again(own / "study", before) == {"spread"}
     assert (read_frame(own / "study", "spread").width < 0).all()
-
-
-def test_a_changed_option_makes_its_own_result_again_and_no_other(own: Path) -> None:
-    before = made_at(own / "study")
-    run_text(STUDY.replace("best = 3", "best = 2"), own, output=own / "study")
-    assert made_again(own / "study", before) == {"spread"}
 
 
 @pytest.fixture
@@ -224,15 +159,6 @@ def test_nothing_that_the_folder_names_is_run(forbidden: Path, tmp_path: Path) -
     assert not (forbidden / "marker").exists()
 
 
-def test_to_draw_its_figure_anew_the_file_must_be_named(forbidden: Path) -> None:
-    answer = harness("figure", forbidden / "study", "spread_bars")
-    assert answer.exit_code == 2
-    assert "name it with --plugin, or take the one in figures/." in answer.stderr
-    answer = harness("figure", forbidden / "study", "spread_bars", "--plugin", forbidden / FILE)
-    assert "my_analysis.py: the analysis fails with ZeroDivisionError" in answer.stderr
-    assert (forbidden / "marker").exists()
-
-
 def test_what_is_kept_is_what_the_file_shows(base: Path) -> None:
     kept, anew = open_study(base / "study"), open_study(base / "study", plugins=[base / FILE])
     assert kept.result("spread") != anew.result("spread")
@@ -242,11 +168,6 @@ def test_what_is_kept_is_what_the_file_shows(base: Path) -> None:
     study, own = base / "study", [base / FILE]
     page = render_report(FinishedStudy.at(study, own))
     assert page == render_report(FinishedStudy.at(study))
-
-
-def test_an_analysis_that_left_the_study_leaves_no_file(own: Path) -> None:
-    run_text(WORLD + SYSTEMS + METRICS + ANALYSES, own, output=own / "study")
-    assert list((own / "study").glob("*/spread*")) == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from harness.study.study import parse_study
 from harness.tuning.validation import Validation, validation_of
 from qrels import Ratings
 from runs import InputError
-from tests.harness.small import DRAWN, TREC, TREC_METRICS, WORLD, write_collection
+from tests.harness.small import DRAWN, WORLD
 
 CUT = 1000
 BY_TIME = f"""
@@ -98,26 +98,6 @@ def test_a_cut_in_time_gives_way_to_the_latest_share(tmp_path: Path) -> None:
     split = parsed(BY_TIME, tmp_path).split
     assert len(split.test) == pytest.approx(0.2 * 12 * 9, abs=3)
     assert max(row[3] for row in rows_of(split.train)) < min(row[3] for row in rows_of(split.test))
-
-
-def test_the_draw_follows_the_seed_of_the_study() -> None:
-    other_seed = WORLD.replace("seed = 3", "seed = 4") + '[split]\nmethod = "user-random"\n'
-    same, again = parsed(WORLD), parsed(WORLD)
-    assert rows_of(same.split.test) == rows_of(again.split.test)
-    assert rows_of(parsed(other_seed).split.test) != rows_of(same.split.test)
-
-
-def test_validation_ratings_are_judged_as_test_ratings_are() -> None:
-    validation = parsed(WORLD)
-    relevant = int((validation.split.test.rating >= 4).sum())
-    assert int(validation.qrels.relevant.sum()) == relevant
-    assert validation.qrels.n_users == len(validation.split.test_users)
-
-
-def test_runs_made_elsewhere_have_nothing_to_choose_by(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    with pytest.raises(InputError, match=r"study\.toml, line 3: a study of runs made elsewhere"):
-        parsed(TREC + TREC_METRICS, tmp_path)
 
 
 def test_a_training_part_of_single_ratings_cannot_be_split_again(tmp_path: Path) -> None:
