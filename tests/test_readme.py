@@ -4,7 +4,6 @@ import re
 import tomllib
 from pathlib import Path
 from shlex import split
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,6 @@ import pytest
 from click import Context
 from click.testing import CliRunner
 
-from analyses.online.click_agreement import Settings
-from analyses.shared.analysis import members_of
-from harness.cli.clicks import clicks
 from harness.cli.main import main
 from harness.laws.cards import cards_of
 from harness.metrics.shared.register import plugin_metrics
@@ -26,15 +22,12 @@ from harness.report.publication import Publication
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
 from harness.study.run import check, run_study
-from harness.study.sections import ItemsSection, TruthSection, usual_analyses
-from harness.study.stages import spelled_out
-from harness.study.study import Study, demo_study, parse_study, read_study
-from qrels import Judged, judge
+from harness.study.study import Study, parse_study, read_study
+from qrels import judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
 from runs.shared.progress import Silent
 from tests.analyses.online.click_logs import experiment, written
-from tests.analyses.validity.test_sweep import swept
 from tests.harness.small import write_collection
 from tests.lists import known_items, random_case
 
@@ -112,26 +105,6 @@ def parsed(text: str, base: Path, **changes: Any) -> Study:
     return parse_study(text, source="a page", base=base, changes=changes)
 
 
-def test_the_study_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
-    text = block_with("toml", "ml-latest-small")
-    whole = parsed(text, tmp_path)
-    path = tomllib.loads(text)["ratings"]["path"]
-    short = parsed(f'name = "ml-latest-small"\n[ratings]\npath = "{path}"', tmp_path)
-    shown, least = (spelled_out(study).model_dump() for study in (whole, short))
-    del shown["analyses"]["popularity"]["counted_in"]
-    # What is usual on a scale that ends at 5 is known when the file has been read.
-    assert (shown["ratings"].pop("threshold"), least["ratings"].pop("threshold")) == (4.0, None)
-    assert shown == least
-
-
-def test_the_demo_asks_for_the_defaults_of_more_systems() -> None:
-    demo = demo_study()
-    assert demo.analyses == usual_analyses(made=("truth",))
-    assert demo.metrics == Study.model_fields["metrics"].default
-    assert {*demo.systems.names} > {*Study.model_fields["systems"].default.names}
-    assert len(demo.systems.names) == 20
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("blank_figures")
 def test_the_new_metric_stands_in_every_table(
@@ -198,30 +171,6 @@ def test_the_metric_of_items_sees_them(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, rare[run.items[:, :5]].mean(axis=1))
 
 
-def test_the_items_that_are_explained_have_every_key() -> None:
-    shown = tomllib.loads(block_with("toml", "propensities.csv"))["items"]
-    assert set(shown) == set(ItemsSection.model_fields)
-    assert ItemsSection(**shown).columns == ("genres",)
-
-
-def test_the_truth_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
-    truth = parsed(block_with("toml", "coat/test.ascii"), tmp_path).truth
-    assert truth is not None
-    assert truth.candidates == TruthSection(path=Path("a")).judged_lists
-    assert truth.references == TruthSection().references
-
-
-def test_the_metrics_of_the_front_are_values() -> None:
-    exec(block_with("python", "from harness import RBP"), {})
-
-
-def test_the_metric_of_one_user_scores_lists(tmp_path: Path) -> None:
-    (tmp_path / "lowest.py").write_text(block_with("python", "lowest.py"))
-    metric = plugin_metrics(tmp_path / "lowest.py")["lowest-hit"]
-    judged = Judged(np.array([[1.0, 0.0, 1.0, np.nan], [0.0, 0.0, 0.0, 0.0]]), np.ones((2, 2)))
-    assert metric(judged, cutoff=4).tolist() == [1 / 3, 0.0]
-
-
 def test_the_new_system_ranks_items() -> None:
     names: dict[str, Any] = {}
     exec(block_with("python", "mean_rating.py"), names)
@@ -243,86 +192,6 @@ def test_a_component_in_a_file_is_a_system(tmp_path: Path) -> None:
     run_study(study, n_jobs=1, progress=Silent())
     means = pd.read_csv(tmp_path / "study/tables/means.csv")
     assert set(means.system) == {"popularity", "my_system.py:MyScorer"}
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("blank_figures")
-def test_scores_are_averaged_over_percentiles_of_popularity_by_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    text = block_with("toml", "popularity-percentile")
-    table = tomllib.loads(text)
-    for k in (1, 2, 3):
-        study = parsed(
-            text,
-            tmp_path,
-            name=f"p{k}",
-            ratings={"format": "world", "threshold": 4.0, "world": WORLD},
-            split={**table["split"], "percentile": k},
-            systems={**table["systems"], "names": ["random", "popularity"], "depth": 10},
-            metrics={"names": ["nDCG"], "cutoffs": [5, 10]},
-            analyses={"names": []},
-        )
-        run_study(study, n_jobs=1, progress=Silent())
-    command = split(block_with("bash", "study-p1 "))[1:]
-    answer = CliRunner().invoke(main, [*command, "--quiet"])
-    assert answer.exit_code == 0, answer.output
-    by_user: dict[str, list[float]] = {}
-    for k in (1, 2, 3):
-        frame = pd.read_parquet(f"study-p{k}/scores.parquet").query("cutoff == 10")
-        for (user, _), pair in frame.groupby(["user", "system"], observed=True).score:
-            by_user.setdefault(str(user), []).append(pair.item())
-    differences = {
-        user: np.mean(np.array(scores).reshape(-1, 2) @ [1, -1]) for user, scores in by_user.items()
-    }
-    assert len({len(scores) for scores in by_user.values()}) > 1
-    (told,) = pd.read_csv("p1r/pvalues.csv").query("cutoff == 10").difference
-    assert told == pytest.approx(np.mean([*differences.values()]))
-
-
-@pytest.mark.slow
-def test_robustness_is_drawn_against_validity_from_three_studies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    sweep = swept()
-    opened = SimpleNamespace(result=lambda _: sweep)
-    monkeypatch.setattr("harness.open_study", lambda _: opened, raising=False)
-    names: dict[str, Any] = {}
-    exec(block_with("python", "plot_robustness"), names)
-    assert [ax.get_legend() for ax in names["axes"][:2]] == [None, None]
-    assert Path("robust-or-right.png").is_file()
-
-
-def test_the_study_of_hidden_items_is_accepted(tmp_path: Path) -> None:
-    metrics = check(parsed(block_with("toml", "LLOO@10"), tmp_path))
-    assert {metric.needs for metric in metrics.values()} == {(), ("loo",), ("lloo",)}
-
-
-def test_the_study_of_sampled_metrics_shows_the_defaults(tmp_path: Path) -> None:
-    shown = parsed(block_with("toml", '"xyz"'), tmp_path).analyses.asked
-    usual = {member.key: member.settings() for member in members_of("sampled")}
-    assert shown == {key: usual[key] for key in shown}
-    assert shown.keys() == {m.key for m in members_of("sampled") if not m.on_request}
-
-
-@pytest.mark.slow
-def test_the_command_for_sampled_metrics_prints_such_tables(tmp_path: Path) -> None:
-    for block in blocks("text"):
-        if "harness sampled" in block:
-            _prints_such_tables(block, tmp_path)
-
-
-def _prints_such_tables(block: str, tmp_path: Path) -> None:
-    command, headings, *_, conclusion = block.splitlines()
-    (tmp_path / "ranks.csv").write_text(
-        "system,user,rank,n_candidates\nX,ann,3,900\nX,bob,80,850\nY,ann,4,900\nY,bob,8,850\n"
-    )
-    given = [str(tmp_path / word) if word == "ranks.csv" else word for word in command.split()[2:]]
-    answer = CliRunner().invoke(main, [*given, "--quiet", "--repeats", "2"])
-    assert answer.stdout.splitlines()[0].split() == headings.replace("352", "2").split()
-    assert answer.stdout.splitlines()[-1].startswith(conclusion[: conclusion.index(" of ")])
 
 
 @pytest.mark.slow
@@ -364,13 +233,6 @@ def test_the_command_for_logs_prints_such_tables(
     assert shown[-1].startswith("Arm C is clicked most")
 
 
-def test_the_options_for_logs_that_are_named_exist() -> None:
-    section = (GUIDES / "clicks.md").read_text(encoding="utf-8")
-    parameters = clicks.get_params(Context(clicks))
-    known = {option for parameter in parameters for option in parameter.opts}
-    assert set(re.findall(r"--[a-z-]{2,}", section)) <= known
-
-
 def test_the_command_for_clicks_prints_those_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,12 +242,6 @@ def test_the_command_for_clicks_prints_those_tables(
     command, printed = block_with("text", "harness online").split("\n", maxsplit=1)
     answer = CliRunner().invoke(main, [*command.split()[2:], "--quiet"])
     assert answer.stdout == printed
-
-
-def test_the_study_of_clicks_shows_the_defaults(tmp_path: Path) -> None:
-    shown = parsed(block_with("toml", "permutations ="), tmp_path).analyses.asked
-    expected = Settings(rates=tmp_path / "rates.csv")
-    assert shown == {"online_click_agreement": expected}
 
 
 @pytest.mark.slow
@@ -476,35 +332,16 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
     assert len((folder / "split/test.csv").read_text().splitlines()) == 1 + WORLD["n_users"]
 
 
-def test_the_experiment_is_a_study(tmp_path: Path) -> None:
-    study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
-    assert [*study.experiment.arms] == ["cosines-10", "als-32", "ease"]
+NAMED = [block for block in blocks("toml") if re.match(r'(?:#.*\n|\s)*name = "', block)]
 
 
-def test_the_study_of_novelty_has_metrics_that_there_are(tmp_path: Path) -> None:
-    study = parsed(block_with("toml", '"beyond-accuracy"'), tmp_path)
-    assert set(check(study)) == set(study.metric_labels)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "their-runs",
-        "my-ratings",
-        "my-runs",
-        "my-positives",
-        "my-split",
-        "my-world",
-        "sweep",
-        "like-movielens",
-        "other-systems",
-        "ways-to-sample",
-        "fair",
-        "which-systems",
-    ],
-)
-def test_the_shortest_studies_are_studies(name: str, tmp_path: Path) -> None:
-    assert parsed(block_with("toml", f'"{name}"'), tmp_path).name == name
+@pytest.mark.parametrize("text", NAMED, ids=lambda text: str(tomllib.loads(text)["name"]))
+def test_the_studies_that_are_shown_are_studies(text: str, tmp_path: Path) -> None:
+    (tmp_path / "my_analysis.py").write_text(block_with("python", "class Spread"))
+    if "experiment" in tomllib.loads(text):
+        assert parse_experiment_study(text, source="a page", base=tmp_path).experiment.arms
+    else:
+        assert parsed(text, tmp_path).name == tomllib.loads(text)["name"]
 
 
 @pytest.mark.parametrize("name", ["recsys2018", "aaai2023"])
@@ -512,12 +349,6 @@ def test_the_studies_of_papers_are_studies(name: str) -> None:
     study = read_study(ROOT / f"studies/{name}.toml")
     assert study.name == name
     check(study)
-
-
-def test_the_thesis_is_an_experiment_with_five_models() -> None:
-    text = (ROOT / "studies/thesis2021.toml").read_text(encoding="utf-8")
-    study = parse_experiment_study(text, source="thesis2021.toml", base=ROOT)
-    assert [arm.model for arm in study.experiment.arms.values()] == ["als-knn"] * 5
 
 
 def test_published_numbers_are_of_systems_of_their_study() -> None:
