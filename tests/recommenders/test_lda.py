@@ -30,10 +30,3 @@ def test_scores_are_the_probabilities_of_items(ratings: Ratings) -> None:
     scores = scorer.score_batch(np.arange(len(ratings.users), dtype=np.int32))
     np.testing.assert_allclose(scores.sum(axis=1), 1, rtol=1e-5)
     assert (scores > 0).all()
-
-
-@pytest.mark.slow
-def test_a_seed_may_be_any_number_of_63_bits(ratings: Ratings) -> None:
-    first, second = (recommenders.train("lda", {}, ratings, seed=s) for s in (2**63 - 1, 2**31 - 1))
-    everybody = np.arange(len(ratings.users), dtype=np.int32)
-    assert not np.array_equal(first.score_batch(everybody), second.score_batch(everybody))

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 import recommenders
 from qrels import Ratings
-from recommenders.plsa import distributions, em_step, likelihoods
+from recommenders.plsa import distributions, em_step
 from runs import Numbering
 
 Floats = NDArray[np.float64]
@@ -43,17 +43,6 @@ def test_a_step_deals_ratings_out_among_topics(small: Ratings) -> None:
     expected = step_by_posteriors(small, of_users, of_items)
     for found, wanted in zip(em_step(small, of_users, of_items), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
-
-
-def test_no_step_makes_the_ratings_less_likely(ratings: Ratings) -> None:
-    rng = np.random.default_rng(1)
-    of_users = distributions(rng.random((len(ratings.users), 4)), axis=1)
-    of_items = distributions(rng.random((len(ratings.items), 4)), axis=0)
-    fits = []
-    for _ in range(15):
-        fits.append(ratings.rating @ np.log(likelihoods(ratings, of_users, of_items)))
-        of_users, of_items = em_step(ratings, of_users, of_items)
-    assert (np.diff(fits) > 0).all()
 
 
 def test_ratings_of_zero_are_no_observations(ratings: Ratings) -> None:

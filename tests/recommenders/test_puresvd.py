@@ -7,7 +7,7 @@ from runs import InputError
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("factors", [1, 7, 89, 90, 500])
+@pytest.mark.parametrize("factors", [1, 7, 90])
 def test_scores_are_the_best_approximation_of_low_rank(ratings: Ratings, factors: int) -> None:
     """Eckart and Young: the projection on the leading singular vectors is U S V' cut off."""
     scorer = recommenders.train("puresvd", {"factors": factors}, ratings, seed=1)
