@@ -9,7 +9,7 @@ from recommenders.als_knn import ALSKNNSettings, item_factors, pruned
 from recommenders.kernels.embeddings import cosine_neighbours
 from recommenders.shared.scorers import LinearItemScorer
 from runs import InputError
-from tests.recommenders.test_krichene_z import four_users
+from tests.recommenders.test_krichene import four_users
 
 DIRECTIONS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.8, -0.6], [0.0, 0.0]])
 
