@@ -13,12 +13,9 @@ from analyses.significance.question import Standard, cautions, standardise, stan
 UNSURE = np.full((2, 10), 0.5)
 
 
-@pytest.mark.parametrize("test", ["wilcoxon"])
-@pytest.mark.parametrize(("n_users", "warned"), [(50, False), (999, False), (1000, True)])
-def test_rank_tests_are_warned_of_at_the_scale_of_users(
-    test: str, n_users: int, warned: bool
-) -> None:
-    found = " ".join(cautions(UNSURE, test=test, n_users=n_users))
+@pytest.mark.parametrize(("n_users", "warned"), [(999, False), (1000, True)])
+def test_rank_tests_are_warned_of_at_the_scale_of_users(n_users: int, warned: bool) -> None:
+    found = " ".join(cautions(UNSURE, test="wilcoxon", n_users=n_users))
     assert ("Ihemelandu & Ekstrand 2023" in found) == warned
 
 
@@ -30,6 +27,11 @@ def test_approximations_are_warned_of_where_they_rest_on_few_users(
     found = cautions(UNSURE, test=test, n_users=n_users)
     sentence = "20 of the 20 tests rest on fewer than 200 users who differ, too few to trust an app"
     assert any(caution.startswith(sentence) for caution in found) == warned
+
+
+@pytest.mark.parametrize(("test", "n_users"), [("exact", 50), ("sign", 50), ("t", 100_000)])
+def test_tests_that_suit_the_number_of_users_have_no_caution(test: str, n_users: int) -> None:
+    assert cautions(UNSURE, test=test, n_users=n_users) == ()
 
 
 def test_the_advised_number_of_draws_is_enough() -> None:
