@@ -63,6 +63,14 @@ def test_the_most_popular_items_are_lost_first() -> None:
     ]
 
 
+def test_the_share_of_items_that_is_kept_is_rounded() -> None:
+    """.29 times 100 is a little less than 29."""
+    qrels = qrels_from_columns(
+        np.zeros(100, int), np.arange(100), np.ones(100, int), n_users=1, relevance_level=1
+    )
+    assert keep_items(qrels, np.arange(100), levels=[0.29, 0.57]).sum(axis=0).tolist() == [29, 57]
+
+
 def test_the_head_that_has_the_ratings_is_lost() -> None:
     # Of 20 ratings items 0, 3, 2, 1 have 9, 5, 5, 1.
     kept = keep_items(judgements(), COUNTS, levels=[1.0, 0.99, 0.55, 0.54, 0.05], cut="ratings")

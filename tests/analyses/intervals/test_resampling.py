@@ -69,6 +69,13 @@ def test_blocks_are_of_almost_equal_size() -> None:
     assert (len(sizes), sizes.min(), sizes.max()) == (200, 5, 6)
 
 
+def test_other_seeds_draw_other_users_and_other_blocks() -> None:
+    users = [resampled_users(0, 20, n_users=37, seed=seed) for seed in (1, 2)]
+    blocks = [random_blocks(37, n_blocks=5, seed=seed) for seed in (1, 2)]
+    assert (users[0] != users[1]).any()
+    assert (blocks[0] != blocks[1]).any()
+
+
 def test_percentiles_leave_undefined_replicates_out() -> None:
     low, high = percentiles(np.array([[np.nan, 1.0, 3.0], [np.nan] * 3]), confidence=1.0)
     np.testing.assert_array_equal([low, high], [[1.0, np.nan], [3.0, np.nan]])
