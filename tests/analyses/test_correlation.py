@@ -30,13 +30,6 @@ def noisy(rng: np.random.Generator) -> Scores:
     return Scores(values, MEASURES, tuple("abcdef"), users)
 
 
-def test_cutoffs_of_one_metric_are_compared() -> None:
-    frame = correlation().among_cutoffs()
-    assert list(frame.columns) == ["metric", "cutoff_a", "cutoff_b", *NUMBERS]
-    assert len(frame) == 8
-    assert frame.set_index(["metric", "cutoff_a", "cutoff_b"]).tau["P", 5, 10] == 1.0
-
-
 def test_metrics_at_one_cutoff_are_compared() -> None:
     frame = correlation().among_metrics()
     assert list(frame.columns) == ["metric_a", "metric_b", "cutoff", *NUMBERS]
@@ -44,12 +37,6 @@ def test_metrics_at_one_cutoff_are_compared() -> None:
     taus = frame.set_index(["metric_a", "metric_b", "cutoff"]).tau
     assert taus["P", "AP", 5] == -1.0
     assert np.isnan(taus["P", "AP", 10])
-
-
-def test_all_pairs_are_compared() -> None:
-    frame = correlation().to_frame()
-    assert list(frame.columns) == ["metric_a", "cutoff_a", "metric_b", "cutoff_b", *NUMBERS]
-    assert len(frame) == 16
 
 
 def test_whole_lists_are_a_cutoff_of_their_own() -> None:
@@ -64,13 +51,6 @@ def test_whole_lists_are_a_cutoff_of_their_own() -> None:
 def test_the_row_is_the_estimate_and_the_column_the_reference(name: str, noisy: Scores) -> None:
     found, means = correlate(noisy, replicates=0), noisy.means()
     assert found.values[name][0, 1] == COEFFICIENTS[name].compare(means[0], means[1])
-
-
-def test_the_chosen_coefficient_is_the_column_tau(noisy: Scores) -> None:
-    frame = correlate(noisy, coefficient="rbo", replicates=0).to_frame()
-    assert frame.tau.tolist() == correlate(noisy, replicates=0).to_frame()["rbo"].tolist()
-    assert "tau-b" in frame.columns
-    assert "rbo" not in frame.columns
 
 
 @pytest.mark.parametrize("coefficient", ["tau-b", "tau-ap"])
@@ -92,20 +72,6 @@ def test_intervals_are_for_measures_with_a_metric_or_a_cutoff_in_common(noisy: S
     has_interval = ~np.isnan(found.low)
     np.testing.assert_array_equal(has_interval, ~np.fliplr(np.eye(4, dtype=bool)))
     assert not np.isnan(found.taus).any()
-
-
-def test_intervals_hold_the_value_and_are_one_for_a_measure_and_itself(noisy: Scores) -> None:
-    found = correlate(noisy, replicates=100)
-    known = ~np.isnan(found.low)
-    assert (found.low <= found.high)[known].all()
-    assert (np.diag(found.low) == 1.0).all()
-
-
-def test_without_replicates_there_are_no_intervals(noisy: Scores) -> None:
-    found = correlate(noisy, replicates=0)
-    assert np.isnan(found.low).all()
-    assert np.isnan(found.high).all()
-    assert "95 %" not in found.caption()
 
 
 def test_report_measures_have_intervals_over_systems_by_the_jackknife(
@@ -132,12 +98,6 @@ def test_chance_over_users_and_over_systems_adds_up(rng: np.random.Generator) ->
     assert row.tau - row.both_low == pytest.approx(
         min(np.hypot(row.tau - row.low, row.tau - row.systems_low), row.tau + 1)
     )
-
-
-def test_where_all_systems_tie_there_is_no_interval() -> None:
-    found = correlation()
-    assert np.isnan(found.low[1, 3])
-    assert found.low[0, 1] == found.high[0, 1] == 1.0
 
 
 def test_undefined_agreement_of_resampled_users_is_counted() -> None:

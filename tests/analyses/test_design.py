@@ -69,12 +69,6 @@ def test_users_of_a_pair_are_those_of_its_standardised_difference(
     assert found.relative[0, 0] == users
 
 
-def test_curves_reach_the_share_with_the_users_that_are_needed(found: Design) -> None:
-    for needed, curve in zip(found.needed, found.shares, strict=True):
-        at = np.interp(np.log(needed), np.log(found.sizes), curve)
-        assert at == pytest.approx(0.8, abs=0.01)
-
-
 def test_pairs_that_are_alike_by_every_measure_are_left_out(values: np.ndarray) -> None:
     doubled = np.concatenate([values, values[:, :1]], axis=1)
     assert len(designed(doubled).pairs) == 15 - 1
@@ -90,12 +84,6 @@ def test_standardised_scores_know_no_scale_of_a_user(values: np.ndarray) -> None
     one, other = (designed(v, standardised="normal") for v in (values, values * scales))
     assert one.needed.tolist() == other.needed.tolist()
     assert one.needed.tolist() != designed(values).needed.tolist()
-
-
-def test_noise_that_is_taken_for_differences_is_a_caution(rng: np.random.Generator) -> None:
-    cautions = designed(rng.normal(1, 1, size=(1, 6, 40))).cautions()
-    assert any("too large on average" in said for said in cautions)
-    assert any("a variance is known to 23 %" in said for said in cautions)
 
 
 def test_a_setting_that_was_removed_is_refused_with_what_to_use_instead() -> None:

@@ -33,34 +33,6 @@ def exact(scores: Scores) -> Discrimination:
     return discriminate(scores)
 
 
-def test_the_table_of_pairs_has_one_row_per_measure_and_pair(exact: Discrimination) -> None:
-    frame = exact.to_frame()
-    assert frame.columns.tolist() == [
-        "metric", "cutoff", "system_a", "system_b", "difference", "lower", "upper", "relative",
-        "standardised", "better", "worse", "equal", "p", "required_difference", "method",
-    ]  # fmt: skip
-    assert len(frame) == 4 * 10
-    assert frame.iloc[14][["metric", "cutoff", "system_a", "system_b"]].tolist() == [
-        "nDCG", 5, "b", "c",
-    ]  # fmt: skip
-
-
-def test_effects_stand_beside_every_p(scores: Scores) -> None:
-    result = discriminate(scores, baseline="c", replicates=0)
-    frame = result.to_frame()
-    assert frame.difference.between(frame.lower, frame.upper, inclusive="neither").all()
-    np.testing.assert_allclose(frame[["better", "worse", "equal"]].sum(axis=1), 1)
-    row = frame.query("metric == 'nDCG' and cutoff == 10 and system_b == 'e'").iloc[0]
-    difference = scores.values[3, 2] - scores.values[3, 4]
-    assert row.standardised == pytest.approx(difference.mean() / difference.std(ddof=1))
-
-
-def test_differences_are_those_of_the_means(scores: Scores, exact: Discrimination) -> None:
-    means = dict(zip(scores.systems, scores.means()[3], strict=True))
-    row = exact.to_frame().iloc[-1]
-    assert row.difference == means["d"] - means["e"]
-
-
 def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     summary = exact.summary()
     assert summary.columns.tolist() == [
@@ -127,29 +99,6 @@ def test_what_no_exact_method_can_do_is_drawn_and_said() -> None:
     assert "but for 1 drawn (500 random sign flips" in result.caption()
 
 
-@pytest.mark.slow
-def test_more_users_discriminate_better(rng: np.random.Generator) -> None:
-    values = rng.beta(0.5, 2.0, size=(1, 8, 800)) + 0.02 * np.arange(8)[:, np.newaxis]
-
-    def dp(n_users: int) -> float:
-        chosen = (rng.choice(800, n_users, replace=False) for _ in range(10))
-        users = np.arange(n_users).astype(np.str_)
-        systems = tuple("abcdefgh")
-        return float(
-            np.mean(
-                [
-                    discriminate(
-                        Scores(values[:, :, some], Measures(MEASURES[:1]), systems, users),
-                        replicates=0,
-                    ).dp
-                    for some in chosen
-                ]
-            )
-        )
-
-    assert dp(100) > dp(300) > dp(800)
-
-
 def test_one_system_has_no_pairs(scores: Scores) -> None:
     alone = Scores(scores.values[:, :1], scores.measures, ("a",), scores.users)
     with pytest.raises(InputError, match="at least two systems, got 1"):
@@ -165,10 +114,7 @@ def test_a_scale_must_fit(scores: Scores) -> None:
     ("settings", "sentence"),
     [
         ({"test": "z"}, "should be 'exact', .* or 'bootstrap'"),
-        ({"correction": "hom"}, "should be 'none', .* or 'tukey'"),
-        ({"permutations": 98}, "greater than or equal to 99"),
         ({"alpha": 0.0}, "greater than or equal to 0.000000001"),
-        ({"alpha": 1.0}, "less than 1"),
         ({"baseline": "a", "correction": "tukey"}, "'tukey' is a test of all pairs"),
     ],
 )
@@ -224,32 +170,6 @@ def test_a_pair_is_significant_if_its_difference_is_as_large_as_required(
     assert 0 < large.mean() < 1
 
 
-def test_the_largest_required_difference_is_reported(exact: Discrimination) -> None:
-    summary = exact.summary()
-    np.testing.assert_array_equal(summary.required_max, exact.required.max(axis=1))
-    np.testing.assert_array_equal(summary.required_median, np.median(exact.required, axis=1))
-
-
-def test_power_has_an_interval_over_users(exact: Discrimination) -> None:
-    summary = exact.summary()
-    assert (summary.dp_sd > 0).all()
-    assert ((summary.dp_low >= 0) & (summary.dp_low < summary.dp_high)).all()
-    assert "400 resamples of the users" in exact.caption()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("test", "replicates"), [("exact", 0), ("sign", 100)])
-def test_without_resamples_of_means_power_has_no_interval(
-    test: Test, replicates: int, scores: Scores
-) -> None:
-    result = discriminate(scores, test=test, replicates=replicates)
-    assert result.summary()[["dp_sd", "dp_low", "dp_high"]].isna().all(axis=None)
-    assert "resamples" not in result.caption()
-    differences = result.estimates().differences()
-    assert differences[["low", "high"]].isna().all(axis=None)
-    assert not differences.beyond_noise.any()
-
-
 @pytest.mark.slow
 def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> None:
     """Equal measures never differ, however uncertain each is; a noisy one has less power."""
@@ -292,38 +212,6 @@ def test_a_tie_by_one_measure_leaves_a_pair_in(scores: Scores) -> None:
     assert not any("alike" in said for said in found.findings())
     assert "dp_without_alike" not in found.summary()
     assert "without alike" not in found.conventions().headings
-
-
-def test_pairs_that_no_metric_tells_apart_are_a_caution(exact: Discrimination) -> None:
-    told = "No metric tells 2 of the 10 pairs of systems apart at p < .05 (b and c; d and e): "
-    assert any(caution.startswith(told) for caution in exact.cautions())
-
-
-def test_pairs_that_are_alike_are_no_near_ties(twins: Discrimination) -> None:
-    near = [caution for caution in twins.cautions() if caution.startswith("No metric tells")]
-    assert not any("b and c" in caution for caution in near)
-
-
-def test_curves_give_the_share_of_pairs_whose_p_is_at_most_that_of_the_axis(
-    exact: Discrimination,
-) -> None:
-    places, percent = np.asarray(exact.plot(metric="P").get_lines()[0].get_data())
-    of_ties = [percent[places == p].max() for p in places]
-    np.testing.assert_allclose(of_ties, [100 * np.mean(exact.p[0] <= p) for p in places])
-
-
-def test_the_pairs_that_make_up_a_power_are_named(scores: Scores) -> None:
-    found = discriminate(scores, replicates=0)
-    (said,) = [line for line in found.findings() if line.startswith("Half of the DP of ")]
-    best = int(np.argmin(found.dp[found.measures.numbers(found.measures.reported)]))
-    number = found.measures.numbers(found.measures.reported)[best]
-    largest = found.pairs[int(found.p[number].argmax())]
-    assert f"Half of the DP of {found.measures[number]} or more is of " in said
-    assert f"({largest[0]} and {largest[1]}" in said
-
-
-def test_few_systems_do_not_say_what_others_would(scores: Scores) -> None:
-    assert not [line for line in discriminate(scores, replicates=0).findings() if "subsets" in line]
 
 
 def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:

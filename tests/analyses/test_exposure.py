@@ -11,14 +11,12 @@ from analyses.exposure import (
     Settings,
     exposure,
     gini,
-    pop_reo,
     popularity_groups,
     shannon_entropy,
 )
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.measure import Measure, Measures
 from qrels import qrels_from_columns
-from runs import InputError
 from tests.analyses.blocks import sums_of
 from tests.analyses.made import JudgedWork
 
@@ -67,11 +65,6 @@ def test_the_aspects_are_those_found_by_hand() -> None:
     }
 
 
-def test_one_item_for_everybody_is_as_uneven_as_can_be() -> None:
-    coverage, index, entropy, reo = study().values[:, -1, 1]
-    assert (coverage, index, entropy, reo) == (1 / 4, 3 / 4, 0.0, 1.0)
-
-
 @given(counts=counts)
 def test_the_gini_index_is_half_the_relative_mean_difference(counts: list[int]) -> None:
     pairs = [abs(a - b) for a in counts for b in counts]
@@ -86,15 +79,6 @@ def test_entropy_is_the_mean_surprise(counts: list[int]) -> None:
     assert shannon_entropy(np.array(counts, dtype=np.float64)) == pytest.approx(expected)
 
 
-def test_where_nothing_is_recommended_nothing_is_even() -> None:
-    nothing = np.zeros((1, 3))
-    assert np.isnan([gini(nothing), pop_reo(nothing)]).all()
-
-
-def test_groups_found_alike_have_no_reo() -> None:
-    assert pop_reo(np.array([0.2, 0.2, np.nan])) == 0.0
-
-
 def test_groups_have_equally_many_ratings() -> None:
     # In a row 1, 2, 3, 4, 5, 9 have their middles at .5, 2, 4.5, 8, 12.5 and 19.5; thirds end at 8
     # and 16.
@@ -102,23 +86,6 @@ def test_groups_have_equally_many_ratings() -> None:
     groups = popularity_groups(ratings, 3)
     assert np.bincount(groups, ratings).tolist() == [6, 9, 9]
     assert groups[np.argsort(ratings)].tolist() == sorted(groups)
-
-
-def test_recalls_of_groups_are_kept() -> None:
-    frame = study().frames()["exposure_groups"]
-    deepest = frame[(frame.system == "spread") & (frame.cutoff == 2)]
-    assert deepest[["group", "items", "relevant", "recall"]].values.tolist() == [
-        [1, 3, 1, 0.0],
-        [2, 1, 2, 0.5],
-    ]
-
-
-def test_what_all_users_share_has_no_width() -> None:
-    found = study(replicates=20)
-    frame = found.frames()["exposure"].query("aspect == 'coverage' and cutoff == 2")
-    spread, one = frame[["low", "high"]].to_numpy()
-    assert one.tolist() == [1 / 4, 1 / 4]
-    assert spread[0] < 1.0
 
 
 def test_systems_are_compared_over_the_same_users() -> None:
@@ -129,11 +96,6 @@ def test_systems_are_compared_over_the_same_users() -> None:
         .values.tolist()
     )
     assert row == ["spread", "one", 0.25]
-
-
-def test_a_cutoff_that_was_not_measured_is_refused() -> None:
-    with pytest.raises(InputError, match="nothing was measured for cut-off 7"):
-        study().table(cutoff=7)
 
 
 def test_a_cutoff_beyond_the_metrics_is_refused_before_any_work() -> None:

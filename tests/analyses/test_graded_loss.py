@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -30,7 +28,7 @@ def test_as_many_are_kept_as_the_level_says(level: float) -> None:
     assert kept.sum(axis=0).tolist() == [max(1, round(level * N))] * 5
 
 
-@pytest.mark.parametrize("gamma", [-1.0, 0.0, 1.0, 2.0])
+@pytest.mark.parametrize("gamma", [-1.0, 1.0])
 def test_the_first_of_a_draw_has_the_chances_that_are_asked_for(gamma: float) -> None:
     qrels, counts = one_user()
     n_samples = 4000
@@ -38,15 +36,6 @@ def test_the_first_of_a_draw_has_the_chances_that_are_asked_for(gamma: float) ->
     chances = counts**-gamma / (counts**-gamma).sum()
     error = np.sqrt(chances * (1 - chances) / n_samples)
     assert (np.abs(kept.mean(axis=1) - chances) < 4 * error).all()
-
-
-def test_items_without_ratings_count_as_if_they_had_one() -> None:
-    qrels, counts = one_user()
-    zero = np.where(counts == 1, 0, counts)
-    options: Any = {"gamma": 1.0, "level": 0.5, "n_samples": 3, "seed": 1}
-    np.testing.assert_array_equal(
-        keep_graded(qrels, zero, **options), keep_graded(qrels, counts, **options)
-    )
 
 
 def test_a_study_has_curves_that_begin_at_one() -> None:

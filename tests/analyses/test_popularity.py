@@ -2,7 +2,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -84,16 +83,6 @@ def test_the_head_that_has_the_ratings_is_lost() -> None:
     ]
 
 
-@pytest.mark.parametrize("cut", ["items", "ratings"])
-@pytest.mark.parametrize("removed", ["most popular", "least popular"])
-@given(counts=counts)
-def test_levels_are_nested(counts: NDArray[np.int64], cut: Any, removed: Any) -> None:
-    levels = [1.0, 0.7, 0.4, 0.1]
-    kept = keep_items(judgements(), counts, levels=levels, cut=cut, removed=removed)
-    assert kept[:, 0].all()
-    assert (kept[:, 1:] <= kept[:, :-1]).all()
-
-
 @given(counts=counts)
 def test_the_control_keeps_the_complement(counts: NDArray[np.int64]) -> None:
     least = keep_items(judgements(), counts, levels=LEVELS)
@@ -117,11 +106,6 @@ def test_the_order_turns_when_the_popular_item_is_lost() -> None:
     assert result.chosen.n_kept.tolist() == [8, 6, 2]
 
 
-@pytest.mark.parametrize("name", ["tau-ap"])
-def test_by_further_coefficients_the_order_turns_too(name: str) -> None:
-    np.testing.assert_allclose(study().chosen.coefficients[name][0, :2], [1.0, -1.0])
-
-
 def test_the_order_stays_when_the_least_popular_items_are_lost() -> None:
     result = study(levels=(0.75, 0.5, 0.25))
     (control,) = (
@@ -137,16 +121,6 @@ def test_a_level_without_relevant_judgements_is_empty() -> None:
     assert np.isnan(result.chosen.taus).all()
     assert np.isnan(result.chosen.replicates).all()
     assert np.isnan([*result.chosen.coefficients.values()]).all()
-
-
-def test_at_full_level_the_band_has_no_width() -> None:
-    low, high = study(replicates=20).curves.band()
-    assert low[0, 0] == high[0, 0] == 1.0
-
-
-def test_an_area_over_an_undefined_level_is_undefined() -> None:
-    areas = study(replicates=20).frames()["popularity_areas"]
-    assert areas[["area", "low", "high"]].isna().all(axis=None)
 
 
 def test_every_other_choice_is_checked() -> None:

@@ -45,15 +45,6 @@ def study(
     return sparsity(work, settings)
 
 
-def test_with_all_judgements_every_sample_agrees() -> None:
-    assert (study().taus[0, 0] == 1.0).all()
-
-
-def test_agreement_falls_as_judgements_are_lost() -> None:
-    curve = study().means()[0]
-    assert curve[0] > curve[1] > curve[2]
-
-
 def test_undefined_taus_are_counted_and_left_out_of_the_mean() -> None:
     result = study()
     assert result.undefined.tolist() == [[0, 0, 0], [30, 30, 30]]
@@ -77,20 +68,6 @@ def test_the_number_of_workers_changes_nothing() -> None:
     assert one == two
 
 
-def test_replicates_leave_the_curves_as_they_are() -> None:
-    np.testing.assert_array_equal(study().taus, study(replicates=20).taus)
-
-
-def test_with_all_judgements_the_band_has_no_width() -> None:
-    low, high = study(replicates=50).curves.band()
-    assert low[0, 0] == high[0, 0] == 1.0
-
-
-def test_without_replicates_there_is_no_band() -> None:
-    assert study().to_frame()[["low", "high"]].isna().all(axis=None)
-    assert "Bands" not in study().caption()
-
-
 def test_the_standard_error_is_that_of_a_mean_of_samples() -> None:
     result = study()
     taus, row = result.taus[0, 2], result.to_frame().iloc[2]
@@ -107,12 +84,6 @@ def test_judgements_left_are_counted() -> None:
 
 def test_a_level_does_not_depend_on_the_others() -> None:
     np.testing.assert_array_equal(study().taus[:, 2], study(levels=(0.05,)).taus[:, 0])
-
-
-def test_users_left_without_a_relevant_item_are_counted() -> None:
-    result = study()
-    assert result.without_relevant[0] == 0.0
-    assert 10 < result.without_relevant[2] < 20
 
 
 def test_users_without_relevant_judgements_are_counted_even_if_none_has_one() -> None:

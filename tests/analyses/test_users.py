@@ -7,7 +7,7 @@ from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
-from analyses.users import Settings, Users, random_order, users, usual_sizes
+from analyses.users import Settings, Users, random_order, users
 from runs import InputError
 from tests.analyses.made import discriminate
 
@@ -33,17 +33,6 @@ def study_users(scores: Scores, *, seed: int = 0, n_jobs: int = 1, **settings: A
 def study(**changes: Any) -> Users:
     settings: dict[str, Any] = {"sizes": [10, 60], "repeats": 40, "permutations": 400, "seed": 3}
     return study_users(scores(), **(settings | changes))
-
-
-def test_all_users_agree_with_themselves() -> None:
-    assert (study().taus[:, -1] == 1.0).all()
-
-
-def test_agreement_grows_and_power_improves_with_users() -> None:
-    result = study()
-    assert (np.diff(result.taus.mean(axis=2), axis=1) > 0).all()
-    assert (np.diff(result.dp[0].mean(axis=1)) < 0).all()
-    assert (np.diff(result.significant[0].mean(axis=1)) > 0).all()
 
 
 def test_a_subset_is_ordered_by_its_own_means() -> None:
@@ -88,10 +77,6 @@ def test_only_the_deepest_cutoff_is_tested() -> None:
     assert frame.dp.isna().tolist() == (frame.cutoff == 5).tolist()
 
 
-def test_larger_sizes_stand_for_all_users() -> None:
-    assert study(sizes=[10, 500, 1000]).sizes == (10, 120)
-
-
 @pytest.mark.slow
 def test_the_number_of_workers_and_of_repeats_at_once_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
@@ -110,9 +95,3 @@ def test_a_single_user_may_be_all() -> None:
 def test_one_system_is_refused() -> None:
     with pytest.raises(InputError, match="at least two systems and one user, got 1 and 120"):
         study_users(scores(n_systems=1))
-
-
-def test_usual_sizes_are_below_all_users() -> None:
-    assert usual_sizes(6040) == [50, 100, 200, 500, 1000, 2000, 5000]
-    assert usual_sizes(100) == [5, 10, 20, 50]
-    assert usual_sizes(3) == []

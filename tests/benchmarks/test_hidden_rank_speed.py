@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from analyses.recall.recall import measure_recall
 from qrels.interactions.interactions import Interactions
-from qrels.ranks.hidden_ranks import MISS, HiddenRanks, ranks_to_parquet
+from qrels.ranks.hidden_ranks import MISS, HiddenRanks
 from recommenders.kernels.embeddings import cosine_neighbours
 from recommenders.kernels.hidden_ranks import rank_hidden
 from runs import Numbering
@@ -28,7 +28,7 @@ from tests.benchmarks.machine import cpu_seconds, describe_machine
 
 N_USERS, N_ITEMS, N_TOPICS, NEIGHBOURS = 100_000, 20_000, 40, 100
 SAMPLED_USERS, BATCH, DEPTH = 500, 1000, 50
-RANKS_TARGET, VALUES_TARGET, RATIO_TARGET, BYTES_TARGET = 10.0, 2.0, 15.0, 1.6
+RANKS_TARGET, VALUES_TARGET, RATIO_TARGET = 10.0, 2.0, 15.0
 STEP = 2.0**-24
 """Similarities are rounded to it, so that sums are exact on either side."""
 
@@ -104,13 +104,6 @@ def test_all_recalls_take_two_seconds(benchmark: Any) -> None:
     print(f"\n588 recalls: {seconds:.2f} CPU-s (to reach: {VALUES_TARGET})")
     assert seconds < VALUES_TARGET
     benchmark.pedantic(measure)
-
-
-def test_ranks_take_little_space(benchmark: Any) -> None:
-    content = benchmark.pedantic(ranks_to_parquet, args=(ranks(),))
-    size = len(content) / len(ranks())
-    print(f"\n{size:.2f} bytes a hidden item (to reach: {BYTES_TARGET})")
-    assert size < BYTES_TARGET
 
 
 def _left_out(sample: HiddenRanks) -> csr_matrix:

@@ -90,35 +90,3 @@ def test_a_hundred_repeats_against_plain_numpy(benchmark: Any) -> None:
         f"\n{REPEATS} repeats of BV(.1) and MLE@100, {N_USERS:,} users, {N:,} items: {own:.2f} "
         f"CPU-s, plain numpy {plain:.2f} (ratio {own / plain:.2f})"
     )
-
-
-def test_a_hundred_repeats_of_all_estimators(benchmark: Any) -> None:
-    n = 10_000
-    ranks = FullRanks.of(ranks_of(6040, n=n, exponent=0.9), n_candidates=n)
-    samples = [SampleDesign((99,)).draw(ranks, seed=0, repeat=one) for one in range(100)]
-    names = ["uncorrected", "mle", "mes", "cls"]
-    names += ["rank-estimate", "rank-estimate(denominator=m+1)"]
-    names += [f"bv(gamma={gamma})" for gamma in (1.0, 0.1, 0.01, 0.001)]
-    names += [f"bv(gamma=0.01,prior={prior})" for prior in ("mle", "mes", "pooled:mle")]
-    names += [f"mn(prior={prior})" for prior in ("uniform", "mle", "mes", "pooled:mle")]
-
-    def fit() -> list[Floats]:
-        return [find_estimator(one).fit(samples).estimates(METRICS) for one in names]
-
-    spent = cpu_seconds(fit)
-    benchmark.pedantic(fit, rounds=1)
-    print(f"\n100 repeats, {len(names)} estimators, {len(METRICS)} metrics: {spent:.2f} CPU-s")
-
-
-def test_adaptive_samples(benchmark: Any) -> None:
-    n = 20_720
-    ranks = FullRanks.of(ranks_of(136_677, n=n, exponent=0.9), n_candidates=n)
-    sample = SampleDesign.growing(100, 3200).draw(ranks, seed=0)
-    estimator = find_estimator("adaptive-mle")
-
-    def fit() -> Floats:
-        return estimator.fit(sample).estimates(RECALLS)
-
-    spent = least(fit)
-    benchmark.pedantic(fit, rounds=1)
-    print(f"\nadaptive MLE@50 {spent:.3f} CPU-s")

@@ -225,23 +225,6 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
     benchmark.pedantic(study, args=(scorer, qrels))
 
 
-def test_bands(benchmark: Any, collection: Collection) -> None:
-    runs, qrels = collection
-    scorer = SampleScorer(runs, qrels, MEASURES, METRICS)
-
-    def with_bands(replicates: int) -> object:
-        work = JudgedWork(scorer, qrels, Measures(MEASURES), n_systems=N_SYSTEMS)
-        return sparsity(work, Settings(levels=LEVELS[:2], samples=SAMPLES, replicates=replicates))
-
-    with_bands(1)
-    without, with_200 = (best(lambda n=n: with_bands(n), rounds=2) for n in (0, 200))  # type: ignore[misc]
-    print(
-        f"\n200 replicates of 77 curves, two levels of 20: {with_200 - without:.2f} CPU-s more "
-        f"than {without:.2f} without"
-    )
-    benchmark.pedantic(with_bands, args=(0,))
-
-
 def test_growth_with_users(benchmark: Any, collection: Collection) -> None:
     few, many = collection, repeated(collection, n_users=MANY_USERS)
     per_hit = []
@@ -303,22 +286,6 @@ def discounted(judged: Judged) -> Floats:
 
 OWN: dict[str, Any] = {"own": r_weighted, "own, by columns": r_weighted_at_once}
 OUTSIDE = {name: Metric(name, function, source="the guide") for name, function in OWN.items()}
-
-
-@pytest.mark.parametrize("name", OUTSIDE)
-def test_a_metric_outside_the_kernel(benchmark: Any, collection: Collection, name: str) -> None:
-    runs, qrels = collection
-    scorer = SampleScorer(runs, qrels, [Measure(name, cutoff) for cutoff in CUTOFFS], OUTSIDE)
-    n_samples = 3 if name in scorer.by_definition else 64
-    kept = sample_judgements(len(qrels.items), level=0.5, n_samples=n_samples, seed=0)
-    means_on(scorer, qrels)
-    seconds = best(lambda: means_on(scorer, qrels, kept), rounds=2) / n_samples * 1000
-    road = "whole lists" if name in scorer.by_definition else "judged ranks"
-    print(
-        f"\n{name}, by {road}, 21 systems x 1,000 samples x 11 means: {seconds:.0f} CPU-s, "
-        f"extrapolated from {n_samples} samples (to reach: 120)"
-    )
-    benchmark.pedantic(means_on, args=(scorer, qrels, kept))
 
 
 def test_ir_measures(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:

@@ -70,13 +70,10 @@ def complaint(path: Path, **options: object) -> str:
 
 
 @pytest.mark.parametrize("format", TEXTS)
-def test_every_text_format_gives_the_same_ratings(format: str, write: Write) -> None:
-    assert rows(read_ratings(write(*TEXTS[format]), format=format)) == THREE
-
-
-@pytest.mark.parametrize("format", TEXTS)
-def test_every_text_format_is_guessed(format: str, write: Write) -> None:
-    assert guess_format(write(*TEXTS[format])) == format
+def test_every_text_format_is_guessed_and_gives_the_same_ratings(format: str, write: Write) -> None:
+    path = write(*TEXTS[format])
+    assert guess_format(path) == format
+    assert rows(read_ratings(path, format=format)) == THREE
 
 
 @pytest.mark.parametrize("format", ["movielens-u.data", "movielens-dat", "movielens-csv", "inter"])
@@ -85,14 +82,9 @@ def test_a_format_is_guessed_from_the_content_alone(format: str, write: Write) -
 
 
 @pytest.mark.parametrize("format", TEXTS)
-def test_windows_line_ends_change_nothing(format: str, write: Write) -> None:
+def test_line_ends_of_windows_and_blank_lines_change_nothing(format: str, write: Write) -> None:
     name, text = TEXTS[format]
     assert rows(read_ratings(write(name, text.replace("\n", "\r\n")))) == THREE
-
-
-@pytest.mark.parametrize("format", TEXTS)
-def test_blank_lines_and_a_missing_last_line_end_change_nothing(format: str, write: Write) -> None:
-    name, text = TEXTS[format]
     assert rows(read_ratings(write(name, "\n" + text.replace("\n", "\n\n").rstrip()))) == THREE
 
 
@@ -120,33 +112,11 @@ def test_a_zip_as_downloaded_is_read_in_place(tmp_path: Path) -> None:
     assert guess_format(tmp_path / "ml-100k.zip") == "movielens-u.data"
 
 
-def test_columns_may_be_named(write: Write) -> None:
-    path = write("log.csv", "extra,uid,stars,book\nx,ann,4.5,007\n")
-    columns = {"user": "uid", "item": "book", "rating": "stars"}
-    assert rows(read_ratings(path, columns=columns)) == [("ann", "007", 4.5, None)]
-
-
 def test_columns_may_be_numbered_and_then_there_is_no_header(write: Write) -> None:
     path = write("log.csv", "4.5;ann;007\n3;bob;7\n")
     columns = {"rating": 0, "user": 1, "item": 2}
     ratings = read_ratings(path, format="csv", columns=columns, separator=";")
     assert rows(ratings) == [("ann", "007", 4.5, None), ("bob", "7", 3.0, None)]
-
-
-def test_numbered_columns_may_stand_under_a_header(write: Write) -> None:
-    path = write("log.csv", "a,b,c\nann,007,4\n")
-    ratings = read_ratings(path, columns={"user": 0, "item": 1, "rating": 2}, header=True)
-    assert rows(ratings) == [("ann", "007", 4.0, None)]
-
-
-def test_a_separator_makes_a_file_of_any_name_delimited(write: Write) -> None:
-    path = write("log.txt", "user||item||rating\nann||007||4\n")
-    assert rows(read_ratings(path, separator="||")) == [("ann", "007", 4.0, None)]
-
-
-def test_time_is_optional(write: Write) -> None:
-    ratings = read_ratings(write("ratings.csv", "userId,movieId,rating\n1,2,3\n"))
-    assert ratings.time is None
 
 
 def test_times_are_rounded_down_to_seconds(write: Write) -> None:
@@ -163,17 +133,10 @@ def test_quotes_mean_nothing_in_movielens_dat(write: Write) -> None:
     assert rows(read_ratings(write("ratings.dat", '"a::x::1::0\n')))[0][0] == '"a'
 
 
-def test_text_beyond_ascii_is_kept(write: Write) -> None:
-    assert rows(read_ratings(write("log.csv", "user,item,rating\nzoë,日本,1\n")))[0][:2] == (
-        "zoë",
-        "日本",
-    )
-
-
 # Ids, times, numbers
 
 
-@pytest.mark.parametrize("id", ["new york", "a,b", "#1", "日本 🎬", " a", "a ", "x" * 1000])
+@pytest.mark.parametrize("id", ["a,b", "日本 🎬", "a ", "x" * 1000])
 def test_ids_may_be_anything_up_to_a_thousand_characters(id: str, write: Write) -> None:
     path = write("log.csv", f'user,item,rating\n"{id}",x,1\nann,"{id}",2\n')
     assert [row[:2] for row in rows(read_ratings(path))] == sorted([(id, "x"), ("ann", id)])
@@ -183,9 +146,7 @@ def test_ids_may_be_anything_up_to_a_thousand_characters(id: str, write: Write) 
     ("texts", "seconds"),
     [
         (["1970-01-02", "1969-12-31"], [86400, -86400]),
-        (["1970-01-01 00:00:10.9", "1970-01-01T00:01"], [10, 60]),
         (["1970-01-01T00:00:10Z", "1970-01-01T01:00:10+01:00"], [10, 10]),
-        (["1970-01-01T00:00:10Z", "1970-01-01 00:00:10"], [10, 10]),
         (["1970-01-01T00:00:10.123456789", "1970-01-01T02:00:00+0200"], [10, 0]),
         (["1600000000000", "1600000001999"], [1600000000, 1600000001]),
         (["1600000000000000", "0"], [1600000000, 0]),
@@ -203,13 +164,6 @@ def test_numbers_may_have_a_decimal_comma(write: Write) -> None:
     path = write("log.csv", "user;item;rating;time\na;x;73,5;10,9\na;y;8;0\n")
     ratings = read_ratings(path, separator=";", decimal=",")
     assert rows(ratings) == [("a", "x", 73.5, 10), ("a", "y", 8.0, 0)]
-
-
-def test_a_decimal_point_is_no_decimal_comma(write: Write) -> None:
-    path = write("log.csv", "user;item;rating\na;x;73.5\n")
-    assert complaint(path, separator=";", decimal=",").startswith(
-        "log.csv, line 2: the rating must be a finite number with a decimal comma, got '73.5'."
-    )
 
 
 GAPS = "user,item,rating,time\na,x,4,1\n,x,4,1\na,y,NA,1\nb,,4,1\nNA,z,5,2\nb,x,3,\n"
@@ -234,12 +188,6 @@ def test_null_and_nan_of_parquet_are_missing(tmp_path: Path) -> None:
 def test_a_header_of_users_items_and_times_alone_says_that_nothing_is_rated(write: Write) -> None:
     text = "user_id:token\titem_id:token\ttimestamp:float\n7\t50\t20\n"
     assert rows(read_ratings(write("small.inter", text))) == [("7", "50", 1.0, 20)]
-
-
-def test_columns_without_a_rating_say_that_nothing_is_rated(write: Write) -> None:
-    path = write("log.csv", "ann,007,x\nbob,7,y\n")
-    ratings = read_ratings(path, columns={"user": 0, "item": 1})
-    assert rows(ratings) == [("ann", "007", 1.0, None), ("bob", "7", 1.0, None)]
 
 
 def test_an_implicit_file_may_have_other_columns(write: Write) -> None:
@@ -279,11 +227,9 @@ def test_timestamps_of_parquet_become_seconds_rounded_down(tmp_path: Path) -> No
     ("columns", "finding"),
     [
         ({"user": ["a", None]}, "row 2: an id must not be empty; missing='drop' leaves such"),
-        ({"rating": [1.0, float("nan")]}, "row 2: the rating must be a finite number, got 'nan'."),
         ({"time": [1, None]}, "row 2: the time must be a number of seconds or milliseconds"),
         ({"user": ["a", "a"], "item": [1, 1]}, "row 2: user 'a' rates item '1' a second time, "
          "after row 1"),
-        ({"user": [1.5, 2.5]}, "the user column must hold text or integers, found double."),
         ({"rating": [True, False]}, "the rating column must hold numbers, found bool."),
     ],
 )  # fmt: skip
@@ -300,12 +246,6 @@ def test_a_broken_parquet_file_is_named(write: Write) -> None:
     )
 
 
-def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
-    assert complaint(write_parquet(tmp_path, user=[1], item=[2], ratng=[3])).startswith(
-        "log.parquet: no column for the rating is called 'rating' or "
-    )
-
-
 # Faults
 
 
@@ -313,7 +253,6 @@ def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
     ("name", "text", "complaint_expected"),
     [
         ("log.csv", "", "log.csv: the file is empty."),
-        ("log.csv", "\n\n", "log.csv: the file is empty."),
         ("log.csv", "user,item,rating\n", "log.csv: there are no ratings in the file."),
         (
             "log.csv",
@@ -321,21 +260,10 @@ def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
             "log.csv, line 3: 3 fields between commas expected, found 2.",
         ),
         (
-            "log.csv",
-            "user,item,rating\na,x,1\na,y,1,2\n",
-            "log.csv, line 3: 3 fields between commas expected, found 4.",
-        ),
-        (
             "ratings.csv",
             "userId,movieId,ratings_\n1,2,3\n",
             "ratings.csv, line 1: no column for the rating is called 'rating'; found 'userId', "
             "'movieId', 'ratings_'; did you mean 'ratings_'?",
-        ),
-        (
-            "log.csv",
-            "user;item;rating\na;x;1\n",
-            "log.csv, line 1: no column for the user is called 'user' or 'userId' or 'user_id' or "
-            "'uid'; found 'user;item;rating'; is the separator ';'?",
         ),
         (
             "log.csv",
@@ -352,31 +280,17 @@ def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
             'user,item,rating\na,"x,1\n',
             "log.csv, line 2: the line is not valid CSV (unexpected end of data); is a q",
         ),
-        (
-            "log.csv",
-            "user,item,rating\rx,y,1\r",
-            "log.csv, line 1: the line is not valid CSV (new-line character seen in unquoted",
-        ),
-        ("log.csv", "user,item,rating\na,,1\n", "line 2: an id must not be empty; missing='drop' "
-         "leaves such ratings out."),
         ("ratings.dat", "a::\0x::1::0\n", "line 1: an id must have no NUL, got '\\x00x'."),
-        ("ratings.dat", f"1::1::4::0\n1::{'x' * 400_000}::5::0\n", "ratings.dat, line 2: an id "
-         f"must have at most 1,000 characters, found one of 400,000 that begins with "
-         f"'{'x' * 40}'."),
         ("log.csv", f"user,item,rating\na,{'x' * 1001},1\n", "log.csv, line 2: an id must have at "
          "most 1,000 characters, found one of 1,001"),
         ("log.csv", "user,item,rating,time\na,x,1,noon\n", "log.csv, line 2: the time must be a "
          "number of seconds or milliseconds since 1970, or a date as 2026-11-22 or "
          "2026-11-22T09:30:00Z, got 'noon'."),
-        ("log.csv", "user,item,rating,time\na,x,1,2026-02-30\n", "log.csv, line 2: the time "
-         "'2026-02-30' does not exist (day is out of range for month)."),
         ("log.csv", "user,item,rating,time\na,x,1,60\na,y,1,1600000000000\n", "log.csv, line 3: "
          "times must all be in seconds, or all in milli- or microseconds, since 1970 and before "
          "the year 10000, got 1600000000000."),
         ("log.csv", "user,item,rating,note\na,x,,fine\n", "log.csv, line 2: the rating must be a "
          "finite number, got ''. missing='drop' leaves such ratings out."),
-        ("log.csv", "user,item,colour\na,x,3\n", "log.csv, line 1: no column for the rating is "
-         "called 'rating' or "),
         ("log.csv", "user,item,colour\na,x,3\n", "found 'user', 'item', 'colour'. Name it in "
          "`columns`, or say `implicit = true` if nothing is rated."),
         ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
@@ -392,25 +306,14 @@ def test_a_fault_is_told_with_place_rule_and_value(
     assert complaint_expected in complaint(write(name, text))
 
 
-@pytest.mark.parametrize(
-    "rating", ["good", "1_0", "NAN", "inf", "-Infinity", "1e999", "0x1", " 1", "1,", "٣", "."]
-)
+@pytest.mark.parametrize("rating", ["1_0", "inf", "1e999", "٣"])
 def test_a_rating_must_be_a_finite_number_in_plain_digits(rating: str, write: Write) -> None:
     path = write("ratings.dat", f"1::1::4::0\n1::2::{rating}::0\n")
     expected = f"ratings.dat, line 2: the rating must be a finite number, got {rating!r}."
     assert complaint(path, format="movielens-dat") == expected
 
 
-@pytest.mark.parametrize("rating", ["", "nan", "NA", "null"])
-def test_a_rating_that_is_missing_may_be_dropped(rating: str, write: Write) -> None:
-    path = write("ratings.dat", f"1::1::4::0\n1::2::{rating}::0\n")
-    assert complaint(path, format="movielens-dat") == (
-        f"ratings.dat, line 2: the rating must be a finite number, got {rating!r}. "
-        "missing='drop' leaves such ratings out."
-    )
-
-
-@pytest.mark.parametrize("rating", ["4", "+4", "4.", "4.0", "0.4e1", "40E-1", "004"])
+@pytest.mark.parametrize("rating", ["+4", "40E-1", "004"])
 def test_ordinary_notations_of_a_number_are_read(rating: str, write: Write) -> None:
     assert rows(read_ratings(write("ratings.dat", f"1::1::{rating}::0\n")))[0][2] == 4.0
 
@@ -418,16 +321,6 @@ def test_ordinary_notations_of_a_number_are_read(rating: str, write: Write) -> N
 def test_bytes_that_are_not_utf8_are_placed(write: Write) -> None:
     path = write("log.csv", b"user,item,rating\na,x,1\na,\xe9,1\n")
     assert "log.csv, line 3: byte 3 of the line, 0xE9, is not UTF-8." in complaint(path)
-
-
-def test_line_ends_of_old_macs_are_refused(write: Write) -> None:
-    path = write("ratings.dat", "1::1::4::0\n1::2::5::0\r2::2::5::0\n")
-    assert "line 2: 4 fields between '::' expected, found 7." in complaint(path)
-
-
-def test_a_control_character_is_no_separator(write: Write) -> None:
-    path = write("ratings.dat", "1::1::4::0\n1\x1f2::4::0\n")
-    assert "line 2: 4 fields between '::' expected, found 3." in complaint(path)
 
 
 @pytest.mark.slow
@@ -442,13 +335,6 @@ def test_a_wrong_format_shows_what_the_line_holds(write: Write) -> None:
     path = write("ratings.csv", TEXTS["movielens-csv"][1])
     assert complaint(path, format="movielens-dat") == (
         "ratings.csv, line 1: 4 fields between '::' expected, found 1; is the separator ','?"
-    )
-
-
-def test_a_header_read_as_data_is_recognised(write: Write) -> None:
-    path = write("ratings.csv", TEXTS["movielens-csv"][1])
-    assert complaint(path, columns={"user": 0, "item": 1, "rating": 2}).startswith(
-        "ratings.csv, line 1: data expected, found 'rating': a header? Say header=True."
     )
 
 
@@ -478,12 +364,6 @@ def test_a_folder_with_several_ratings_files_names_them(write: Write) -> None:
     )
 
 
-def test_a_zip_without_ratings_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "ml.zip", "w") as archive:
-        archive.writestr("README", "none")
-    assert complaint(tmp_path / "ml.zip").startswith("ml.zip: no ratings file inside")
-
-
 def test_a_member_of_a_zip_is_named_behind_the_archive(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "ml.zip", "w") as archive:
         archive.writestr("ml/ratings.dat", "1::1::bad::0\n")
@@ -508,13 +388,6 @@ MUCH = TEXTS["movielens-dat"][1].encode() * 30
 
 
 @pytest.mark.usefixtures("little_memory")
-def test_a_file_that_memory_cannot_hold_is_refused_by_its_size(write: Write) -> None:
-    assert complaint(write("ml/ratings.dat", MUCH).parent).startswith(
-        "ml/ratings.dat: a file of such lines may have at most 0.0 MB unpacked, by the memory that "
-    )
-
-
-@pytest.mark.usefixtures("little_memory")
 def test_a_zip_is_refused_before_it_is_unpacked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -532,32 +405,19 @@ def test_a_zip_is_refused_before_it_is_unpacked(
     assert unpacked == [20]
 
 
-@pytest.mark.usefixtures("little_memory")
-def test_a_gzip_file_is_refused_while_it_is_unpacked(write: Write) -> None:
-    path = write("ratings.dat.gz", gzip.compress(MUCH))
-    assert complaint(path).startswith("ratings.dat.gz: a file of such lines may have")
-
-
 # Options
 
 
 @pytest.mark.parametrize(
     ("options", "finding"),
     [
-        ({"format": "movielens-dta"}, "`format` must be one of movielens-u.data, movielens-dat, "),
         ({"format": "movielens-dta"}, "got 'movielens-dta'; did you mean 'movielens-dat'?"),
-        ({"duplicates": "max"}, "`duplicates` must be one of error, last, got 'max'."),
         ({"columns": {"user": 0, "rating": 1}}, "`columns` must say where the item stands."),
-        ({"columns": {"usr": 0}}, "`columns` must be one of user, item, rating, time, got 'usr'; "
-         "did you mean 'user'?"),
-        ({"columns": {"user": 0, "item": -1, "rating": 2}}, "columns count from 0, got -1 for the "
-         "item."),
         ({"columns": {"user": 0, "item": 0, "rating": 2}}, "`columns` must be different"),
         ({"columns": {"user": 0, "item": 1, "rating": 7}}, "no column 7 for the rating: there are "
          "4, counted from 0."),
         ({"header": False}, "without a header columns are positions from 0, but the user has a "
          "name; give `columns`."),
-        ({"separator": ""}, "`separator` must be one or more characters"),
         ({"format": "parquet", "separator": ","}, "the format 'parquet' takes no `separator`"),
     ],
 )  # fmt: skip
@@ -577,36 +437,13 @@ def test_of_duplicates_the_last_in_time_then_in_the_file_is_kept(write: Write) -
     assert rows(ratings) == [("a", "x", 3.0, 30), ("b", "y", 5.0, 0)]
 
 
-def test_without_times_the_last_duplicate_in_the_file_is_kept(write: Write) -> None:
-    columns = {"user": "user", "item": "item", "rating": "rating"}
-    ratings = read_ratings(write("log.csv", TWICE), columns=columns, duplicates="last")
-    assert rows(ratings)[0] == ("a", "x", 4.0, None)
-
-
 # The two roads
 
 good_lines = st.tuples(
     st.sampled_from(["a", "7", "é"]), st.sampled_from(["x", "07"]), st.just("4.5"), st.just("9")
 ).map(",".join)
 oddities = st.sampled_from(
-    [
-        "",
-        ",",
-        "::",
-        ":",
-        "\n",
-        "\r\n",
-        "\r",
-        "\x1f",
-        "\0",
-        " ",
-        "#",
-        '"',
-        "1",
-        "nan",
-        "e9",
-        "\ufeff",
-    ]
+    ["", ",", "::", ":", "\n", "\r\n", "\r", "\x1f", "\0", " ", "#", '"', "1", "nan", "\ufeff"]
 )
 
 
@@ -655,11 +492,3 @@ real = pytest.mark.skipif(not LATEST_SMALL.exists(), reason=f"{LATEST_SMALL} is 
 def test_movielens_latest_small_has_its_published_size() -> None:
     ratings = read_ratings(LATEST_SMALL)
     assert (len(ratings.users), len(ratings.items), len(ratings)) == (610, 9724, 100836)
-
-
-@pytest.mark.slow
-@real
-def test_movielens_latest_small_begins_and_ends_as_its_file_does() -> None:
-    found = rows(read_ratings(LATEST_SMALL / "ratings.csv"))
-    assert ("1", "1", 4.0, 964982703) in found
-    assert ("610", "170875", 3.0, 1493846415) in found

@@ -24,13 +24,8 @@ def grades(scale: Scale) -> list[int]:
     return scale.grades.tolist()
 
 
-def test_integer_ratings_stay() -> None:
-    assert grades(scale_of(0.0, 1.0, 5.0)) == [0, 1, 5]
-
-
 @pytest.mark.parametrize(
-    ("values", "expected"),
-    [((3.7, 4.0), [37, 40]), ((0.07, 0.5, 1.0), [7, 50, 100]), ((1.001, 2.0), [1001, 2000])],
+    ("values", "expected"), [((3.7, 4.0), [37, 40]), ((0.07, 0.5, 1.0), [7, 50, 100])]
 )
 def test_decimals_are_multiplied_by_the_least_power_of_ten(
     values: tuple[float, ...], expected: list[int]
@@ -54,17 +49,6 @@ def test_negative_scales_are_raised_to_begin_at_0() -> None:
     scale = scale_of(-10.0, 0.0, 7.5, threshold=0.0)
     assert (grades(scale), scale.level) == ([0, 20, 35], 20)
     assert scale.rule == "rating times 2, plus 20"
-
-
-@pytest.mark.parametrize("rule", ["values", "ranks", (2.0, 4.0), None])
-def test_where_everything_is_relevant_the_level_is_at_least_1(rule: GradeRule | None) -> None:
-    scale = scale_of(0.0, 2.0, 4.0, threshold=0.0, rule=rule)
-    assert scale.level == grades(scale)[0] == 1
-
-
-def test_ranks_count_the_distinct_ratings() -> None:
-    scale = scale_of(3.0, -1.5, 3.0, 80.0, rule="ranks")
-    assert (grades(scale), scale.level) == ([1, 2, 3], 3)
 
 
 def test_a_grade_is_the_number_of_cuts_that_a_rating_reaches() -> None:

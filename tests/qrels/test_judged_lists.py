@@ -25,15 +25,6 @@ def test_condensed_lists_hold_the_judged_items_in_order(case: tuple[Run, Qrels])
     assert lists.n_retrieved.tolist() == [len(items) for items in expected]
 
 
-@given(case=runs_and_qrels(lowest=-2))
-def test_condensed_lists_are_as_deep_as_before_and_not_condensed_further(
-    case: tuple[Run, Qrels],
-) -> None:
-    lists = judge(*case).condensed
-    assert lists.depth == case[0].depth
-    np.testing.assert_array_equal(lists.condensed.grades, lists.grades)
-
-
 def grades_of_two(first: int, second: int) -> Qrels:
     """Judge one item for each of two users."""
     return qrels_from_columns(
@@ -86,11 +77,6 @@ def test_a_grade_of_the_relevance_level_is_relevant_and_a_negative_one_is_neithe
     )
     assert qrels.relevant.tolist() == [False, False, False, True, True]
     assert qrels.nonrelevant.tolist() == [False, True, True, False, False]
-
-
-def test_users_stay_when_their_judgements_go() -> None:
-    kept = three_users().keep(np.array([False, False, True]))
-    assert kept.offsets.tolist() == [0, 0, 0, 1]
 
 
 def test_a_run_of_other_users_is_refused() -> None:

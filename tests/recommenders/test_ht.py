@@ -42,16 +42,6 @@ def chain() -> Ratings:
     return ratings_of([[4, 4, 0, 0], [0, 4, 4, 0], [0, 0, 4, 4]])
 
 
-@pytest.mark.slow
-def test_on_a_path_hitting_times_grow_with_the_square_of_the_distance(chain: Ratings) -> None:
-    """By hand: to user 0 from items 1, 2, 3, which are 1, 3, 5 of the 5 steps off.
-
-    On a path of n steps the end is n**2 from the other end, and a place k off n**2 - (n - k)**2.
-    """
-    scores = recommenders.train("ht", {}, chain, seed=1).score_batch(users_of(chain))
-    np.testing.assert_allclose(scores[0], [0, 1 - 9, 1 - 21, 1 - 25], atol=1e-6)
-
-
 def test_truncated_times_count_the_chance_of_meeting_in_time(chain: Ratings) -> None:
     """By hand, 3 steps: from item 1 user 0 is met at step 1 or 3, with chances 1/2 and 1/8.
 

@@ -26,13 +26,6 @@ def test_scores_weigh_the_ratings_of_the_likeliest_items(four_users: Ratings) ->
     np.testing.assert_allclose(score, (by_a / by_d) ** (1 / 7) * 1 + 3, rtol=1e-6)
 
 
-def test_an_item_scores_where_the_user_rated_one_near_it(four_users: Ratings) -> None:
-    """User u1 rated a and b, which are near b and c, and a and d."""
-    scorer = recommenders.train("lm-wsr-ib", {}, four_users, seed=1)
-    scores = scorer.score_batch(np.array([0], dtype=np.int32))
-    assert np.isnan(scores).tolist() == [[False, False, False, False, True]]
-
-
 # Half of what u2 (a 4, c 2) and u3 (b 4, d 5) rated, half of all, for a (9 of 24) and b (7 of 24).
 BY_SECOND = ((4 / 6 + 9 / 24) / 2) ** 5 * (7 / 48) ** 3
 BY_THIRD = (9 / 48) ** 5 * ((4 / 9 + 7 / 24) / 2) ** 3

@@ -22,11 +22,6 @@ def test_only_the_nearest_count(four_users: Ratings) -> None:
     np.testing.assert_array_equal(scorer.score_batch(FIRST), [[4, np.nan, 2, np.nan, np.nan]])
 
 
-def test_a_user_without_neighbours_cannot_be_served(four_users: Ratings) -> None:
-    scorer = recommenders.train("rw", {}, four_users, seed=1)
-    assert np.isnan(scorer.score_batch(np.array([3], dtype=np.int32))).all()
-
-
 def test_scores_are_rocchios_weights_times_probabilities(four_users: Ratings) -> None:
     """The neighbours' sums are (4, 4, 2, 5, -), 15 in all."""
     scorer = recommenders.train("rsv", {"neighbours": 2}, four_users, seed=1)

@@ -33,19 +33,6 @@ def by_the_formula(ratings: Ratings, *, smoothing: float) -> NDArray[np.float64]
     return scores
 
 
-def test_a_score_is_the_likelihood_of_the_history_beside_the_collection(small: Ratings) -> None:
-    """By hand: 8 ratings, half the weight on the collection.
-
-    For c: it is rated with a, b and d once each. P(c) = P(a) = 2/8, P(a|c) = 1/3.
-    For d: it is rated with c alone, and not with what u rated.
-    """
-    scores = recommenders.train("uir-item", {"smoothing": 0.5}, small, seed=1).score_batch(ALL)
-    gain = np.log(1 + (1 / 3) / (2 / 8))
-    np.testing.assert_allclose(scores[0, 2], np.log(2 / 8) + 2 * gain, rtol=1e-6)
-    np.testing.assert_allclose(scores[0, 3], np.log(2 / 8), rtol=1e-6)
-    np.testing.assert_allclose(scores[3, 2], np.log(2 / 8) + gain, rtol=1e-6)
-
-
 def test_an_item_without_training_ratings_cannot_be_scored(small: Ratings) -> None:
     scores = recommenders.train("uir-item", {}, small, seed=1).score_batch(ALL)
     assert np.isnan(scores[:, 4]).all()

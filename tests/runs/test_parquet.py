@@ -71,7 +71,6 @@ def parquet_of(rows: Mapping[str, Any] | pd.DataFrame) -> bytes:
         {"user": [7, 7, 8], "score": [2, 1, 2]},
         {"item": pd.Categorical(["a", "b", "a"], categories=["z", "b", "a"])},
         {"score": np.array([2, 1, 2], dtype=np.float32), "more": [None, 1, 2]},
-        {"score": [2.0, -np.inf, np.inf]},
     ],
 )
 def test_columns_of_other_kinds_are_taken(other: dict[str, Any]) -> None:
@@ -91,11 +90,8 @@ def test_a_run_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
     [
         ({"item": ["a", "a", "a"]}, "row 2: item a is duplicated for user u, first in row 1."),
         ({"user": ["u", None, "v"]}, "row 2: the user is missing."),
-        ({"score": [1.0, None, 2.0]}, "row 2: the score is missing."),
         ({"system": ["s", "s", "t"]}, "row 3: a run has one system, found 't' after 's' in row 1"),
         ({"item": ["a", "new york", "a"]}, ": no run can have the item 'new york': it has a space"),
-        ({"item": ["a", "b\0", "a"]}, r": no run can have the item 'b\x00': it has a NUL"),
-        ({"item": ["a", "b" * 1001, "a"]}, ": an id or a name has at most 1,000 characters, found"),
         ({"item": [1.5, 2.5, 1.5]}, ": the column item must hold text or integers, found double."),
         ({"score": ["2", "1", "2"]}, ": the column score must hold numbers, found"),
     ],

@@ -37,11 +37,6 @@ def test_a_user_without_any_list_has_the_mean_over_all_runs() -> None:
     ]
 
 
-def test_runs_that_rank_for_a_user_share_the_weight() -> None:
-    runs = Replicates.of(["a", "a"], [ranking_for(0), ranking_for(0, 1)])
-    assert runs.shares[:, :2].tolist() == [[0.5, 0.0], [0.5, 1.0]]
-
-
 @pytest.mark.parametrize(("names", "divisor"), [("aa", 2), ("aaabb", 6), ("ab", 1)])
 def test_means_of_whole_numbers_are_whole_times_the_divisor(names: str, divisor: int) -> None:
     runs = Replicates.of([*names], [ranking_for(0, 1, 2, 3)] * len(names))

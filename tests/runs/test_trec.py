@@ -42,9 +42,7 @@ def test_a_gzipped_run_is_read(tmp_path: Path) -> None:
     ("text", "finding"),
     [
         ("u Q0 1 1 2 s\nu Q0 2 1 2\n", "als.run, line 2: a run line has six fields .* found 5"),
-        ("u Q0 1 1 abc s\n", "line 1: the score 'abc' is not a number"),
         ("u Q0 1 1 1_0 s\n", "line 1: the score '1_0' is not a number"),
-        ("u Q0 1 1 nan s\n", "line 1: the score 'nan' is not a number"),
         ("u Q0 a b 1 2 s\n", "line 1: more than six fields, and the rank 'b' is no number"),
         (
             "u Q0 1 1 2 s\n\nv Q0 1 1 2 s\nu Q0 1 2 1 s\n",
@@ -70,11 +68,6 @@ def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"u Q0 1 1 2 s\nu Q0 \xff 1 2 s\n")
     with pytest.raises(InputError, match="line 2: not UTF-8"):
         read_run(path)
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.run: the file does not exist"):
-        read_run(tmp_path / "none.run")
 
 
 def test_a_broken_archive_is_named(tmp_path: Path) -> None:
@@ -121,7 +114,8 @@ def test_any_order_of_lines_gives_the_same_run(
     expected: dict[int, list[str]] = {}
     for user, item, _ in ranked:
         expected.setdefault(user, []).append(f"i{item}")
-    assert ranked_items(parse("\n".join(lines).encode(), Path("a.run"))) == list(expected.values())
+    file = parse_run(Path("a.run"), "\n".join(lines).encode())
+    assert ranked_items(file) == list(expected.values())
 
 
 @given(st.lists(st.permutations(range(6)), min_size=1, max_size=5), st.integers(1, 6))
@@ -132,18 +126,8 @@ def test_a_run_that_is_written_reads_back_the_same(orders: list[list[int]], dept
     topics = Numbering.of([f"u{n}" for n in range(len(orders))])
     items = Numbering.of([f"i{n}" for n in range(6)])
     content = format_run(Run("s", ranked), topics, items)
-    with_path = Path("in-memory.run")
-    run = parse(content, with_path).to_run(topics, items, depth=depth)
+    run = parse_run(Path("a.run"), content).to_run(topics, items, depth=depth)
     np.testing.assert_array_equal(run.items, ranked)
-
-
-def parse(content: bytes, path: Path) -> RunFile:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / path
-        file.write_bytes(content)
-        return read_run(file)
 
 
 def test_users_that_are_no_topic_are_left_out(tmp_path: Path) -> None:

@@ -45,38 +45,12 @@ def test_a_curve_undefined_somewhere_has_no_area() -> None:
     assert np.isnan(area([1.0, 0.5], np.array([1.0, np.nan])))
 
 
-def test_ranks_are_among_the_metrics_at_a_cutoff() -> None:
-    assert curves().areas()["rank"].tolist() == [2, 1, 1, 1]
-
-
-def test_intervals_lie_around_areas() -> None:
-    frame = curves().areas()
-    assert (frame.low < frame["area"]).all()
-    assert (frame["area"] < frame.high).all()
-
-
 def test_differences_are_paired() -> None:
     # The same resampled users move all curves alike: what is left is rounding.
     difference = estimates(spread=0.02).difference(Measure("P", 5), Measure("AP", 5))
     assert difference.value == pytest.approx(-0.2)
     assert difference.high - difference.low < 1e-12
     assert difference.is_beyond_noise
-
-
-def test_equal_areas_are_not_beyond_noise() -> None:
-    difference = estimates().difference(Measure("P", 10), Measure("AP", 10))
-    assert difference.value == 0
-    assert not difference.is_beyond_noise
-
-
-def test_metrics_that_no_loss_moves_are_named() -> None:
-    measures = Measures([Measure(name, 10) for name in ("ILD", "AP", "P")])
-    replicates = np.ones((3, 2, 5))
-    replicates[2, 1, 0] = 0.9
-    taus = np.array([[1.0, 1.0], [1.0, 0.9], [1.0, 1.0]])
-    (caution,) = Curves(measures, (1.0, 0.5), taus, replicates).cautions()
-    assert "changes the ordering of the systems by ILD. A metric" in caution
-    assert Curves(measures, (1.0,), taus[:, :1], replicates[:, :1]).cautions() == []
 
 
 def test_chance_over_users_and_over_systems_adds_up() -> None:
@@ -87,13 +61,6 @@ def test_chance_over_users_and_over_systems_adds_up() -> None:
     both = centre - np.arcsin(frame.both_low)
     assert both.to_numpy() == pytest.approx(np.hypot(users, systems).to_numpy())
     assert (both > np.maximum(users, systems)).all()
-
-
-def test_too_few_systems_have_no_interval_over_systems_and_a_caution_says_so() -> None:
-    few = replace(curves(), within=np.empty((4, 0)), n_systems=3)
-    limits = few.areas()[["systems_low", "systems_high", "both_low", "both_high"]]
-    assert limits.isna().all(axis=None)
-    assert [line for line in few.cautions() if line.startswith("3 systems are too few")]
 
 
 @pytest.mark.parametrize("n_systems", [8, 20])

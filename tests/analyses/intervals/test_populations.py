@@ -26,12 +26,6 @@ def scores_of(rng: np.random.Generator, truths: Floats, *, n_users: int, noise: 
     return truths[:, :, None] + users + own + shared
 
 
-def test_draws_do_not_depend_on_how_many_there_are(rng: np.random.Generator) -> None:
-    values = scores_of(rng, rng.normal(size=(2, 6)), n_users=30, noise=1.0)
-    few, many = (populations_of(values, replicates=n) for n in (5, 9))
-    np.testing.assert_array_equal(few._normals, many._normals[..., :5])
-
-
 def test_a_measure_agrees_with_itself_in_every_population(rng: np.random.Generator) -> None:
     values = scores_of(rng, rng.normal(size=(2, 6)), n_users=30, noise=2.0)
     assert (tau_b(*populations_of(values).draw(0, 0)) == 1.0).all()
@@ -119,8 +113,3 @@ def test_systems_that_lie_close_to_each_other_are_a_cluster(clustered: Floats) -
 
 def test_what_noise_hides_is_no_cluster(clustered: Floats) -> None:
     assert parts_of(clustered, noise=2.0) == [[set(range(20))]] * 8
-
-
-def test_a_measure_that_falls_has_clusters_too(clustered: Floats) -> None:
-    for cluster, _ in parts_of(clustered * [[1.0], [-1.0]], noise=0.01):
-        assert len(cluster & FIRST) >= 8

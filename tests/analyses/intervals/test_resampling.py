@@ -32,15 +32,6 @@ from tests.analyses.blocks import sums_of
 from tests.analyses.made import JudgedWork
 
 
-def all_weights(n_users: int, replicates: int, seed: int = 1) -> np.ndarray:
-    draws = draw_weights(n_users, replicates=replicates, seed=seed)
-    return np.concatenate([weights for _, weights in draws])
-
-
-def test_every_replicate_draws_as_many_users_as_there_are() -> None:
-    assert (all_weights(37, 20).sum(axis=1) == 37).all()
-
-
 @given(st.integers(1, 60), st.integers(0, 2**63 - 1), st.integers(0, 10**6))
 def test_a_replicate_depends_on_its_own_number_alone(n_users: int, seed: int, start: int) -> None:
     together = resampled_users(start, start + 4, n_users=n_users, seed=seed)
@@ -73,22 +64,16 @@ def test_threads_of_blas_change_no_bit() -> None:
     assert found[0] == found[1]
 
 
-@pytest.mark.slow
-def test_the_spread_of_resampled_means_is_the_standard_error() -> None:
-    values = np.random.default_rng(0).normal(size=(1, 400))
-    spread = resample_means(values, replicates=4000, seed=1).std()
-    assert spread == pytest.approx(values.std() / 20, rel=0.05)
-
-
 def test_blocks_are_of_almost_equal_size() -> None:
     sizes = np.bincount(random_blocks(1003, n_blocks=200, seed=1))
     assert (len(sizes), sizes.min(), sizes.max()) == (200, 5, 6)
 
 
 def test_other_seeds_draw_other_users_and_other_blocks() -> None:
-    assert (all_weights(37, 20, seed=1) != all_weights(37, 20, seed=2)).any()
-    one, two = (random_blocks(37, n_blocks=5, seed=seed) for seed in (1, 2))
-    assert (one != two).any()
+    users = [resampled_users(0, 20, n_users=37, seed=seed) for seed in (1, 2)]
+    blocks = [random_blocks(37, n_blocks=5, seed=seed) for seed in (1, 2)]
+    assert (users[0] != users[1]).any()
+    assert (blocks[0] != blocks[1]).any()
 
 
 def test_percentiles_leave_undefined_replicates_out() -> None:
@@ -125,12 +110,6 @@ def test_replicates_are_taus_of_weighted_means() -> None:
         means = np.einsum("b,mbsw->mws", weights, samples) / 30
         full = np.einsum("b,mbs->ms", weights, reference) / 30
         np.testing.assert_array_equal(found[:, :, replicate], tau_b(means, full[:, None]))
-
-
-def test_a_sample_that_is_the_reference_always_agrees() -> None:
-    reference = sums(30, 1)
-    taus = Resampling.of(30, replicates=50, seed=1).taus(reference, reference[..., 0])
-    assert (taus == 1.0).all()
 
 
 def runs_of(systems: list[int], *, complete: bool = True) -> RunDeviations:
@@ -208,10 +187,6 @@ def test_a_band_is_as_wide_as_replicates_spread_about_what_was_observed() -> Non
     np.testing.assert_allclose(high, [0.59, 0.375])
 
 
-def test_without_replicates_a_band_is_nowhere() -> None:
-    assert np.isnan(band(np.ones(3), np.empty((3, 0)))).all()
-
-
 N_USERS, N_JUDGED = 60, 6
 
 
@@ -260,17 +235,8 @@ def test_the_variance_is_that_of_a_mean_of_as_many_runs(rng: np.random.Generator
     assert 0.27 < variances.mean() < 0.40
 
 
-def test_measures_share_their_runs() -> None:
-    noise = drawn(np.array([[-0.1, 0.1], [-0.2, 0.2]]), [0, 0])
-    np.testing.assert_allclose(noise[1], 2 * noise[0])
-
-
-def test_a_single_run_says_nothing_of_others() -> None:
-    assert (drawn(np.array([[0.0, -0.1, 0.1]]), [0, 1, 1])[0, 0] == 0).all()
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("part", [1, 3, 10, 100])
+@pytest.mark.parametrize("part", [1, 3, 10])
 def test_every_draw_is_counted_once(n_jobs: int, part: int) -> None:
     squares = np.arange(10) ** 2
     counts = count_in_parts(

@@ -44,10 +44,9 @@ def test_equal_results_give_equal_bytes() -> None:
     assert to_evidence(finding()) == to_evidence(finding())
 
 
-@pytest.mark.parametrize("content", [b"", b"not a zip file"])
-def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
+def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "finding.npz"
-    path.write_bytes(content)
+    path.write_bytes(b"not a zip file")
     with pytest.raises(InputError, match="not a result of this analysis"):
         read_evidence(path, Finding)
 

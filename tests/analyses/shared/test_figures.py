@@ -42,11 +42,6 @@ def by_metric(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...])
     return draw_figure(curves(metrics, cutoffs, levels), per_metric)
 
 
-def at_the_deepest(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) -> Figure:
-    _, of_metrics = sorted(figures_of(Popularity), key=lambda face: face.number or 0)
-    return draw_figure(curves(metrics, cutoffs, levels), of_metrics)
-
-
 def shown(figure: Figure) -> list[str]:
     """Titles of the panels that are drawn."""
     return [axes.get_title() for axes in figure.axes if axes.get_title()]
@@ -60,25 +55,10 @@ def test_a_figure_drawn_twice_is_the_same_bytes(render: Callable[[Figure], bytes
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_metrics", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("n_metrics", [1, 7])
 def test_every_metric_has_its_panel(n_metrics: int) -> None:
     metrics = ["P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP"][:n_metrics]
     assert shown(by_metric(metrics, [5, 10], (1.0, 0.5))) == metrics
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n_metrics", [1, 2, 3, 4, 7])
-def test_a_legend_that_all_panels_share_is_shown_once(n_metrics: int) -> None:
-    metrics = ["P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP"][:n_metrics]
-    figure = by_metric(metrics, [5, 10], (1.0, 0.5))
-    in_panels = [axes.get_legend() for axes in figure.axes if axes.get_legend() is not None]
-    assert len(in_panels) + len(figure.legends) == 1
-
-
-@pytest.mark.slow
-def test_a_single_level_is_drawn_without_a_warning() -> None:
-    figure = at_the_deepest(["P"], [5], (0.5,))
-    assert as_svg(figure).startswith(b"<?xml")
 
 
 class Labelled(Result):

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from analyses.shared.judgement_samples import (
     Mode,
     Sampling,
-    _lowest,
     sample_judgements,
     sample_of_users,
     sample_strata,
@@ -31,16 +30,6 @@ levels = st.floats(0.01, 1.0)
 def test_a_sample_keeps_the_share_it_says(n_judgements: int, level: float, seed: int) -> None:
     kept = sample_judgements(n_judgements, level=level, n_samples=4, seed=seed)
     assert (kept.sum(axis=0) == max(1, round(level * n_judgements))).all()
-
-
-def test_every_judgement_is_as_likely_to_be_kept() -> None:
-    kept = sample_judgements(50, level=0.4, n_samples=2000, seed=3)
-    np.testing.assert_allclose(kept.mean(axis=1), 0.4, atol=5 * np.sqrt(0.24 / 2000))
-
-
-def test_equal_keys_do_not_change_how_many_are_kept() -> None:
-    keys = np.array([7, 2, 7, 7, 9], dtype=np.uint32)
-    assert _lowest(keys, 3).tolist() == [True, True, True, False, False]
 
 
 def test_samples_over_all_judgements_are_those_of_earlier_versions() -> None:
@@ -89,7 +78,7 @@ def test_at_full_level_everything_is_kept(mode: Mode) -> None:
     assert Sampling(mode).draw(qrels, level=1.0, n_samples=2, seed=1).all()
 
 
-@pytest.mark.parametrize("mode", ["per-user", "stratified"])
+@pytest.mark.parametrize("mode", ["all", "per-user", "stratified"])
 def test_within_a_stratum_every_judgement_is_as_likely(mode: Mode) -> None:
     items = np.arange(20)
     qrels = qrels_from_columns(items // 10, items % 10, items * 0 + 5, n_users=2, relevance_level=4)

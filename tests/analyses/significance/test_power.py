@@ -14,9 +14,7 @@ from analyses.significance.paired_tests import pair_means_and_deviations, t_test
 from analyses.significance.permutation import exact_test, pair_indices
 from analyses.significance.power import (
     PowerSamples,
-    detectable_effect,
     effects_of,
-    fewest,
     needed_users,
     possible_effects,
     resample_power,
@@ -54,7 +52,7 @@ def test_half_a_standard_deviation_takes_the_34_topics_of_sakais_example() -> No
     assert needed_users(np.array([0.5]), alpha=0.05, power=0.8).tolist() == [34]
 
 
-@pytest.mark.parametrize(("alpha", "beta"), [(0.01, 0.1), (0.01, 0.2), (0.05, 0.1), (0.05, 0.2)])
+@pytest.mark.parametrize(("alpha", "beta"), [(0.01, 0.2), (0.05, 0.2)])
 def test_topic_set_sizes_are_those_of_sakais_steps(alpha: float, beta: float) -> None:
     # minD .02 to .2, for variances of differences .05 to .2: 4 to 20,000 topics.
     effects = (np.array([0.02, 0.05, 0.1, 0.2]) / np.sqrt([[0.05], [0.1], [0.2]])).ravel()
@@ -71,27 +69,10 @@ def test_one_user_less_has_less_than_the_power() -> None:
     assert (t_power(effects, users - 1, alpha=0.05) < 0.8).all()
 
 
-def test_what_can_be_detected_is_found_with_the_power() -> None:
-    effect = detectable_effect(120, alpha=0.01, power=0.9)
-    assert t_power(np.array(effect), 120, alpha=0.01) == pytest.approx(0.9)
-    assert needed_users(np.array([effect]), alpha=0.01, power=0.9).tolist() == [120]
-
-
-def test_the_fewest_users_are_found_to_the_last() -> None:
-    limits = np.array([2.0, 3.0, 17.0, 123_456.0, np.inf])
-    assert fewest(lambda n: n / limits, 1.0, (5,)).tolist() == limits.tolist()
-
-
 def test_effects_that_are_noise_alone_shrink_to_nothing() -> None:
     shrunk, variance = shrunk_effects(np.full((1, 6), 0.09), n_pilot=100)
     assert (shrunk.tolist(), variance.tolist()) == ([[0.0] * 6], [0.0])
     assert users_for_share(shrunk, share=0.8, alpha=0.05, variance=variance).tolist() == [np.inf]
-
-
-def test_all_users_once_resample_to_what_was_observed(rng: np.random.Generator) -> None:
-    values = rng.random((2, 4, 30))
-    found = resampled_effects(values, np.ones((1, 30)))[:, :, 0]
-    assert found == pytest.approx(effects_of(*pair_means_and_deviations(values)))
 
 
 def test_the_t_test_finds_as_many_as_is_promised(rng: np.random.Generator) -> None:
@@ -184,16 +165,6 @@ def test_equal_systems_have_no_power_for_any_users() -> None:
     np.testing.assert_array_equal(found.curve_low, 1.0)
 
 
-def test_bands_hold_the_curve(rng: np.random.Generator) -> None:
-    values = scores_of(rng, n_systems=6, n_users=100)
-    found = resampled(values[np.newaxis], replicates=50)
-    curve = -np.sort(-exact_test(values).p)
-    assert (found.curve_low[0] <= curve).all()
-    assert (found.curve_high[0] >= curve).all()
-    assert found.curve_low.min() >= 0
-    assert found.curve_high.max() <= 1
-
-
 def test_thrift_with_memory_changes_no_bit(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,15 +172,6 @@ def test_thrift_with_memory_changes_no_bit(
     whole = resampled(values, replicates=20).powers
     monkeypatch.setattr("analyses.significance.power.NUMBERS_AT_ONCE", 300)
     np.testing.assert_array_equal(resampled(values, replicates=20).powers, whole)
-
-
-def test_blocks_of_users_say_as_much_of_the_spread(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    values = scores_of(rng, n_systems=6, n_users=2000)[np.newaxis]
-    by_user = resampled(values, replicates=400).powers.std()
-    monkeypatch.setattr("analyses.significance.power.N_BLOCKS", 200)
-    assert resampled(values, replicates=400).powers.std() == pytest.approx(by_user, rel=0.3)
 
 
 @pytest.mark.validity

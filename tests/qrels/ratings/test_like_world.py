@@ -1,21 +1,11 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from qrels import Ratings
-from qrels.ratings.world import (
-    FittedWorld,
-    LikeSettings,
-    Truth,
-    WorldSettings,
-    fit_world,
-    like_settings,
-    make_world,
-)
+from qrels.ratings.world import FittedWorld, LikeSettings, WorldSettings, fit_world, make_world
 from qrels.ratings.world.drawn_world import Bands
-from qrels.ratings.world.moments import Moments
 from qrels.ratings.world.truth import item_propensities
 from runs import InputError
 
@@ -33,10 +23,6 @@ def real() -> Ratings:
 @pytest.fixture(scope="module")
 def fitted(real: Ratings) -> FittedWorld:
     return fit_world(real, LikeSettings())
-
-
-def test_every_user_is_as_active_as_in_the_real_ratings(real: Ratings, fitted: FittedWorld) -> None:
-    assert fitted.world.ratings.user_counts().tolist() == real.user_counts().tolist()
 
 
 def test_every_user_rates_as_many_items_of_each_band_of_popularity(
@@ -67,10 +53,6 @@ def test_the_spread_of_the_biases_is_met(fitted: FittedWorld) -> None:
         assert reached == pytest.approx(wanted, rel=0.1)
 
 
-def test_the_reached_moments_are_those_of_the_world(fitted: FittedWorld) -> None:
-    assert Moments.of(fitted.world.ratings) == fitted.reached
-
-
 def test_the_truth_knows_what_users_think_of_neighbourhoods(fitted: FittedWorld) -> None:
     truth = fitted.world.truth
     preferences = truth.preferences
@@ -91,15 +73,6 @@ def test_true_ratings_are_expectations_of_those_observed(fitted: FittedWorld) ->
     assert truth.scale.tolist() == np.unique(ratings.rating).tolist()
     error = (ratings.rating - expected).std() / np.sqrt(len(ratings))
     assert abs(ratings.rating.mean() - expected.mean()) < 4 * error
-
-
-def test_a_truth_on_another_scale_is_read_back(fitted: FittedWorld, tmp_path: Path) -> None:
-    path = tmp_path / "truth.npz"
-    path.write_bytes(fitted.world.truth.to_bytes())
-    again = Truth.load(path)
-    assert again.to_bytes() == path.read_bytes()
-    users = np.array([0, 5])
-    np.testing.assert_array_equal(again.ratings(users), fitted.world.truth.ratings(users))
 
 
 def test_equal_seeds_give_equal_worlds(real: Ratings, fitted: FittedWorld) -> None:
@@ -167,30 +140,6 @@ def test_propensities_add_up_to_the_ratings_and_follow_popularity(fitted: Fitted
     assert np.corrcoef(found, world.ratings.item_counts())[0, 1] > 0.9
 
 
-def test_who_rates_what_in_two_camps_has_one_singular_value_beside_the_first(real: Ratings) -> None:
-    """Each of 40 users rates the 12 items of their camp: the second value is 1, others are 0."""
-    user, item = np.divmod(np.arange(480, dtype=np.int32), 12)
-    some = replace(
-        real,
-        users=real.users.select(np.arange(40)),
-        items=real.items.select(np.arange(24)),
-        user=user,
-        item=(item + 12 * (user % 2)).astype(np.int32),
-        rating=np.where(item % 3 == 0, 2.0, 4.0),
-        time=None,
-    )
-    found = Moments.of(some)
-    assert found.interest == pytest.approx(np.sqrt(1 / 8))
-    assert found.tails == pytest.approx(0.0, abs=1e-6)
-    assert found.trend == found.bend == 0
-
-
-def test_users_and_items_without_a_rating_are_left_out(real: Ratings) -> None:
-    kept = real.select(real.user != 0)
-    world = fit_world(kept, LikeSettings()).world
-    assert len(world.truth.users) == len(real.users) - 1
-
-
 def test_too_few_ratings_are_refused(real: Ratings) -> None:
     with pytest.raises(InputError, match=r"20 users and 11 items of 10 ratings .* got 15 users"):
         fit_world(real.select(real.user < 15), LikeSettings())
@@ -199,8 +148,3 @@ def test_too_few_ratings_are_refused(real: Ratings) -> None:
 def test_ratings_that_are_all_alike_are_refused(real: Ratings) -> None:
     with pytest.raises(InputError, match="ratings of 2 to 100 different values, got 1"):
         fit_world(replace(real, rating=np.ones(len(real))), LikeSettings())
-
-
-def test_a_setting_that_fits_nothing_is_refused() -> None:
-    with pytest.raises(InputError, match="the world's setting 'gini': extra inputs"):
-        like_settings({"gini": 0.5})

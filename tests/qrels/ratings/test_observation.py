@@ -49,14 +49,6 @@ def test_propensities_are_of_relevant_pairs() -> None:
     assert np.abs(found - expected)[told].max() < 0.05
 
 
-def test_an_item_that_is_relevant_to_nobody_has_its_chance_to_be_rated() -> None:
-    world = make_world(SETTINGS)
-    ratings = world.ratings
-    counts, ids = ratings.user_counts(), (ratings.users.ids, ratings.items.ids)
-    found = item_propensities(world.truth, world.observation, *ids, counts, threshold=6.0)
-    assert found.sum() * SETTINGS.n_users == pytest.approx(SETTINGS.n_ratings)
-
-
 def test_propensities_follow_what_is_strengthened() -> None:
     """Without the strength of liking, users who like an item rate it as often as all do."""
     world = make_world(SETTINGS.model_copy(update={"strength": 0.0, "bias": "liking"}))

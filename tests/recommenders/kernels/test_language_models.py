@@ -18,12 +18,6 @@ RATINGS = csr_array(np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
 SETTINGS = SmoothedSettings(neighbours=10, background_weight=0.4)
 
 
-def test_every_model_is_a_distribution(ratings: Ratings) -> None:
-    models = smoothed(ratings.matrix(), background_weight=0.25)
-    background = models.background_shares[:, np.newaxis] * models.collection
-    np.testing.assert_allclose((models.seen.toarray() + background).sum(axis=1), 1)
-
-
 def test_what_was_seen_is_mixed_with_the_collection() -> None:
     """Ratings 3 and 1, sum 4; the collection has 3, 3 and 2 of 8."""
     models = smoothed(RATINGS, background_weight=0.25)

@@ -43,25 +43,12 @@ def test_equals_go_by_number() -> None:
     assert graph.indices.reshape(5, 2).tolist() == [[1, 2], [0, 2], [0, 1], [0, 1], [0, 1]]
 
 
-def test_rows_that_point_away_are_no_neighbours() -> None:
-    graph = nearest_by_cosine(csr_array(np.array([[1.0, 1.0], [-1.0, 0.5], [0.0, 0.0]])), count=2)
-    assert graph.nnz == 0
-
-
 @given(seed=st.integers(0, 1000), density=st.floats(0, 1))
 def test_the_product_is_scipys_to_the_last_bit(seed: int, density: float) -> None:
     rng = np.random.default_rng(seed)
     left = csr_array(rng.random((6, 9)) * (rng.random((6, 9)) < density))
     right = csr_array(rng.random((9, 7)) * (rng.random((9, 7)) < density))
     np.testing.assert_array_equal(dense_product(left, right), (left @ right).toarray())
-
-
-def test_cosines_compare_the_users_of_two_items(ratings: Ratings) -> None:
-    rated = (ratings.matrix().toarray() > 0).astype(float)
-    lengths = np.linalg.norm(rated, axis=0)
-    np.testing.assert_allclose(
-        cosines(ratings).toarray(), rated.T @ rated / np.outer(lengths, lengths)
-    )
 
 
 def test_there_are_at_most_as_many_pairs_as_foreseen(ratings: Ratings) -> None:

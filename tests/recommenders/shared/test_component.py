@@ -12,7 +12,6 @@ from lenskit.training import TrainingOptions
 
 import recommenders
 from qrels import Ratings
-from recommenders.shared.component import ratings_of
 from recommenders.shared.lenskit_bridge import dataset_of
 
 # Systems whose item neighbours may all be strangers to a user.
@@ -84,13 +83,6 @@ FAMILIES = {spec.family: name for name, spec in recommenders.systems().items() i
 globals().update({f"Test_{name}": component_tests(name) for name in FAMILIES.values()})
 
 
-def test_every_system_has_a_class_whose_configuration_is_its_settings() -> None:
-    for name, spec in recommenders.systems().items():
-        stem = spec.settings.__name__.removesuffix("Settings")
-        scorer, config = (getattr(recommenders, f"{stem}{kind}") for kind in ("Scorer", "Config"))
-        assert scorer.config_class() is config is spec.settings, name
-
-
 @pytest.mark.slow
 def test_a_pipeline_that_was_saved_gives_the_lists_of_a_study(ratings: Ratings) -> None:
     from lenskit.batch import recommend
@@ -130,10 +122,3 @@ def test_unknown_items_and_users_score_nan(ratings: Ratings) -> None:
     assert np.isnan(model(known, ItemList(["0", "?"])).scores()).tolist() == [False, True]
     assert np.isnan(model("?", ItemList(["0"])).scores()).all()
     assert np.isnan(model(RecQuery(), ItemList(["0"])).scores()).all()
-
-
-def test_ratings_survive_the_road_to_lenskit_and_back(ratings: Ratings) -> None:
-    back = ratings_of(dataset_of(ratings))
-    np.testing.assert_array_equal(back.matrix().toarray(), ratings.matrix().toarray())
-    np.testing.assert_array_equal(back.users.ids, ratings.users.ids)
-    np.testing.assert_array_equal(back.items.ids, ratings.items.ids)

@@ -62,18 +62,6 @@ def test_candidates_may_be_fewer() -> None:
     assert (ranks.rank.tolist(), ranks.n_candidates.tolist()) == ([1], [2])
 
 
-def test_of_equal_scores_the_lower_number_is_first() -> None:
-    scorer = _scorer(0, 0, 1, 1, 1, 0)
-    assert recommenders.full_ranks(scorer, TRAIN, _ratings((0, 3))).rank.tolist() == [2]
-    several = recommenders.full_ranks(scorer, TRAIN, _ratings((0, 2), (0, 4)))
-    assert several.rank.tolist() == [1, 3]
-
-
-def test_scores_are_compared_as_float32() -> None:
-    close = Given(np.array([[0, 0, 1.0, 1.0 + 1e-12, 0, 0]] * 2))
-    assert recommenders.full_ranks(close, TRAIN, _ratings((0, 3))).rank.tolist() == [2]
-
-
 def test_items_without_a_score_come_last() -> None:
     ranks = recommenders.full_ranks(
         _scorer(0, 0, np.nan, -np.inf, -5, 0), TRAIN, _ratings((0, 2), (0, 3), (0, 4))

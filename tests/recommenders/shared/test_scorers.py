@@ -3,12 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from qrels import Ratings
-from recommenders.shared.scorers import (
-    FactorScorer,
-    LinearItemScorer,
-    ProjectionScorer,
-    dense_if_crowded,
-)
+from recommenders.shared.scorers import FactorScorer, LinearItemScorer, dense_if_crowded
 from runs import Numbering
 
 BOTH = np.array([0, 1], dtype=np.int32)
@@ -29,27 +24,9 @@ def ratings() -> Ratings:
 WEIGHTS = np.array([[0, 1, 2], [3, 0, 5], [6, 7, 0]], dtype=np.float32)
 
 
-def test_linear_scores_sum_the_weights_of_rated_items(ratings: Ratings) -> None:
-    scores = LinearItemScorer(ratings, WEIGHTS).score_batch(BOTH)
-    np.testing.assert_array_equal(scores, [[3, 1, 7], [np.nan] * 3])
-
-
 def test_linear_scores_may_weigh_by_rating(ratings: Ratings) -> None:
     scores = LinearItemScorer(ratings, WEIGHTS, by_rating=True).score_batch(BOTH)
     np.testing.assert_array_equal(scores[0], [2 * 3, 4 * 1, 4 * 2 + 2 * 5])
-
-
-def test_sparse_weights_score_nan_where_nothing_links(ratings: Ratings) -> None:
-    weights = csr_array(np.array([[0, 1.5, 0], [0, 0, 0], [6, 7, 0]]))
-    scores = LinearItemScorer(ratings, weights).score_batch(BOTH)
-    np.testing.assert_array_equal(scores, [[np.nan, 1.5, np.nan], [np.nan] * 3])
-
-
-def test_a_projection_keeps_what_lies_in_the_subspace(ratings: Ratings) -> None:
-    basis = np.array([[0.6], [0.8], [0.0]])
-    scores = ProjectionScorer(ratings, basis).score_batch(BOTH)
-    np.testing.assert_allclose(scores[0], np.array([0.6, 0.8, 0.0]) * (4 * 0.6 + 2 * 0.8))
-    assert np.isnan(scores[1]).all()
 
 
 def test_factor_scores_add_the_offsets(ratings: Ratings) -> None:
@@ -62,12 +39,6 @@ def test_factor_scores_add_the_offsets(ratings: Ratings) -> None:
     )
     expected = np.array([[11.1, 12.2, 13.3], [np.nan] * 3], dtype=np.float32)
     np.testing.assert_array_equal(scorer.score_batch(BOTH), expected)
-
-
-def test_histories_of_strangers_are_scored_too(ratings: Ratings) -> None:
-    stranger = csr_array(np.array([[0.0, 0.0, 5.0]]))
-    scores = LinearItemScorer(ratings, WEIGHTS).score_histories(stranger)
-    np.testing.assert_array_equal(scores, [[6, 7, 0]])
 
 
 def test_sparse_weights_score_the_offset_where_nothing_links(ratings: Ratings) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from recommenders import BatchScorer, file_of, find_system, is_user_system, label_of
+from recommenders import BatchScorer, find_system
 from runs import InputError
 
 IMPORTS = """
@@ -60,13 +60,6 @@ def counted(scorer: BatchScorer, ratings: Ratings) -> bool:
     return np.array_equal(scores, np.tile(ratings.item_counts(), (2, 1)))
 
 
-def test_a_name_is_a_file_and_an_object() -> None:
-    name = "/home/me/own.py:Mine"
-    assert is_user_system(name)
-    assert not is_user_system("item-knn")
-    assert (file_of(name), label_of(name)) == (Path("/home/me/own.py"), "own.py:Mine")
-
-
 def test_a_lenskit_component_is_a_system(tmp_path: Path, ratings: Ratings) -> None:
     assert counted(trained(COMPONENT, "ByCount", tmp_path, ratings), ratings)
 
@@ -75,22 +68,11 @@ def test_a_declared_system_is_a_system(tmp_path: Path, ratings: Ratings) -> None
     assert counted(trained(SYSTEM, "by_count", tmp_path, ratings), ratings)
 
 
-def test_the_configuration_is_what_can_be_set(tmp_path: Path, ratings: Ratings) -> None:
-    scorer = trained(COMPONENT, "ByCount", tmp_path, ratings, sign=-1)
-    assert (scorer.score_batch(np.array([0], dtype=np.int32)) <= 0).all()
-
-
 def test_a_data_class_may_be_the_configuration(tmp_path: Path, ratings: Ratings) -> None:
     text = COMPONENT.replace("class Config(BaseModel)", "@dataclass\nclass Config")
     with pytest.raises(InputError, match="has no setting 'sin'; did you mean 'sign'"):
         trained(text, "ByCount", tmp_path, ratings, sin=1)
     assert counted(trained(text, "ByCount", tmp_path / ".", ratings, sign=1), ratings)
-
-
-def test_a_component_without_configuration_has_no_settings(tmp_path: Path) -> None:
-    text = COMPONENT.replace("config: Config", "config: None").replace("self.config.sign * ", "")
-    (tmp_path / "own.py").write_text(text)
-    assert find_system(f"{tmp_path}/own.py:ByCount").facts()["settings"] == {}
 
 
 @pytest.mark.parametrize(

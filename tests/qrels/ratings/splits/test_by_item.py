@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from qrels import Ratings, Split
+from qrels import Split
 from qrels.ratings.splits.global_time import global_time
 from qrels.ratings.splits.popularity_percentile import percentile_of_items, popularity_percentile
 from qrels.ratings.splits.uniform_items import uniform_items
@@ -36,14 +36,6 @@ def test_a_global_share_keeps_equal_times_together() -> None:
     assert sorted(table_of(split.test).values()) == [3, 3, 3]
 
 
-def test_a_cut_in_time_replaces_the_share() -> None:
-    assert global_time.settings(cut=7).test_share is None
-
-
-def test_a_fifth_is_the_default() -> None:
-    assert global_time.settings().test_share == 0.2
-
-
 @pytest.mark.parametrize("options", [{"test_share": None}, {"cut": 1, "test_share": 0.2}])
 def test_a_share_or_a_cut_is_needed(options: dict[str, float]) -> None:
     with pytest.raises(ValidationError, match="`test_share` or `cut`, and not both"):
@@ -68,12 +60,6 @@ def test_items_are_cut_by_popularity_where_the_ratings_are_equally_many(
     ratings = ratings_of(table)
     found = percentile_of_items(ratings, n)
     assert dict(zip(ratings.items.ids.tolist(), found.tolist(), strict=True)) == by_hand(table, n)
-
-
-def test_percentiles_have_equally_many_ratings_but_for_one_item(large: Ratings) -> None:
-    counts, percentile = large.item_counts(), percentile_of_items(large, 4)
-    sizes = [counts[percentile == k].sum() for k in range(4)]
-    assert max(sizes) - min(sizes) <= counts.max()
 
 
 @given(table=tables, seed=seeds, n=st.integers(2, 4))
@@ -107,21 +93,9 @@ def test_a_percentile_without_a_held_out_rating_is_refused_in_a_sentence() -> No
         divide(popularity_percentile, ratings_of(popular), seed=1, percentiles=4, percentile=1)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"percentiles": 1}, "greater than or equal to 2"),
-        ({"percentile": 0}, "greater than or equal to 1"),
-        ({"percentile": 11}, "must be at most 10, got 11"),
-        ({"percentiles": 3, "percentile": 4}, "must be at most 3, got 4"),
-        ({"test_share": 1.0}, "less than 1"),
-    ],
-)
-def test_a_percentile_that_there_is_not_is_refused(
-    options: dict[str, float], sentence: str
-) -> None:
-    with pytest.raises(ValidationError, match=sentence):
-        popularity_percentile.settings.model_validate(options)
+def test_a_percentile_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValidationError, match="must be at most 3, got 4"):
+        popularity_percentile.settings(percentiles=3, percentile=4)
 
 
 CROSSED = {(f"u{user}", f"i{item}"): 0 for user in range(4) for item in range(3)}
@@ -206,32 +180,7 @@ def test_by_default_no_other_number_could_make_more_test_ratings(table: Table, s
     assert all(total < totals[n_test] for n, total in totals.items() if n < n_test)
 
 
-def test_equal_seeds_agree_and_others_do_not(large: Ratings) -> None:
-    one, same, other = (
-        table_of(divide(uniform_items, large, seed=seed, item_ratings=3, item_share=0.5).test)
-        for seed in (5, 5, 6)
-    )
-    assert one == same
-    assert one != other
-
-
 def test_items_with_too_few_ratings_are_refused_in_a_sentence() -> None:
     sentence = "no item has enough ratings to test 1 of them, .* the most rated item has 4"
     with pytest.raises(InputError, match=sentence):
         uniform_items(ratings_of(CROSSED), seed=1)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"item_ratings": 0}, "greater than or equal to 1"),
-        ({"item_share": 0}, "greater than 0"),
-        ({"item_share": 1}, "less than 1"),
-        ({"item_share": float("nan")}, "less than 1"),
-    ],
-)
-def test_settings_that_leave_nothing_to_test_or_to_train_are_refused(
-    options: dict[str, float], sentence: str
-) -> None:
-    with pytest.raises(ValidationError, match=sentence):
-        uniform_items.settings.model_validate(options)

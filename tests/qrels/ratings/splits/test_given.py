@@ -8,7 +8,6 @@ from tests.qrels.ratings.splits.tables import ratings_of
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({}, "needs `train` and `test`, or a `folder`"),
         ({"train": "a.csv"}, "needs `train` and `test`, or a `folder`"),
         ({"folder": "x", "test": "a.csv"}, "`folder` takes the place of `train`, `test`"),
         ({"train": "a.csv", "test": "b.csv", "fold": 1}, "`fold` goes with `folder` only"),

@@ -1,0 +1,93 @@
+"""PureSVD, SVD, WRMF, BPRMF and Krichene's X, against what they minimise."""
+
+import numpy as np
+import pytest
+
+import recommenders
+from qrels import Ratings
+from recommenders.shared.scorers import FactorScorer
+from runs import InputError, Numbering
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factors", [1, 7, 90])
+def test_scores_are_the_best_approximation_of_low_rank(ratings: Ratings, factors: int) -> None:
+    """Eckart and Young: the projection on the leading singular vectors is U S V' cut off."""
+    scorer = recommenders.train("puresvd", {"factors": factors}, ratings, seed=1)
+    left, values, right = np.linalg.svd(ratings.matrix().toarray(), full_matrices=False)
+    expected = (left[:, :factors] * values[:factors]) @ right[:factors]
+    users = np.arange(len(ratings.users), dtype=np.int32)
+    np.testing.assert_allclose(scorer.score_batch(users), expected, atol=1e-5)
+
+
+def test_ratings_that_are_all_zero_have_no_singular_vectors(ratings: Ratings) -> None:
+    zero = Ratings(ratings.users, ratings.items, ratings.user, ratings.item, np.zeros(len(ratings)))
+    with pytest.raises(InputError, match="'puresvd' cannot be trained: every training rating"):
+        recommenders.train("puresvd", {}, zero, seed=1)
+
+
+def test_scores_are_on_the_scale_of_the_ratings(ratings: Ratings) -> None:
+    """A known rating is met more closely than by the mean of all."""
+    scorer = recommenders.train("svd", {}, ratings, seed=1)
+    scores = scorer.score_batch(np.arange(len(ratings.users), dtype=np.int32))
+    errors = scores[ratings.user, ratings.item] - ratings.rating
+    assert np.mean(errors**2) < np.var(ratings.rating) / 2
+
+
+def test_item_factors_solve_the_weighted_least_squares_of_the_paper(ratings: Ratings) -> None:
+    """The last half sweep solves the items, given the users."""
+    settings = {"factors": 5, "weight": 4.0, "regularization": 3.0}
+    scorer = recommenders.train("wrmf", settings, ratings, seed=1)
+    assert isinstance(scorer, FactorScorer)
+    of_users = scorer.user_factors.astype(float)
+    for item, rated in enumerate(ratings.matrix().toarray().T > 0):
+        weighted = of_users.T * np.where(rated, 1 + 4.0, 1.0)
+        solution = np.linalg.solve(weighted @ of_users + 3.0 * np.eye(5), weighted @ rated)
+        np.testing.assert_allclose(scorer.item_factors[item], solution, atol=1e-4)
+
+
+EVERYBODY = np.arange(90, dtype=np.int32)
+
+
+@pytest.mark.slow
+def test_rated_items_score_above_the_others(ratings: Ratings) -> None:
+    """The area under the curve of the training ratings, user by user."""
+    scores = recommenders.train("bprmf", {"epochs": 100}, ratings, seed=1).score_batch(EVERYBODY)
+    rated = ratings.matrix().toarray() > 0
+    above = [
+        (row[own][:, np.newaxis] > row[~own]).mean() for row, own in zip(scores, rated, strict=True)
+    ]
+    assert np.mean(above) > 0.75
+
+
+def test_a_user_who_rated_everything_can_be_trained_on() -> None:
+    """There is no unrated item to draw for u."""
+    users, items = Numbering.of(["u", "v"]), Numbering.of(["a", "b", "c"])
+    user, item = np.array([[0, 0, 0, 1], [0, 1, 2, 1]], dtype=np.int32)
+    full = Ratings(users, items, user, item, np.full(4, 4.0))
+    scorer = recommenders.train("bprmf", {}, full, seed=1)
+    scores = scorer.score_batch(np.arange(2, dtype=np.int32))
+    assert np.isfinite(scores).all()
+
+
+SETTINGS = {"factors": 4, "regularization": 2.0, "background": 0.3}
+
+
+@pytest.fixture
+def scorer(ratings: Ratings) -> FactorScorer:
+    trained = recommenders.train("krichene-x", SETTINGS, ratings, seed=1)
+    assert isinstance(trained, FactorScorer)
+    return trained
+
+
+def test_the_last_half_sweep_minimises_the_loss_of_the_paper(
+    scorer: FactorScorer, ratings: Ratings
+) -> None:
+    """Given the users, an item solves (sum over its users of v v' + 0.3 V'V + 2 I) x = sum of v."""
+    of_users = scorer.user_factors.astype(float) / np.sqrt(1.3)
+    background = 0.3 * of_users.T @ of_users + 2.0 * np.eye(4)
+    for item, rated in enumerate(ratings.matrix().toarray().T > 0):
+        raters = of_users[rated]
+        solution = np.linalg.solve(raters.T @ raters + background, raters.sum(axis=0))
+        found = scorer.item_factors[item] / np.sqrt(1.3)
+        np.testing.assert_allclose(found, solution, atol=1e-4)
