@@ -102,52 +102,24 @@ def split(name: str, *, source: str) -> Callable[[HoldsOut[SettingsT]], Splitter
     return declare
 
 
-@dataclass(frozen=True)
-class SplitCounts:
-    """What became of the ratings in a split, and of those who are hard to serve.
+def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
+    """Count what became of the ratings in a split, and those who are hard to serve.
 
-    Parameters
-    ----------
-    train_ratings, test_ratings, dropped_ratings
-        Their sum is the number of ratings that were split.
-    test_users
-        Users with test ratings.
-    train_only_users
-        Users with training ratings alone: they are not evaluated.
-    dropped_users
-        Users who lost all their ratings.
-    cold_users
-        Test users without training ratings.
-    cold_items
-        Items with test ratings and without training ratings: nothing can be learnt of them.
+    Train-only users are not evaluated, dropped users lost all their ratings, and of cold users and
+    items, which are tested and not trained, nothing can be learnt.
     """
-
-    train_ratings: int
-    test_ratings: int
-    dropped_ratings: int
-    test_users: int
-    train_only_users: int
-    dropped_users: int
-    cold_users: int
-    cold_items: int
-
-    @classmethod
-    def of(cls, ratings: Ratings, split: Split) -> Self:
-        """Count, given what was split and the result."""
-        known, trained, tested = (
-            part.user_counts() > 0 for part in (ratings, split.train, split.test)
-        )
-        trained_items, tested_items = (part.item_counts() > 0 for part in (split.train, split.test))
-        return cls(
-            train_ratings=len(split.train),
-            test_ratings=len(split.test),
-            dropped_ratings=len(ratings) - len(split.train) - len(split.test),
-            test_users=int(tested.sum()),
-            train_only_users=int((trained & ~tested).sum()),
-            dropped_users=int((known & ~trained & ~tested).sum()),
-            cold_users=int((tested & ~trained).sum()),
-            cold_items=int((tested_items & ~trained_items).sum()),
-        )
+    known, trained, tested = (part.user_counts() > 0 for part in (ratings, split.train, split.test))
+    trained_items, tested_items = (part.item_counts() > 0 for part in (split.train, split.test))
+    return {
+        "train_ratings": len(split.train),
+        "test_ratings": len(split.test),
+        "dropped_ratings": len(ratings) - len(split.train) - len(split.test),
+        "test_users": int(tested.sum()),
+        "train_only_users": int((trained & ~tested).sum()),
+        "dropped_users": int((known & ~trained & ~tested).sum()),
+        "cold_users": int((tested & ~trained).sum()),
+        "cold_items": int((tested_items & ~trained_items).sum()),
+    }
 
 
 def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[np.intp]) -> Split:

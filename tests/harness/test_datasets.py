@@ -62,7 +62,7 @@ def rows(ratings: Ratings) -> list[tuple[str, str, float, int | None]]:
 
 def complaint(path: Path, **options: object) -> str:
     with pytest.raises(InputError) as caught:
-        read_ratings(path, **options)  # type: ignore[arg-type]
+        read_ratings(path, **options)
     return str(caught.value).replace(str(path), path.name)
 
 
@@ -318,12 +318,12 @@ def test_a_missing_column_of_parquet_is_named(tmp_path: Path) -> None:
         (
             "log.csv",
             "user,item,rating\na,x,1\na,y\n",
-            "log.csv, line 3: 3 fields between commas expected, found 2.",
+            "log.csv, line 3: 3 fields between ',' expected, found 2.",
         ),
         (
             "log.csv",
             "user,item,rating\na,x,1\na,y,1,2\n",
-            "log.csv, line 3: 3 fields between commas expected, found 4.",
+            "log.csv, line 3: 3 fields between ',' expected, found 4.",
         ),
         (
             "ratings.csv",
@@ -546,7 +546,7 @@ def test_a_gzip_file_is_refused_while_it_is_unpacked(write: Write) -> None:
     [
         ({"format": "movielens-dta"}, "`format` must be one of movielens-u.data, movielens-dat, "),
         ({"format": "movielens-dta"}, "got 'movielens-dta'; did you mean 'movielens-dat'?"),
-        ({"duplicates": "max"}, "`duplicates` must be one of error, last, got 'max'."),
+        ({"duplicates": "max"}, "the setting 'duplicates' must be 'error' or 'last', got 'max'."),
         ({"columns": {"user": 0, "rating": 1}}, "`columns` must say where the item stands."),
         ({"columns": {"usr": 0}}, "`columns` must be one of user, item, rating, time, got 'usr'; "
          "did you mean 'user'?"),

@@ -152,7 +152,7 @@ def test_times_in_seconds_are_refused_unless_they_are_said_to_be_right(
 
 
 def test_an_unknown_model_is_named(log: Path) -> None:
-    assert "must be item-cosines or als-knn, got 'als'" in sentence(log, "--model", "x=als")
+    assert "must be one of item-cosines, als-knn, got 'als'" in sentence(log, "--model", "x=als")
 
 
 @pytest.fixture
@@ -248,10 +248,16 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
         ),
         (
             ["--model", "item-cosines:neighbours=many"],
-            "item-cosines, neighbours: Input should be a valid integer",
+            "item-cosines: the setting 'neighbours' must be a valid integer",
         ),
-        (["--model", "item-cosines:shrinkage=nan"], "`shrinkage` must be at least 0, got nan."),
-        (["--model", "als-knn:factors=0"], "`factors` must be at least 1, got 0."),
+        (
+            ["--model", "item-cosines:shrinkage=nan"],
+            "the setting 'shrinkage' must be a finite number, got 'nan'.",
+        ),
+        (
+            ["--model", "als-knn:factors=0"],
+            "the setting 'factors' must be greater than or equal to 1, got '0'.",
+        ),
         (["--ranks", "ranks.csv", "--model", "als-knn"], "leave out --model."),
         (
             ["--share", "1", "--min-items", "1"],

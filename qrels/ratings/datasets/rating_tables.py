@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from qrels.ratings.datasets.fields import NO_NUMBER, Columns, NotPlain, Record, Rows
-from qrels.ratings.datasets.layouts import RATING_NAMES, locate, named, separator_hint
+from qrels.ratings.datasets.layouts import RATING_NAMES, locate, separator_hint
 from qrels.ratings.ratings import Ratings
 from runs import InputError
 from runs.shared.fields import is_number
@@ -96,9 +96,9 @@ class DelimitedRows(Rows):
         return positions
 
     def _wrong_width(self, fields: list[str], width: int) -> str:
-        separated = named(self.layout.separator)
         hint = separator_hint("".join(fields), self.layout)
-        return f"{width} fields between {separated} expected, found {len(fields)}{hint}"
+        separator = self.layout.separator
+        return f"{width} fields between {separator!r} expected, found {len(fields)}{hint}"
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """Give the number and the fields of every line that is not blank."""

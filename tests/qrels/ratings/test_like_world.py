@@ -202,5 +202,5 @@ def test_ratings_that_are_all_alike_are_refused(real: Ratings) -> None:
 
 
 def test_a_setting_that_fits_nothing_is_refused() -> None:
-    with pytest.raises(InputError, match="the world's setting 'gini': extra inputs"):
+    with pytest.raises(InputError, match="the world has no setting 'gini'"):
         like_settings({"gini": 0.5})
