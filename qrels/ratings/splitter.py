@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache, wraps
 from math import floor
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +48,10 @@ class SplitSettings(Section):
 
 
 SettingsT = TypeVar("SettingsT", bound=SplitSettings)
-SettingsIn = TypeVar("SettingsIn", bound=SplitSettings, contravariant=True)
 
 
-class HoldsOut(Protocol[SettingsIn]):
-    """Divides ratings; equal arguments give equal parts."""
-
-    def __call__(self, ratings: Ratings, settings: SettingsIn, *, seed: int) -> Split:
-        """Tell what trains from what tests; `Ratings.select` keeps the numbering."""
+HoldsOut: TypeAlias = Callable[..., Split]
+"""Divides ratings, by settings and a seed; equal arguments give equal parts."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +66,14 @@ class Splitter(Member[SettingsT]):
         Divides ratings; its annotations name the class of its settings.
     """
 
-    make: HoldsOut[SettingsT]
+    make: HoldsOut
 
     def __call__(self, ratings: Ratings, settings: SettingsT | None = None, *, seed: int) -> Split:
         """Divide ratings; with the defaults if no settings are given."""
         return self.make(ratings, self.settings() if settings is None else settings, seed=seed)
 
 
-def split(name: str, *, source: str) -> Callable[[HoldsOut[SettingsT]], Splitter[SettingsT]]:
+def split(name: str, *, source: str) -> Callable[[HoldsOut], Splitter[Any]]:
     """Declare a function of ratings, settings and a seed as a split.
 
     Parameters
@@ -96,7 +92,7 @@ def split(name: str, *, source: str) -> Callable[[HoldsOut[SettingsT]], Splitter
     ('by-item', 'Hold out every second item.')
     """
 
-    def declare(make: HoldsOut[SettingsT]) -> Splitter[SettingsT]:
+    def declare(make: HoldsOut) -> Splitter[Any]:
         return Splitter(name, source, make)
 
     return declare
@@ -216,7 +212,7 @@ def user_split(path: Path) -> Splitter[Any]:
     return replace(found, make=_checked(found.name, found.make))
 
 
-def _checked(name: str, make: HoldsOut[Any]) -> HoldsOut[Any]:
+def _checked(name: str, make: HoldsOut) -> HoldsOut:
     """Say where a user's function fails, and refuse parts that are no split."""
 
     @wraps(make)

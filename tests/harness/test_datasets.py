@@ -510,7 +510,7 @@ MUCH = TEXTS["movielens-dat"][1].encode() * 30
 @pytest.mark.usefixtures("little_memory")
 def test_a_file_that_memory_cannot_hold_is_refused_by_its_size(write: Write) -> None:
     assert complaint(write("ml/ratings.dat", MUCH).parent).startswith(
-        "ml/ratings.dat: a file of such lines may have at most 0.0 MB unpacked, by the memory that "
+        "ml/ratings.dat: a file of ratings may have at most 0.0 MB unpacked, by the memory that "
     )
 
 
@@ -520,7 +520,6 @@ def test_a_zip_is_refused_before_it_is_unpacked(
 ) -> None:
     with zipfile.ZipFile(tmp_path / "ml.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("ml/ratings.dat", MUCH)
-    monkeypatch.setattr("qrels.ratings.datasets.source.BEGINNING", 20)
     unpack, unpacked = zipfile.ZipExtFile.read, []
 
     def read(stream: zipfile.ZipExtFile, n: int | None = -1) -> bytes:
@@ -528,14 +527,14 @@ def test_a_zip_is_refused_before_it_is_unpacked(
         return unpack(stream, n)
 
     monkeypatch.setattr("zipfile.ZipExtFile.read", read)
-    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat: a file of such lines")
-    assert unpacked == [20]
+    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat: a file of ratings")
+    assert unpacked == []
 
 
 @pytest.mark.usefixtures("little_memory")
 def test_a_gzip_file_is_refused_while_it_is_unpacked(write: Write) -> None:
     path = write("ratings.dat.gz", gzip.compress(MUCH))
-    assert complaint(path).startswith("ratings.dat.gz: a file of such lines may have")
+    assert complaint(path).startswith("ratings.dat.gz: a file of ratings may have")
 
 
 # Options

@@ -266,8 +266,8 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
         (["--shards", "3"], "--shards is gone: logs of any size are read through DuckDB"),
         (["--scratch", "x"], "--scratch is gone: logs of any size are read through DuckDB"),
         (["--model", "a=als-knn", "--model", "a=item-cosines"], "two models are called 'a'"),
-        (["--beta", "-1"], "-1.0 is not in the range x>=0"),
-        (["--cutoff", "70000"], "70000 is not in the range 1<=x<65535"),
+        (["--beta", "-1"], "`--beta`: input should be greater than or equal to 0, got -1.0."),
+        (["--cutoff", "70000"], "`--cutoff`: input should be less than 65535, got 70000."),
     ],
 )
 def test_what_makes_no_sense_is_answered_with_a_sentence(

@@ -182,17 +182,16 @@ def _fast(rows: Rows, *, whole: bool) -> Table:
     """Check whole columns."""
     import pyarrow as pa
 
-    columns = rows.columns()
-    if whole:
-        return _table(columns, decimal=rows.layout.decimal)
-    plain = {
-        role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-        for role, column in columns.items()
-    }
-    kept = _filled(plain)
-    left = {role: column.filter(kept) for role, column in plain.items()}
-    n_dropped = len(kept) - len(left["user"])
-    return _table(left, decimal=rows.layout.decimal, n_dropped=n_dropped)
+    columns, n_dropped = rows.columns(), 0
+    if not whole:
+        plain = {
+            role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+            for role, column in columns.items()
+        }
+        kept = _filled(plain)
+        columns = {role: column.filter(kept) for role, column in plain.items()}
+        n_dropped = len(kept) - len(columns["user"])
+    return _table(columns, decimal=rows.layout.decimal, n_dropped=n_dropped)
 
 
 def _table(columns: Columns, *, decimal: str = ".", n_dropped: int = 0) -> Table:

@@ -14,7 +14,8 @@ from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
-from runs import InputError, Numbering
+from runs import InputError
+from runs.shared.ids import padded
 
 DAY = 86_400
 OPENING = 946_684_800
@@ -50,12 +51,6 @@ def rating_times(
 
 
 USERS_PER_BLOCK = 64
-
-
-def numbered(prefix: str, n: int) -> Numbering:
-    """Number ids padded with zeros, so that they sort as they count."""
-    width = len(str(n))
-    return Numbering.of([f"{prefix}{number:0{width}}" for number in range(1, n + 1)])
 
 
 def blocks(n_users: int) -> Iterator[slice]:
@@ -238,7 +233,7 @@ def make_world(settings: WorldSettings) -> World:
         counts = _activity(settings, tail, settings.rated)
         user, item = Appeal(observation, luck).chosen(counts)
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
-    users, items = numbered("u", settings.n_users), numbered("i", settings.n_items)
+    users, items = padded("u", settings.n_users), padded("i", settings.n_items)
     truth = Truth(users, items, preferences, popularity, cuts, settings.noise)
     return World(rated(truth, user, item, felt, times), truth, observation)
 

@@ -18,7 +18,6 @@ from qrels.ratings.world.drawn_world import (
     blocks,
     chosen_items,
     far_out,
-    numbered,
     of_length_one,
     rated,
 )
@@ -32,6 +31,7 @@ from qrels.ratings.world.moments import (
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import Liking, SharedSettings
 from runs import InputError
+from runs.shared.ids import padded
 from runs.shared.settings import read_settings_of
 
 
@@ -253,7 +253,7 @@ class _Draft:
         noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
         scale, counts = np.unique(self.ratings.rating, return_counts=True)
         cuts = np.sort(self._felt(liked, noise))[np.cumsum(counts)[:-1]]
-        users, items = map(numbered, "ui", map(len, self._counts))
+        users, items = map(padded, "ui", map(len, self._counts))
         preferences, popularity = observation.preferences, exposure.popularity
         truth = Truth(users, items, preferences, popularity, cuts, noise, scale)
         return World(self._rated(truth, user, item), truth, observation)
