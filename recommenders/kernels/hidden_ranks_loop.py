@@ -6,14 +6,11 @@ numbers; see `FixedPoint`. An item that is no candidate any more has a key below
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from recommenders.kernels.hidden_ranks import FixedPoint
 
 MISS = 65535
 GONE = -(1 << 62)
@@ -22,6 +19,8 @@ Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
 Ranks = NDArray[np.uint16]
 Flags = NDArray[np.bool_]
+Votes: TypeAlias = Any
+"""A `FixedPoint`: item i votes for those of entries starts[i] and on."""
 
 
 class Board(NamedTuple):
@@ -34,7 +33,7 @@ class Board(NamedTuple):
 
 
 @numba.njit(nogil=True, cache=True)
-def _clean_board(votes: FixedPoint) -> Board:
+def _clean_board(votes: Votes) -> Board:
     """Make a board without votes."""
     n_items = len(votes.starts) - 1
     items = np.arange(n_items)
@@ -47,7 +46,7 @@ def _clean_board(votes: FixedPoint) -> Board:
 
 
 @numba.njit(nogil=True, cache=True)
-def _vote(board: Board, votes: FixedPoint, item: int, n_touched: int) -> int:
+def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
     """Put an item in the profile and add its votes; give how many items are touched."""
     board.in_profile[item] = True
     for entry in range(votes.starts[item], votes.starts[item + 1]):
@@ -61,7 +60,7 @@ def _vote(board: Board, votes: FixedPoint, item: int, n_touched: int) -> int:
 
 
 @numba.njit(nogil=True, cache=True)
-def _wipe(board: Board, votes: FixedPoint, profile: Ints, n_touched: int) -> int:
+def _wipe(board: Board, votes: Votes, profile: Ints, n_touched: int) -> int:
     """Take all votes back; no item is touched any more."""
     mask = (1 << votes.bits) - 1
     for item in profile:
@@ -89,7 +88,7 @@ def _push(leaders: Longs, n_leaders: int, key: int) -> int:
 
 
 @numba.njit(nogil=True, cache=True)
-def _above_without_own_votes(board: Board, votes: FixedPoint, hidden: int, rivals: Longs) -> int:
+def _above_without_own_votes(board: Board, votes: Votes, hidden: int, rivals: Longs) -> int:
     """Count the candidates above a hidden item when its own votes are taken back."""
     threshold = board.keys[hidden]
     above = 0
@@ -106,7 +105,7 @@ def _above_without_own_votes(board: Board, votes: FixedPoint, hidden: int, rival
 
 
 @numba.njit(nogil=True, cache=True)
-def rank_left_out(first: Longs, items: Ints, votes: FixedPoint) -> Ranks:
+def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
     """Rank every item of every profile when it alone is hidden: leave one out, by downdate.
 
     The rivals of all hidden items of a user are the same, but for the votes of the hidden one.
@@ -135,7 +134,7 @@ def rank_left_out(first: Longs, items: Ints, votes: FixedPoint) -> Ranks:
 
 
 @numba.njit(nogil=True, cache=True)
-def rank_in_time(first: Longs, items: Ints, times: Longs, votes: FixedPoint, deepest: int) -> Ranks:
+def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest: int) -> Ranks:
     """Rank every item from those before it: leave last one out, by sums that grow in time.
 
     Arrays are as of :func:`rank_left_out`; times, of shape (n_rows,), rise within a user. A rank
@@ -170,7 +169,7 @@ def rank_in_time(first: Longs, items: Ints, times: Longs, votes: FixedPoint, dee
 
 
 @numba.njit(nogil=True, cache=True)
-def list_highest(first: Longs, items: Ints, votes: FixedPoint, others: Ints, depth: int) -> Ints:
+def list_highest(first: Longs, items: Ints, votes: Votes, others: Ints, depth: int) -> Ints:
     """List the items with the most votes from each profile, and others, in order, where votes end.
 
     Profiles are as of `rank_left_out`; lists, of shape (n_profiles, depth), do not hold what they
