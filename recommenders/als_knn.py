@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.embeddings import cosine_neighbours
+from recommenders.kernels.embeddings import bm25, cosine_neighbours
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import (
     AtLeastOne,
+    Choice,
     Factors,
     Positive,
     Range,
@@ -50,6 +54,12 @@ class ALSKNNSettings(Settings):
         Range(10, 200, log=True),
         description="Nearest items kept for every item (the thesis's K): at least 1.",
     )
+    weighting: Literal["rating", "bm25"] = searched(
+        "rating",
+        Choice(("rating", "bm25")),
+        description="What enters the confidence: ratings, or their BM25 weights (k1 = 1.2, "
+        "b = 0.75).",
+    )
 
 
 @system(
@@ -70,14 +80,19 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
 
     Notes
     -----
-    From the thesis: the factorisation, the cosine, K nearest, and the ranges of the settings. Ours:
-    that only positive cosines count. Models that learn from events with types and times, weighed by
-    BM25, are in `recommenders.kernels.embeddings`, which also holds what the two share.
+    From the thesis: the factorisation, the cosine, K nearest, BM25 with b = 0.75, and the ranges of
+    the settings. Ours: that only positive cosines count, k1, and that BM25 takes items for
+    documents and users for terms; see `bm25`. Models that learn from events with types and times
+    are in `recommenders.kernels.embeddings`, which also holds what the two share.
     """
     if (least := ratings.rating.min()) < 0:
         finding = f"ratings must not be negative, got {least:g}."
         raise InputError(f"system 'als-knn' cannot be trained: {finding}")
-    factors = item_factors(ratings, settings, seed=seed)
+    learned = ratings
+    if settings.weighting == "bm25":
+        weights = bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth")
+        learned = replace(ratings, rating=weights)
+    factors = item_factors(learned, settings, seed=seed)
     factors[ratings.item_counts() == 0] = 0
     return LinearItemScorer(ratings, cosine_neighbours(factors, count=settings.neighbours))
 

@@ -125,9 +125,10 @@ def import_implicit() -> Any:
 Floats = NDArray[np.float64]
 
 Rows: TypeAlias = Literal["users", "items"]
+Idf: TypeAlias = Literal["clipped", "smooth"]
 
 
-def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float) -> Floats:
+def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float, idf: Idf = "clipped") -> Floats:
     r"""Weigh ratings as BM25 weighs terms.
 
     .. math:: w_{dt} = \frac{(k_1 + 1)\, r_{dt}}{k_1 (1 - b + b \, l_d / \bar l) + r_{dt}}
@@ -139,7 +140,7 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float) -> Floats:
     say which. For :math:`k_1` implicit has 100 and Lucene 1.2; b, from 0 to 1, is 0.75 in Kasalický
     (2021). Ratings are not below 0, and neither are the weights, of shape (n_ratings,). With N
     documents, n of which hold the term, the idf is :math:`\max(\ln N - \ln(1 + n), 0)`, of
-    implicit, which does not clip.
+    implicit, which does not clip, or :math:`\ln(1 + (N - n + 1/2) / (n + 1/2))`, of Lucene.
 
     References
     ----------
@@ -152,7 +153,10 @@ def bm25(ratings: Ratings, *, rows: Rows, k1: float, b: float) -> Floats:
     n_documents = int(np.count_nonzero(np.bincount(document)))
     mean_length = lengths.sum() / n_documents or 1.0
     occurrences = np.bincount(term).astype(np.float64)
-    rarity = np.maximum(np.log(n_documents) - np.log1p(occurrences), 0.0)
+    if idf == "clipped":
+        rarity = np.maximum(np.log(n_documents) - np.log1p(occurrences), 0.0)
+    else:
+        rarity = np.log1p((n_documents - occurrences + 0.5) / (occurrences + 0.5))
     relative = lengths[document] / mean_length
     saturated = (k1 + 1) * ratings.rating / (k1 * (1 - b + b * relative) + ratings.rating)
     return saturated * rarity[term]

@@ -51,6 +51,12 @@ def test_factors_solve_least_squares_with_confidence_that_grows_with_ratings(
         np.testing.assert_allclose(factors[item], solution, atol=1e-4)
 
 
+@pytest.mark.slow
+def test_bm25_can_be_trained_on(ratings: Ratings) -> None:
+    scorer = recommenders.train("als-knn", {"weighting": "bm25"}, ratings, seed=1)
+    assert np.isfinite(scorer.score_batch(np.array([0], dtype=np.int32))).any()
+
+
 def test_negative_ratings_are_an_error() -> None:
     below = replace(four_users(), rating=np.arange(-3.0, 6.0))
     with pytest.raises(InputError, match="ratings must not be negative, got -3"):
