@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -28,11 +28,11 @@ from qrels.ranks.hidden_ranks import (
 )
 from recommenders.kernels.hidden_ranks import DEEPEST, rank_hidden
 from runs import InputError
-from runs.shared.errors import nearest, require_choice
+from runs.shared.errors import require_choice
 from runs.shared.files import write_whole
 from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
-from runs.shared.settings import Whole
+from runs.shared.settings import Whole, read_settings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,24 +263,12 @@ def read_model(text: str) -> tuple[str, Any]:
 
 def model_settings(name: str, given: Mapping[str, Any]) -> Any:
     """Check the settings of a model, which may be texts."""
-    from pydantic import TypeAdapter, ValidationError
-
     from recommenders.kernels.embeddings import EmbeddingSettings
     from recommenders.kernels.neighbours import ItemCosines
 
     require_choice("model", name, (ITEM_COSINES, ALS_KNN))
     kind: Any = EmbeddingSettings if name == ALS_KNN else ItemCosines
-    known = [part.name for part in fields(kind)]
-    for setting in given:
-        if setting not in known:
-            raise InputError(f"{name} has no setting {setting!r}; {nearest(setting, known)}")
-    try:
-        return TypeAdapter(kind).validate_python(given)
-    except ValidationError as error:
-        (finding, *_) = error.errors()
-        raise InputError(
-            f"{name}, {', '.join(map(str, finding['loc']))}: {finding['msg']}."
-        ) from None
+    return read_settings_of(name, kind, given)
 
 
 def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:

@@ -12,7 +12,7 @@ from qrels.judged import Judged, judge, match, running
 from qrels.qrels import Qrels, qrels_from_columns
 from qrels.ranks.full_ranks import FullRanks
 from qrels.ratings.ratings import Ratings, Split, k_core
-from qrels.ratings.statistics import Statistics, describe
+from qrels.ratings.statistics import describe
 
 __all__ = [
     "Catalogue",
@@ -22,10 +22,8 @@ __all__ = [
     "Ratings",
     "Scale",
     "Split",
-    "SplitCounts",
     "SplitSettings",
     "Splitter",
-    "Statistics",
     "describe",
     "find_split",
     "judge",
@@ -35,31 +33,23 @@ __all__ = [
     "rating_scale",
     "running",
     "split",
+    "split_counts",
     "splits",
 ]
 
-_HOMES = {
-    "SplitCounts": "qrels.ratings.splitter",
-    "SplitSettings": "qrels.ratings.splitter",
-    "Splitter": "qrels.ratings.splitter",
-    "find_split": "qrels.ratings.splitter",
-    "split": "qrels.ratings.splitter",
-    "splits": "qrels.ratings.splitter",
-}
-
 if TYPE_CHECKING:
     from qrels.ratings.splitter import (
-        SplitCounts,
         SplitSettings,
         Splitter,
         find_split,
         split,
+        split_counts,
         splits,
     )
 else:
 
     def __getattr__(name: str) -> object:
         """Import a name when it is first asked for."""
-        if name not in _HOMES:
+        if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module("qrels.ratings.splitter"), name)

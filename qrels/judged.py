@@ -66,13 +66,10 @@ class Judged:
     lengths: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:
-        if self.grades.ndim != 2 or self.judgements.ndim != 2:
-            raise InputError("`grades` and `judgements` must have two dimensions, users first.")
-        if len(self.grades) != len(self.judgements):
-            raise InputError(
-                f"`grades` are of {len(self.grades)} users, `judgements` of "
-                f"{len(self.judgements)}: they must be of the same."
-            )
+        shapes = self.grades.shape, self.judgements.shape
+        if {*map(len, shapes)} != {2} or shapes[0][0] != shapes[1][0]:
+            finding = f"of shape (n_users, n), got {shapes[0]} and {shapes[1]}."
+            raise InputError(f"`grades` and `judgements` must be of the same users, {finding}")
 
     def at_level(self, relevance_level: float) -> Judged:
         """See the same lists with another relevance level."""

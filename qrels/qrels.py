@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runs import InputError, InputWarning
+from runs import InputError
+from runs.shared.errors import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,17 +134,9 @@ def warn_of_one_kind(qrels: Qrels) -> None:
     """Warn of metrics that collapse because all judgements, or all of each user, are of a kind."""
     n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
     if not qrels.relevant.any():
-        finding = f"{nothing_relevant(qrels)} What asks for relevant items is 0; nDCG does not."
-        warnings.warn(finding, InputWarning, stacklevel=2)
-    elif not qrels.nonrelevant.any():
-        finding = (
-            "the qrels hold relevant items only: bpref becomes Recall, and infAP becomes Recall "
-            "less a small term."
-        )
-        warnings.warn(finding, InputWarning, stacklevel=2)
+        warn(f"{nothing_relevant(qrels)} What asks for relevant items is 0; nDCG does not.")
     elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
-        finding = "no user has both relevant and judged non-relevant items: bpref becomes Recall."
-        warnings.warn(finding, InputWarning, stacklevel=2)
+        warn("no user has both relevant and judged non-relevant items: bpref becomes Recall.")
 
 
 def nothing_relevant(qrels: Qrels) -> str:

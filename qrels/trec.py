@@ -29,7 +29,7 @@ from runs.shared.ids import require_fit_ids
 N_FIELDS, GRADE_FIELD = 4, 3
 LAYOUT = Layout(N_FIELDS, texts=(USER, ITEM, GRADE_FIELD))
 GRADE = re.compile("([+-]?)0*([0-9]+)")
-HIGHEST_GRADE = 2**31 - 1
+HIGHEST_GRADE, MOST_DIGITS = 2**31 - 1, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,19 +117,10 @@ def _grades(columns: Columns) -> NDArray[np.int32]:
     """Read each distinct grade once."""
     texts, codes = columns.texts(GRADE_FIELD)
     for code, text in enumerate(texts):
-        if fault := _grade_fault(text):
+        digits = GRADE.fullmatch(text)
+        if digits is None or len(digits[2]) > MOST_DIGITS or int(digits[2]) > HIGHEST_GRADE:
             line, _ = columns.line(int((codes == code).argmax()))
-            raise InputError.at(columns.path, line, fault)
+            rule = f"a grade must be a whole number, at most {HIGHEST_GRADE}, found {text!r}."
+            raise InputError.at(columns.path, line, rule)
     grades = [int(GRADE.sub(r"\1\2", text)) for text in texts]
     return np.array(grades, dtype=np.int32)[codes]
-
-
-def _grade_fault(text: str) -> str:
-    """Say why a text is no grade; "" if it is one."""
-    found = GRADE.fullmatch(text)
-    if found is None:
-        return f"the grade {text!r} is not a whole number."
-    digits = found[2]
-    if len(digits) > len(str(HIGHEST_GRADE)) or int(digits) > HIGHEST_GRADE:
-        return f"a grade must be at most {HIGHEST_GRADE}, found {text}."
-    return ""

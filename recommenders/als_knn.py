@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.kernels.embeddings import bm25, cosine_neighbours, prune
+from recommenders.kernels.embeddings import bm25, cosine_neighbours
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import (
@@ -57,23 +57,8 @@ class ALSKNNSettings(Settings):
     weighting: Literal["rating", "bm25"] = searched(
         "rating",
         Choice(("rating", "bm25")),
-        description="What enters the confidence: ratings, or their BM25 weights.",
-    )
-    bm25_k1: Positive = Field(
-        1.2, description="How far a BM25 weight grows with the rating (k1): above 0."
-    )
-    bm25_b: float = Field(
-        0.75,
-        ge=0,
-        lt=1,
-        description="How much BM25 takes from popular items (b): 0 to below 1; the thesis has "
-        "0.75.",
-    )
-    min_user_ratings: AtLeastOne = Field(
-        1, description="Users with fewer training ratings are not learned from: at least 1."
-    )
-    min_item_ratings: AtLeastOne = Field(
-        1, description="Items with fewer training ratings get no neighbours: at least 1."
+        description="What enters the confidence: ratings, or their BM25 weights (k1 = 1.2, "
+        "b = 0.75).",
     )
 
 
@@ -95,33 +80,21 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
 
     Notes
     -----
-    From the thesis: the factorisation, the cosine, K nearest, BM25 with b = 0.75, pruning, and
-    the ranges of the settings. Ours: that only positive cosines count, k1, and that BM25 takes
-    items for documents and users for terms; see `bm25`. Models that learn from events with types
-    and times are in `recommenders.kernels.embeddings`, which also holds what the two share.
+    From the thesis: the factorisation, the cosine, K nearest, BM25 with b = 0.75, and the ranges of
+    the settings. Ours: that only positive cosines count, k1, and that BM25 takes items for
+    documents and users for terms; see `bm25`. Models that learn from events with types and times
+    are in `recommenders.kernels.embeddings`, which also holds what the two share.
     """
-    learned = pruned(ratings, settings)
+    if (least := ratings.rating.min()) < 0:
+        finding = f"ratings must not be negative, got {least:g}."
+        raise InputError(f"system 'als-knn' cannot be trained: {finding}")
+    learned = ratings
     if settings.weighting == "bm25":
-        weights = bm25(learned, rows="items", k1=settings.bm25_k1, b=settings.bm25_b, idf="smooth")
-        learned = replace(learned, rating=weights)
+        weights = bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth")
+        learned = replace(ratings, rating=weights)
     factors = item_factors(learned, settings, seed=seed)
-    factors[learned.item_counts() == 0] = 0
+    factors[ratings.item_counts() == 0] = 0
     return LinearItemScorer(ratings, cosine_neighbours(factors, count=settings.neighbours))
-
-
-def pruned(ratings: Ratings, settings: ALSKNNSettings) -> Ratings:
-    """Leave out the ratings of rare items and users, each counted before anything is left out."""
-    try:
-        kept = prune(
-            ratings,
-            min_items_per_user=settings.min_user_ratings,
-            min_users_per_item=settings.min_item_ratings,
-        )
-        if kept.rating.min() < 0:
-            raise InputError(f"ratings must not be negative, got {kept.rating.min():g}.")
-    except InputError as error:
-        raise InputError(f"system 'als-knn' cannot be trained: {error}") from None
-    return kept
 
 
 def item_factors(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> NDArray[np.float64]:

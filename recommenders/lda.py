@@ -17,6 +17,9 @@ from recommenders.shared.system import (
     system,
 )
 
+BATCH_USERS, USER_STEPS = 128, 20
+"""Users between two updates of the topics, and most steps that fit a user's topics, each pass."""
+
 
 class LDASettings(Settings):
     """Settings of LDA."""
@@ -40,12 +43,6 @@ class LDASettings(Settings):
         gt=0,
         le=1,
         description="Concentration of a topic's items (the paper's eta): above 0, at most 1.",
-    )
-    batch_users: AtLeastOne = Field(
-        128, description="Users between two updates of the topics: at least 1."
-    )
-    user_steps: AtLeastOne = Field(
-        20, description="Most steps that fit a user's topics, each pass: at least 1."
     )
 
 
@@ -74,9 +71,9 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
         doc_topic_prior=settings.user_prior,
         topic_word_prior=settings.item_prior,
         learning_method="online",
-        batch_size=settings.batch_users,
+        batch_size=BATCH_USERS,
         max_iter=settings.passes,
-        max_doc_update_iter=settings.user_steps,
+        max_doc_update_iter=USER_STEPS,
         n_jobs=1,
         random_state=np.random.RandomState(np.random.MT19937(seed)),
     )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
-    LikelihoodNeighbours,
     SmoothedSettings,
     counts,
+    nearest_by_likelihood,
 )
-from recommenders.kernels.neighbours import all_neighbours
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import AtLeastOne, Range, searched, system
 
@@ -46,5 +45,5 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
     Much depends on a high background weight: with less of it, items with few ratings come first.
     """
     matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
-    graph = all_neighbours(LikelihoodNeighbours(matrix, settings))
+    graph = nearest_by_likelihood(matrix, settings)
     return LinearItemScorer(ratings, graph.T.tocsr(), by_rating=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from qrels import Ratings
 from recommenders.kernels.language_models import (
     BackgroundWeight,
-    LikelihoodNeighbours,
     SmoothedSettings,
     counts,
+    nearest_by_likelihood,
 )
 from recommenders.kernels.neighbours import NeighbourSumScorer
 from recommenders.shared.system import AtLeastOne, Range, searched, system
@@ -44,7 +44,7 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
     The sum and the likelihood are known from the paper, its weights :math:`s_{uv}` are not:
     the likelihood itself would leave one neighbour only, so its geometric mean over the
     ratings stands here:
-    :class:`recommenders.kernels.language_models.LikelihoodNeighbours`.
+    :func:`recommenders.kernels.language_models.nearest_by_likelihood`.
     """
     matrix = counts(ratings, system="lm-wsr-ub")
-    return NeighbourSumScorer(ratings, LikelihoodNeighbours(matrix, settings), matrix)
+    return NeighbourSumScorer(ratings, nearest_by_likelihood(matrix, settings), matrix)

@@ -12,9 +12,9 @@ from qrels import Ratings
 from recommenders.kernels.neighbours import (
     Baselines,
     BaselineSettings,
-    CosineNeighbours,
     NearestUsers,
     NeighbourSumScorer,
+    nearest_by_cosine,
 )
 from recommenders.shared.system import NotNegative, Range, searched, system
 
@@ -59,7 +59,7 @@ def nncosngbr_ub(
     baselines = Baselines.fit(matrix, settings)
     return NeighbourSumScorer(
         ratings,
-        CosineNeighbours(matrix, settings.neighbours, settings.shrinkage),
+        nearest_by_cosine(matrix, count=settings.neighbours, shrinkage=settings.shrinkage),
         baselines.residuals(matrix),
         partial(_on_baselines, baselines=baselines),
         averaged=settings.denominator,

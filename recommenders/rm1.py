@@ -17,8 +17,8 @@ from recommenders.kernels.language_models import (
     log_odds_of_neighbours,
     smoothed,
 )
-from recommenders.kernels.neighbours import CosineNeighbours, NearestUsers, NeighbourSumScorer
-from recommenders.shared.scorers import row_maxima, row_of_entry, with_data
+from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
+from recommenders.shared.scorers import pattern, row_maxima, row_of_entry, with_data
 from recommenders.shared.system import Range, searched, system
 
 if TYPE_CHECKING:
@@ -54,17 +54,11 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
     """
     matrix = counts(ratings, system="rm1")
     models = smoothed(matrix, background_weight=settings.background_weight)
-    weighing = partial(_shares_of_likelihood, models=models)
-    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=weighing)
-    return NeighbourSumScorer(ratings, neighbours, models.seen, partial(_mixtures, models=models))
-
-
-def _shares_of_likelihood(
-    near: csr_array[Any], histories: csr_array[Any], *, models: LanguageModels
-) -> csr_array[Any]:
-    """Weigh neighbours by how well they explain what was rated above 0."""
-    rated = with_data(histories, (histories.data > 0).astype(np.float64))
-    return shares_of_exponentials(with_data(near, log_odds_of_neighbours(rated, models, near)))
+    near = nearest_by_cosine(matrix, count=settings.neighbours)
+    # How well neighbours explain what was rated above 0.
+    odds = log_odds_of_neighbours(pattern(matrix), models, near)
+    weights = shares_of_exponentials(with_data(near, odds))
+    return NeighbourSumScorer(ratings, weights, models.seen, partial(_mixtures, models=models))
 
 
 def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:

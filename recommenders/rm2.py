@@ -10,7 +10,7 @@ from recommenders.kernels.language_models import (
     counts,
     smoothed,
 )
-from recommenders.kernels.neighbours import CosineNeighbours
+from recommenders.kernels.neighbours import nearest_by_cosine
 from recommenders.shared.system import AtLeastOne, Range, searched, system
 
 
@@ -47,4 +47,5 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
     """
     matrix = counts(ratings, system="rm2")
     models = smoothed(matrix, background_weight=settings.background_weight)
-    return RelevanceModelScorer(ratings, CosineNeighbours(matrix, settings.neighbours), models)
+    near = nearest_by_cosine(matrix, count=settings.neighbours)
+    return RelevanceModelScorer(ratings, near, models)

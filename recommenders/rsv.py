@@ -9,13 +9,8 @@ from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.language_models import counts
-from recommenders.kernels.neighbours import (
-    CosineNeighbours,
-    NearestUsers,
-    NeighbourSumScorer,
-    alike,
-)
-from recommenders.shared.scorers import filled, row_of_entry, with_data
+from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
+from recommenders.shared.scorers import filled, pattern, row_of_entry, with_data
 from recommenders.shared.system import Range, Settings, searched, system
 
 if TYPE_CHECKING:
@@ -56,8 +51,8 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
     :math:`p_V` it is .061.
     """
     matrix = counts(ratings, system="rsv")
-    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
-    return NeighbourSumScorer(ratings, neighbours, matrix, _selection_values)
+    near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
+    return NeighbourSumScorer(ratings, near, matrix, _selection_values)
 
 
 def _selection_values(

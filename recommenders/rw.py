@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
-from recommenders.kernels.neighbours import (
-    CosineNeighbours,
-    NearestUsers,
-    NeighbourSumScorer,
-    alike,
-)
-from recommenders.shared.scorers import filled, row_of_entry, with_data
+from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
+from recommenders.shared.scorers import filled, pattern, row_of_entry, with_data
 from recommenders.shared.system import Range, Settings, searched, system
 
 if TYPE_CHECKING:
@@ -46,8 +41,8 @@ def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScor
     The formula is known from the paper; k is not. The default does well on MovieLens-like data.
     """
     matrix = ratings.matrix()
-    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
-    return NeighbourSumScorer(ratings, neighbours, matrix, _means)
+    near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
+    return NeighbourSumScorer(ratings, near, matrix, _means)
 
 
 def _means(

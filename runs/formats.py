@@ -127,12 +127,10 @@ def _only_tag(columns: Columns) -> str:
     tags, codes = columns.names(TAG_FIELD)
     if len(tags) > 1:
         other = int((codes != codes[0]).argmax())
-        raise InputError.at(
-            columns.path,
-            columns.line(other)[0],
-            f"a run has one tag, found {tags[codes[other]]!r} after {tags[codes[0]]!r} in line "
-            f"{columns.line(0)[0]}: are these two runs?",
-        )
+        first, second = tags[codes[0]], tags[codes[other]]
+        finding = f"a run has one tag, found {second!r} after {first!r} in line "
+        finding += f"{columns.line(0)[0]}: are these two runs?"
+        raise InputError.at(columns.path, columns.line(other)[0], finding)
     return escaped(tags[0])
 
 
@@ -251,12 +249,11 @@ def _numbered(path: Path | str, name: str, column: Any) -> tuple[Numbering, NDAr
     if longest > LONGEST_ID:
         finding = f"an id or a name has at most {LONGEST_ID:,} characters, found one of {longest:,}"
         raise InputError(f"{path}: {finding}.")
-    text = np.array(ids, dtype=np.str_)
-    position = next((at for at, id in enumerate(ids) if "\0" in id), first_unfit_id(text))
+    position = first_unfit_id(ids)
     if position is not None:
         fault = id_fault(ids[position])
         raise InputError(f"{path}: no run can have the {name} {ids[position]!r}: it {fault}.")
-    numbering = Numbering.of(text)
+    numbering = Numbering.of(ids)
     places = np.zeros(len(column.dictionary), dtype=np.int32)
-    places[used] = numbering.numbers(text)
+    places[used] = numbering.numbers(ids)
     return numbering, places[numbers]

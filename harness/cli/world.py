@@ -79,7 +79,7 @@ def _distributions(ratings: Ratings, scale: Sequence[float]) -> dict[str, Any]:
 
     from qrels import describe
 
-    facts = {str(k): v for k, v in describe(ratings).to_frame().iloc[0].to_dict().items()}
+    facts = describe(ratings)
     for kind, counts in (("user", ratings.user_counts()), ("item", ratings.item_counts())):
         values = np.quantile(counts[counts > 0], QUANTILES)
         facts |= {

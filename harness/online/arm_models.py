@@ -71,12 +71,10 @@ class NeighbourRecommender:
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
         """Recommend by falling votes, then item number; -1 where all items are in the profile."""
-        from recommenders.kernels.hidden_ranks_loop import Votes, list_highest
+        from recommenders.kernels.hidden_ranks_loop import list_highest
 
         first, items = profiles.indptr.astype(np.int64), profiles.indices.astype(np.int32)
-        learnt = self.votes
-        votes = Votes(learnt.starts, learnt.neighbours, learnt.weights, learnt.bits)
-        return list_highest(first, items, votes, self.by_popularity, depth)
+        return list_highest(first, items, self.votes, self.by_popularity, depth)
 
     def hidden_ranks(self, test: Interactions, *, deepest: int, n_jobs: int) -> HiddenRanks:
         """Rank the hidden items of test users."""

@@ -27,7 +27,7 @@ from harness.study.inputs import (
 from harness.study.store import content_key, judgements_key, ratings_digest
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
-from qrels import Qrels, Ratings, Split, SplitCounts, describe, k_core, rating_scale
+from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
 from qrels.qrels import judgement_facts, nothing_relevant
 from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world import Observation, Truth
@@ -177,10 +177,10 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         with study.errors_at("systems", "positives"):
             _check_positives(split, positives, systems)
     facts = {
-        "ratings": _plain(describe(core).to_frame().iloc[0].to_dict()),
+        "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
         "grades": scale.rule,
-        "split": _plain(vars(SplitCounts.of(core, split))),
+        "split": split_counts(core, split),
     }
     paths = run_paths(study)
     collection = Collection(
@@ -323,14 +323,6 @@ def _counts_by_number(counts: Mapping[str, int], items: Numbering) -> NDArray[np
 def checksum(path: Path) -> dict[str, Any]:
     """Give an input's path and checksum, for the manifest."""
     return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
-
-
-def _plain(facts: dict[Any, Any]) -> dict[str, Any]:
-    """Make numpy's numbers Python's, as JSON needs them."""
-    return {
-        str(name): value.item() if isinstance(value, np.generic) else value
-        for name, value in facts.items()
-    }
 
 
 TRUE_QRELS = "true-qrels"

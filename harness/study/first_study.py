@@ -153,8 +153,7 @@ class DataDescription:
         columns = self.section.columns or {}
         rated = {} if self.is_implicit else {"distribution": distribution(self.ratings.rating)}
         named = {"columns": ", ".join(f"{role} = {name}" for role, name in columns.items())}
-        found = describe(self.ratings).to_frame().iloc[0].to_dict()
-        return (named if columns else {}) | {str(k): v for k, v in found.items()} | rated
+        return (named if columns else {}) | describe(self.ratings) | rated
 
 
 def describe_data(section: RatingsSection) -> DataDescription:

@@ -183,7 +183,7 @@ class SystemLists:
         )
         available = psutil.virtual_memory().available
         n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
-        workers = processes(n_jobs, return_as="generator_unordered", needs=needs)
+        workers = processes(n_jobs, return_as="generator_unordered")
         with self.progress("Training and ranking", len(pending)) as bar, restarts_in_silence():
             for made in workers(tasks):
                 system = made[RUN].value.system

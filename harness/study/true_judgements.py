@@ -17,12 +17,11 @@ from qrels.grades import GradeRule
 from qrels.qrels import judgement_facts
 from qrels.ratings import world
 from qrels.ratings.datasets import FORMATS, read_ratings
-from qrels.ratings.datasets.layouts import require_choice
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.statistics import distribution, usual_threshold
 from qrels.trec import QrelsFile, read_qrels
 from runs import InputError, Numbering, Run
-from runs.shared.errors import warn
+from runs.shared.errors import require_choice, warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import carried
 from runs.shared.streams import random_uniforms

@@ -149,7 +149,7 @@ def _outcomes(
     n_jobs = workers_within(psutil.virtual_memory().available, needs, n_jobs=n_jobs)
     tasks = (search.task(trial) for search, trial in pending)
     if n_jobs > 1 or cluster_in_use() is not None:
-        yield from processes(n_jobs, return_as="generator_unordered", needs=needs)(tasks)
+        yield from processes(n_jobs, return_as="generator_unordered")(tasks)
         return
     for function, args, options in tasks:
         yield function(*args, **options)

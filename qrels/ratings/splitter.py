@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache, wraps
 from math import floor
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +48,10 @@ class SplitSettings(Section):
 
 
 SettingsT = TypeVar("SettingsT", bound=SplitSettings)
-SettingsIn = TypeVar("SettingsIn", bound=SplitSettings, contravariant=True)
 
 
-class HoldsOut(Protocol[SettingsIn]):
-    """Divides ratings; equal arguments give equal parts."""
-
-    def __call__(self, ratings: Ratings, settings: SettingsIn, *, seed: int) -> Split:
-        """Tell what trains from what tests; `Ratings.select` keeps the numbering."""
+HoldsOut: TypeAlias = Callable[..., Split]
+"""Divides ratings, by settings and a seed; equal arguments give equal parts."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +66,14 @@ class Splitter(Member[SettingsT]):
         Divides ratings; its annotations name the class of its settings.
     """
 
-    make: HoldsOut[SettingsT]
+    make: HoldsOut
 
     def __call__(self, ratings: Ratings, settings: SettingsT | None = None, *, seed: int) -> Split:
         """Divide ratings; with the defaults if no settings are given."""
         return self.make(ratings, self.settings() if settings is None else settings, seed=seed)
 
 
-def split(name: str, *, source: str) -> Callable[[HoldsOut[SettingsT]], Splitter[SettingsT]]:
+def split(name: str, *, source: str) -> Callable[[HoldsOut], Splitter[Any]]:
     """Declare a function of ratings, settings and a seed as a split.
 
     Parameters
@@ -96,58 +92,30 @@ def split(name: str, *, source: str) -> Callable[[HoldsOut[SettingsT]], Splitter
     ('by-item', 'Hold out every second item.')
     """
 
-    def declare(make: HoldsOut[SettingsT]) -> Splitter[SettingsT]:
+    def declare(make: HoldsOut) -> Splitter[Any]:
         return Splitter(name, source, make)
 
     return declare
 
 
-@dataclass(frozen=True)
-class SplitCounts:
-    """What became of the ratings in a split, and of those who are hard to serve.
+def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
+    """Count what became of the ratings in a split, and those who are hard to serve.
 
-    Parameters
-    ----------
-    train_ratings, test_ratings, dropped_ratings
-        Their sum is the number of ratings that were split.
-    test_users
-        Users with test ratings.
-    train_only_users
-        Users with training ratings alone: they are not evaluated.
-    dropped_users
-        Users who lost all their ratings.
-    cold_users
-        Test users without training ratings.
-    cold_items
-        Items with test ratings and without training ratings: nothing can be learnt of them.
+    Train-only users are not evaluated, dropped users lost all their ratings, and of cold users and
+    items, which are tested and not trained, nothing can be learnt.
     """
-
-    train_ratings: int
-    test_ratings: int
-    dropped_ratings: int
-    test_users: int
-    train_only_users: int
-    dropped_users: int
-    cold_users: int
-    cold_items: int
-
-    @classmethod
-    def of(cls, ratings: Ratings, split: Split) -> Self:
-        """Count, given what was split and the result."""
-        known, trained, tested = (
-            part.user_counts() > 0 for part in (ratings, split.train, split.test)
-        )
-        trained_items, tested_items = (part.item_counts() > 0 for part in (split.train, split.test))
-        return cls(
-            train_ratings=len(split.train),
-            test_ratings=len(split.test),
-            dropped_ratings=len(ratings) - len(split.train) - len(split.test),
-            test_users=int(tested.sum()),
-            train_only_users=int((trained & ~tested).sum()),
-            dropped_users=int((known & ~trained & ~tested).sum()),
-            cold_users=int((tested & ~trained).sum()),
-            cold_items=int((tested_items & ~trained_items).sum()),
-        )
+    known, trained, tested = (part.user_counts() > 0 for part in (ratings, split.train, split.test))
+    trained_items, tested_items = (part.item_counts() > 0 for part in (split.train, split.test))
+    return {
+        "train_ratings": len(split.train),
+        "test_ratings": len(split.test),
+        "dropped_ratings": len(ratings) - len(split.train) - len(split.test),
+        "test_users": int(tested.sum()),
+        "train_only_users": int((trained & ~tested).sum()),
+        "dropped_users": int((known & ~trained & ~tested).sum()),
+        "cold_users": int((tested & ~trained).sum()),
+        "cold_items": int((tested_items & ~trained_items).sum()),
+    }
 
 
 def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[np.intp]) -> Split:
@@ -244,7 +212,7 @@ def user_split(path: Path) -> Splitter[Any]:
     return replace(found, make=_checked(found.name, found.make))
 
 
-def _checked(name: str, make: HoldsOut[Any]) -> HoldsOut[Any]:
+def _checked(name: str, make: HoldsOut) -> HoldsOut:
     """Say where a user's function fails, and refuse parts that are no split."""
 
     @wraps(make)

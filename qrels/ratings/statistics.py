@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,80 +12,16 @@ from numpy.typing import NDArray
 from qrels.ratings.ratings import Ratings
 from runs import InputError
 
-if TYPE_CHECKING:
-    import pandas as pd
 
+def describe(ratings: Ratings) -> dict[str, Any]:
+    """Describe the users and items that have ratings, as in Table 2 of Valcarce et al. (2018).
 
-PLAIN = ("users", "items", "ratings", "density", "gini")
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Smallest, middle and largest of some counts."""
-
-    minimum: int
-    median: float
-    maximum: int
-
-    @classmethod
-    def of(cls, counts: NDArray[np.integer]) -> Spread:
-        """Summarise counts, of which there is at least one."""
-        return cls(int(counts.min()), float(np.median(counts)), int(counts.max()))
-
-
-@dataclass(frozen=True)
-class Statistics:
-    """A data set in numbers, as in Table 2 of Valcarce et al. (RecSys 2018), and more.
-
-    Parameters
-    ----------
-    users, items
-        How many have at least one rating.
-    ratings
-        How many there are.
-    density
-        Share of the (user, item) pairs that are rated, in (0, 1].
-    gini
-        `gini` of the numbers of ratings of the items that have any.
-    user_ratings, item_ratings
-        Ratings per user and per item.
-    scale
-        The distinct ratings, rising.
-    first, last
-        Times of the earliest and the latest rating, seconds since 1970 in UTC; None without
-        times.
-    """
-
-    users: int
-    items: int
-    ratings: int
-    density: float
-    gini: float
-    user_ratings: Spread
-    item_ratings: Spread
-    scale: tuple[float, ...]
-    first: int | None
-    last: int | None
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row, so that the rows of several data sets make a table."""
-        import pandas as pd
-
-        row = {
-            **{name: getattr(self, name) for name in PLAIN},
-            **{f"user_{part}": value for part, value in vars(self.user_ratings).items()},
-            **{f"item_{part}": value for part, value in vars(self.item_ratings).items()},
-            "lowest_rating": self.scale[0],
-            "highest_rating": self.scale[-1],
-            "distinct_ratings": len(self.scale),
-            "first": _date(self.first),
-            "last": _date(self.last),
-        }
-        return pd.DataFrame([row])
-
-
-def describe(ratings: Ratings) -> Statistics:
-    """Describe the users and items that have ratings.
+    Returns
+    -------
+    How many ``users``, ``items`` and ``ratings`` there are; ``density``, the share of the pairs
+    that are rated; ``gini`` of the numbers of ratings of items; the minimum, median and maximum of
+    the ratings of a user and of an item; lowest, highest and number of distinct ratings; and the
+    ``first`` and ``last`` time in UTC, None without times.
 
     Examples
     --------
@@ -94,26 +30,33 @@ def describe(ratings: Ratings) -> Statistics:
     >>> from runs import Numbering
     >>> ids = Numbering.of(["a", "b"])
     >>> user, item = np.array([[0, 0, 1], [0, 1, 0]], dtype=np.int32)
-    >>> statistics = describe(Ratings(ids, ids, user, item, np.array([4.0, 5.0, 4.0])))
-    >>> statistics.density, statistics.scale, statistics.item_ratings.median
-    (0.75, (4.0, 5.0), 1.5)
+    >>> found = describe(Ratings(ids, ids, user, item, np.array([4.0, 5.0, 4.0])))
+    >>> found["density"], found["distinct_ratings"], found["item_median"]
+    (0.75, 2, 1.5)
     """
     if len(ratings) == 0:
         raise InputError("there are no ratings to describe.")
     of_users, of_items = (c[c > 0] for c in (ratings.user_counts(), ratings.item_counts()))
     time = ratings.time
-    return Statistics(
-        users=len(of_users),
-        items=len(of_items),
-        ratings=len(ratings),
-        density=len(ratings) / (len(of_users) * len(of_items)),
-        gini=gini(of_items),
-        user_ratings=Spread.of(of_users),
-        item_ratings=Spread.of(of_items),
-        scale=tuple(np.unique(ratings.rating).tolist()),
-        first=None if time is None else int(time.min()),
-        last=None if time is None else int(time.max()),
-    )
+    return {
+        "users": len(of_users),
+        "items": len(of_items),
+        "ratings": len(ratings),
+        "density": len(ratings) / (len(of_users) * len(of_items)),
+        "gini": gini(of_items),
+        **_spread("user", of_users),
+        **_spread("item", of_items),
+        "lowest_rating": float(ratings.rating.min()),
+        "highest_rating": float(ratings.rating.max()),
+        "distinct_ratings": len(np.unique(ratings.rating)),
+        "first": None if time is None else _date(int(time.min())),
+        "last": None if time is None else _date(int(time.max())),
+    }
+
+
+def _spread(side: str, counts: NDArray[np.integer]) -> dict[str, float]:
+    found = {"minimum": int(counts.min()), "median": float(np.median(counts))}
+    return {f"{side}_{part}": n for part, n in (found | {"maximum": int(counts.max())}).items()}
 
 
 def gini(counts: NDArray[np.integer]) -> float:
@@ -139,9 +82,7 @@ def gini(counts: NDArray[np.integer]) -> float:
     return float((weights * np.sort(counts)).sum() / (n * counts.sum()))
 
 
-def _date(seconds: int | None) -> str | None:
-    if seconds is None:
-        return None
+def _date(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(sep=" ", timespec="seconds")
 
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import joblib
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ConfigDict, Field
 
 from qrels.interactions.interactions import Interactions
 from qrels.ratings.ratings import Ratings, renumbered, with_enough
+from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
-from runs.shared.errors import missing_package, require_choice
+from runs.shared.errors import missing_package
 from runs.shared.parallel import single_threaded
+from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,49 +38,34 @@ def prune(ratings: Ratings, *, min_items_per_user: int, min_users_per_item: int)
     return kept
 
 
-BM25Rows: TypeAlias = Literal["users", "items", "none"]
-
-AT_LEAST_ONE = ("factors", "sweeps", "min_items_per_user", "min_users_per_item", "neighbours")
-
-
-@dataclass(frozen=True)
-class EmbeddingSettings:
+class EmbeddingSettings(Section):
     """How interactions become similarities; what Kasalický (2021) does not give is ours.
 
     ``factors``: length of a vector; the thesis has 32 to 1024; ``regularization``: penalty on the
-    squared vectors (the thesis's lambda), above 0; the thesis has 0.1, 1 and 10; ``alpha``: what a
-    weight adds to the confidence in its pair, 1 + alpha w; above 0, ours; ``sweeps``: times that
-    users and items are solved for; ours; ``bm25_rows``: whether users or items are the documents of
-    `bm25`, or ``"none"`` for the values themselves; the thesis has BM25 and does not say which;
-    ``k1``, ``b``: of BM25. The thesis has b = 0.75; k1 is implicit's default;
-    ``min_items_per_user``, ``min_users_per_item``: what users and items are learned from; the
-    thesis has 2 to 20; ``neighbours``: nearest items kept for every item; ours.
+    squared vectors (the thesis's lambda); the thesis has 0.1, 1 and 10; ``alpha``: what a weight
+    adds to the confidence in its pair, 1 + alpha w; ours; ``sweeps``: times that users and items
+    are solved for; ours; ``bm25_rows``: whether users or items are the documents of `bm25`, or
+    ``"none"`` for the values themselves; the thesis has BM25 and does not say which; ``k1``, ``b``:
+    of BM25. The thesis has b = 0.75; k1 is implicit's default; ``min_items_per_user``,
+    ``min_users_per_item``: what users and items are learned from; the thesis has 2 to 20;
+    ``neighbours``: nearest items kept for every item; ours.
     """
 
-    factors: int = 128
-    regularization: float = 1.0
-    alpha: float = 1.0
-    sweeps: int = 15
-    bm25_rows: BM25Rows = "users"
-    k1: float = 100.0
-    b: float = 0.75
-    min_items_per_user: int = 2
-    min_users_per_item: int = 2
-    neighbours: int = 100
+    model_config = ConfigDict(allow_inf_nan=False)
 
-    def __post_init__(self) -> None:
-        for name in AT_LEAST_ONE:
-            if getattr(self, name) < 1:
-                raise InputError(f"`{name}` must be at least 1, got {getattr(self, name)}.")
-        for name in ("regularization", "alpha", "k1"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise InputError(f"`{name}` must be above 0, got {getattr(self, name)}.")
-        if not 0 <= self.b <= 1:
-            raise InputError(f"`b` must be from 0 to 1, got {self.b}.")
-        require_choice("bm25_rows", self.bm25_rows, get_args(BM25Rows))
+    factors: AtLeastOne = 128
+    regularization: Positive = 1.0
+    alpha: Positive = 1.0
+    sweeps: AtLeastOne = 15
+    bm25_rows: Literal["users", "items", "none"] = "users"
+    k1: Positive = 100.0
+    b: float = Field(0.75, ge=0, le=1)
+    min_items_per_user: AtLeastOne = 2
+    min_users_per_item: AtLeastOne = 2
+    neighbours: AtLeastOne = 100
 
     def __str__(self) -> str:
-        short = {k: v if isinstance(v, str) else f"{v:.10g}" for k, v in asdict(self).items()}
+        short = {k: v if isinstance(v, str) else f"{v:.10g}" for k, v in self}
         return f"als-knn({','.join(f'{name}={value}' for name, value in short.items())})"
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -31,8 +30,7 @@ CHUNK_ROWS = 100_000
 """Hidden items in a chunk of users: about a quarter of a second."""
 
 
-@dataclass(frozen=True, eq=False)
-class FixedPoint:
+class FixedPoint(NamedTuple):
     """A sparse matrix of similarities in steps of 2^-24, without its diagonal.
 
     Row i, whose entries begin at ``starts[i]``, of shape (n_items + 1,), holds the items for which
@@ -44,6 +42,7 @@ class FixedPoint:
     starts: NDArray[np.int64]
     neighbours: NDArray[np.int32]
     weights: NDArray[np.int32]
+    bits: int
 
     @classmethod
     def of(cls, similarity: csr_array[Any]) -> FixedPoint:
@@ -64,12 +63,8 @@ class FixedPoint:
         weights = np.maximum(np.rint(values * 2.0**FRACTION_BITS), 0).astype(np.int32)
         kept = (weights > 0) & (similarity.indices != rows)
         starts = np.searchsorted(rows[kept], np.arange(n_rows + 1)).astype(np.int64)
-        return cls(starts, similarity.indices[kept].astype(np.int32), weights[kept])
-
-    @property
-    def bits(self) -> int:
-        """Bits of a key that hold the item."""
-        return max(len(self.starts) - 2, 1).bit_length()
+        bits = max(n_rows - 1, 1).bit_length()
+        return cls(starts, similarity.indices[kept].astype(np.int32), weights[kept], bits)
 
     def require_room(self, longest_profile: int) -> None:
         """Refuse profiles whose scores may not fit a key of 63 bits, with room for a sign."""
@@ -114,8 +109,6 @@ def rank_hidden(
             f"{len(votes.starts) - 1:,}."
         )
     votes.require_room(int(np.diff(hidden.starts).max(initial=0)))
-    # Arrays by themselves, which joblib sends to a worker once.
-    arrays = (votes.starts, votes.neighbours, votes.weights)
     # Chunks end between users, once at least so many rows are together.
     starts = hidden.starts
     ends = np.searchsorted(starts, np.arange(0, len(hidden), chunk_rows))
@@ -124,8 +117,8 @@ def rank_hidden(
             starts[a : b + 1] - starts[a],
             hidden.item[starts[a] : starts[b]],
             hidden.time[starts[a] : starts[b]],
-            *arrays,
             deepest,
+            *votes,  # Arrays by themselves, which joblib sends to a worker once.
         )
         for a, b in pairwise(np.unique(np.append(ends, len(starts) - 1)))
     ]
@@ -139,13 +132,11 @@ def _rank_chunk(
     first: NDArray[np.int64],
     item: NDArray[np.int32],
     time: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    neighbours: NDArray[np.int32],
-    weights: NDArray[np.int32],
     deepest: int,
+    *parts: Any,
 ) -> tuple[Ranks, Ranks]:
     """Rank the hidden items of some users, whose first rows are given, both ways."""
-    from recommenders.kernels.hidden_ranks_loop import Votes, rank_in_time, rank_left_out
+    from recommenders.kernels.hidden_ranks_loop import rank_in_time, rank_left_out
 
-    votes = Votes(starts, neighbours, weights, FixedPoint(starts, neighbours, weights).bits)
+    votes = FixedPoint(*parts)
     return rank_left_out(first, item, votes), rank_in_time(first, item, time, votes, deepest)

@@ -6,7 +6,7 @@ numbers; see `FixedPoint`. An item that is no candidate any more has a key below
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
@@ -19,15 +19,8 @@ Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
 Ranks = NDArray[np.uint16]
 Flags = NDArray[np.bool_]
-
-
-class Votes(NamedTuple):
-    """Similarities, as in `FixedPoint`: item i votes for those of entries starts[i] and on."""
-
-    starts: Longs
-    neighbours: Ints
-    weights: Ints
-    bits: int
+Votes: TypeAlias = Any
+"""A `FixedPoint`: item i votes for those of entries starts[i] and on."""
 
 
 class Board(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import joblib
@@ -47,35 +46,13 @@ def rank_hidden_by_scores(
     items, for each validation.
     """
     histories = hidden if histories is None else histories
-    task = _Task(score, hidden, histories, np.ones(len(histories)) if values is None else values)
-    row_bytes = 8 * len(hidden.items)
-    blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
-    wanted = [(name, rows) for name in validations for rows in blocks]
-    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(
-        joblib.delayed(task.rank)(name, rows) for name, rows in wanted
-    )
-    columns = {name: np.full(len(hidden), MISS, dtype=np.uint16) for name in VALIDATIONS}
-    for (name, rows), ranks in zip(wanted, ranked, strict=True):
-        columns[name][rows] = ranks
-    columns["lloo"][columns["lloo"] > deepest] = MISS
-    return HiddenRanks(hidden, columns["loo"], columns["lloo"], deepest)
+    values = np.ones(len(histories)) if values is None else values
 
-
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What ranks a block of hidden items; the histories hold the distinct items of every user."""
-
-    score: ProfileScorer
-    hidden: Interactions
-    histories: Interactions
-    values: NDArray[np.floating]
-
-    def rank(self, validation: Validation, rows: slice) -> Ranks:
-        """Rank these hidden items."""
+    def rank(validation: Validation, rows: slice) -> Ranks:
         from recommenders.shared.full_ranks_loop import count_above
 
-        profiles, item = self._profiles(validation, rows), self.hidden.item[rows]
-        scores = self.score(profiles)
+        profiles = _profiles(hidden, histories, values, validation, rows)
+        scores, item = score(profiles), hidden.item[rows]
         if scores.shape != profiles.shape:
             raise InputError(
                 f"scores of {profiles.shape[0]} profiles and {profiles.shape[1]} items must be of "
@@ -90,23 +67,40 @@ class _Task:
         is_ranked = (np.diff(profiles.indptr) > 0) & ~np.isnan(own)
         return np.where(is_ranked, np.minimum(above + 1, MISS), MISS).astype(np.uint16)
 
-    def _profiles(self, validation: Validation, rows: slice) -> csr_array[Any]:
-        """Give what the model is shown for each hidden item, a row each."""
-        from scipy.sparse import csr_array
+    row_bytes = 8 * len(hidden.items)
+    blocks = [*row_blocks(len(hidden), row_bytes=row_bytes, block_bytes=BLOCK_BYTES)]
+    wanted = [(name, rows) for name in validations for rows in blocks]
+    tasks = (joblib.delayed(rank)(name, rows) for name, rows in wanted)
+    ranked = joblib.Parallel(n_jobs=n_jobs, prefer="threads")(tasks)
+    columns = {name: np.full(len(hidden), MISS, dtype=np.uint16) for name in VALIDATIONS}
+    for (name, rows), ranks in zip(wanted, ranked, strict=True):
+        columns[name][rows] = ranks
+    columns["lloo"][columns["lloo"] > deepest] = MISS
+    return HiddenRanks(hidden, columns["loo"], columns["lloo"], deepest)
 
-        item, time = self.hidden.item[rows], self.hidden.time[rows]
-        users, starts = self.hidden.user[rows], self.histories.starts
-        sizes = starts[users + 1] - starts[users]
-        owner = np.repeat(np.arange(len(users)), sizes)
-        of_user = np.arange(len(owner)) + (starts[users] - np.cumsum(sizes) + sizes)[owner]
-        if validation == "loo":
-            shown = self.histories.item[of_user] != item[owner]
-        else:
-            shown = self.histories.time[of_user] < time[owner]
-        events = of_user[shown]
-        shape = (len(item), len(self.hidden.items))
-        places = (owner[shown], self.histories.item[events])
-        return csr_array((self.values[events], places), shape=shape)
+
+def _profiles(
+    hidden: Interactions,
+    histories: Interactions,
+    values: NDArray[np.floating],
+    validation: Validation,
+    rows: slice,
+) -> csr_array[Any]:
+    """Give what the model is shown for each hidden item, a row each."""
+    from scipy.sparse import csr_array
+
+    item, time = hidden.item[rows], hidden.time[rows]
+    users, starts = hidden.user[rows], histories.starts
+    sizes = starts[users + 1] - starts[users]
+    owner = np.repeat(np.arange(len(users)), sizes)
+    of_user = np.arange(len(owner)) + (starts[users] - np.cumsum(sizes) + sizes)[owner]
+    if validation == "loo":
+        shown = histories.item[of_user] != item[owner]
+    else:
+        shown = histories.time[of_user] < time[owner]
+    events = of_user[shown]
+    places = (owner[shown], histories.item[events])
+    return csr_array((values[events], places), shape=(len(item), len(hidden.items)))
 
 
 def rank_held_out(

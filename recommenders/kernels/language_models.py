@@ -13,18 +13,16 @@ from pydantic import Field
 
 from qrels import Ratings
 from recommenders.kernels.neighbours import (
-    CosineNeighbours,
     NearestUsers,
-    Neighbours,
     NeighbourSumScorer,
-    alike,
-    all_neighbours,
     dense_product,
-    strongest,
+    nearest,
+    nearest_by_cosine,
 )
 from recommenders.shared.scorers import (
     TrainedOnRatings,
     filled,
+    pattern,
     row_blocks,
     row_maxima,
     row_of_entry,
@@ -111,9 +109,8 @@ def counts(ratings: Ratings, *, system: str) -> csr_array[Any]:
     return matrix
 
 
-@dataclass(frozen=True, eq=False)
-class LikelihoodNeighbours:
-    r"""Finds the rows whose models give a row the highest likelihood, and weighs them.
+def nearest_by_likelihood(matrix: csr_array[Any], settings: SmoothedSettings) -> csr_array[Any]:
+    r"""Find the rows whose models give a row the highest likelihood, and weigh them.
 
     .. math:: \log p(u|v) = \sum_j r_{uj} \log p_v(j)
 
@@ -122,35 +119,21 @@ class LikelihoodNeighbours:
 
     .. math:: \left(\frac{p(u|v)}{\max_w p(u|w)}\right)^{1/d_u}
 
-    Ratings, of shape (n_rows, n_columns), are above 0; see `Neighbours` for the graph.
+    Ratings, of shape (n_rows, n_columns), are above 0; see `nearest` for the graph.
     """
+    models = smoothed(matrix, background_weight=settings.background_weight)
+    log_shares, sums = np.log(models.background_shares), row_sums(matrix)
 
-    matrix: csr_array[Any]
-    settings: SmoothedSettings
-
-    def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]]
-    ) -> csr_array[Any]:
-        """Weigh the neighbours of these rows; see `Neighbours`."""
-        odds = self._mean_log_odds(histories)
-        graph = strongest(odds, count=self.settings.neighbours, owners=owners)
-        return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
-
-    def _mean_log_odds(self, histories: csr_array[Any]) -> NDArray[np.float64]:
-        values = dense_product(histories, self._models.gains_by_column)
+    def likeness(rows: slice) -> NDArray[np.float64]:
+        values = dense_product(matrix[rows], models.gains_by_column)
         explained = values > 0
-        np.divide(values, row_sums(histories)[:, np.newaxis], out=values, where=explained)
-        values += self._log_shares
+        np.divide(values, sums[rows, np.newaxis], out=values, where=explained)
+        values += log_shares
         values[~explained] = -np.inf
         return values
 
-    @cached_property
-    def _models(self) -> LanguageModels:
-        return smoothed(self.matrix, background_weight=self.settings.background_weight)
-
-    @cached_property
-    def _log_shares(self) -> NDArray[np.float64]:
-        return np.log(self._models.background_shares)
+    graph = nearest(likeness, n_rows=len(sums), count=settings.neighbours)
+    return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
 
 
 def log_odds_of_neighbours(
@@ -181,11 +164,11 @@ class RelevanceModelScorer(TrainedOnRatings):
 
     up to a constant of the user: the best item that the user has not rated scores 0. All models
     are divided by the collection, so that float64 holds products of many. A user without
-    ratings, or without neighbours, scores NaN. Neighbours :math:`V` are training users, whatever
-    their weights; priors of users and items are uniform.
+    ratings, or without neighbours, scores NaN. Neighbours :math:`V` are those near, whatever their
+    weights; priors of users and items are uniform.
     """
 
-    neighbours: Neighbours
+    near: csr_array[Any]
     models: LanguageModels
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
@@ -198,7 +181,7 @@ class RelevanceModelScorer(TrainedOnRatings):
         """Score the items that may be among the best of the candidates; see `BestScorer`."""
         from recommenders.kernels.relevance_loop import Models, add_log_odds
 
-        near, own = self._graph[user_numbers], self.histories[user_numbers]
+        near, own = self.near[user_numbers], self.histories[user_numbers]
         # This undoes the division by the collection.
         scores = np.diff(own.indptr)[:, np.newaxis] * self._log_collection
         ratios, shares = self._ratios, self.models.background_shares.astype(np.float32)
@@ -208,10 +191,6 @@ class RelevanceModelScorer(TrainedOnRatings):
         scores -= _best_of_others(scores, own)[:, np.newaxis]
         scores[np.diff(near.indptr) == 0] = np.nan
         return scores.astype(np.float32)
-
-    @cached_property
-    def _graph(self) -> csr_array[Any]:
-        return all_neighbours(self.neighbours)
 
     @cached_property
     def _ratios(self) -> csr_array[Any]:
@@ -262,10 +241,10 @@ def expansion_scorer(
     be pickled. Ratings are refused as by `require_amounts`.
     """
     matrix = counts(ratings, system=system)
-    neighbours = CosineNeighbours(matrix, settings.neighbours, weighing=alike)
+    near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
     collection = matrix.sum(axis=0) / matrix.sum() / np.count_nonzero(ratings.user_counts())
     weights = partial(_weights, weighting=weighting, collection=collection)
-    return NeighbourSumScorer(ratings, neighbours, matrix, weights)
+    return NeighbourSumScorer(ratings, near, matrix, weights)
 
 
 def _weights(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from qrels import Ratings
 from qrels.interactions.interactions import Interactions
@@ -22,8 +21,9 @@ from recommenders.shared.scorers import (
     row_of_entry,
     with_data,
 )
-from recommenders.shared.system import NotNegative, Range, Settings, searched
-from runs import InputError, top_items
+from recommenders.shared.system import AtLeastOne, NotNegative, Range, Settings, searched
+from runs import top_items
+from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -153,8 +153,7 @@ PAIRS_AT_ONCE: Final = 10_000_000
 """Pairs of items of a block: they take 8 bytes each."""
 
 
-@dataclass(frozen=True)
-class ItemCosines:
+class ItemCosines(Section):
     r"""Cosines of items by the users who had both.
 
     .. math:: S_{ij} = \frac{n_{ij}}{\sqrt{c_i c_j}} \cdot \frac{n_{ij}}{n_{ij} + \beta}
@@ -164,18 +163,14 @@ class ItemCosines:
     be voted for.
     """
 
-    neighbours: int = 50
-    shrinkage: float = 0.0
-    least_users: int = 1
+    model_config = ConfigDict(allow_inf_nan=False)
 
-    def __post_init__(self) -> None:
-        least = {"neighbours": 1, "shrinkage": 0, "least_users": 1}
-        for name, bound in least.items():
-            if not bound <= getattr(self, name) < np.inf:
-                raise InputError(f"`{name}` must be at least {bound}, got {getattr(self, name)}.")
+    neighbours: AtLeastOne = 50
+    shrinkage: NotNegative = 0.0
+    least_users: AtLeastOne = 1
 
     def __str__(self) -> str:
-        return f"item-cosines({','.join(f'{key}={own:g}' for key, own in asdict(self).items())})"
+        return f"item-cosines({','.join(f'{key}={own:g}' for key, own in self)})"
 
     def __call__(self, history: Interactions) -> csr_array[Any]:
         """Learn from distinct pairs of user and item, for one block of items after the other."""
@@ -230,73 +225,30 @@ def _blocks(bounds: NDArray[np.int64], *, most: int) -> Iterator[tuple[int, int]
 # shape (rows of the slice, n_rows), a new array.
 Likeness: TypeAlias = Callable[[slice], NDArray[np.float64]]
 
-# From the neighbours of some rows, and these rows, to the neighbours with other weights.
-Weighing: TypeAlias = Callable[["csr_array[Any]", "csr_array[Any]"], "csr_array[Any]"]
-
 NearestUsers: TypeAlias = Annotated[
     int, Field(ge=1, description="Nearest users that count (the paper's k): at least 1.")
 ]
 
 
-class Neighbours(Protocol):
-    """Finds the rows of a matrix that are most like other rows of as many columns."""
-
-    @property
-    def matrix(self) -> csr_array[Any]:
-        """Rows that are found, of shape (n_rows, n_columns)."""
-
-    def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]], /
-    ) -> csr_array[Any]:
-        """Weigh the neighbours of these, in a graph of shape (n_histories, n_rows).
-
-        Owners, of shape (n_histories,), are the numbers of rows that are no neighbours.
-        """
-
-
-def all_neighbours(neighbours: Neighbours) -> csr_array[Any]:
-    """Find the neighbours of the rows of the matrix itself, as a graph (n_rows, n_rows)."""
-    from scipy.sparse import vstack
-
-    matrix = neighbours.matrix
-    n_rows = matrix.shape[0]
-    blocks = row_blocks(n_rows, row_bytes=8 * n_rows)
-    graphs = [neighbours(matrix[rows], np.arange(rows.start, rows.stop)) for rows in blocks]
-    return vstack(graphs, format="csr")
-
-
 def nearest(likeness: Likeness, *, n_rows: int, count: int) -> csr_array[Any]:
     """Keep, of every row, the neighbours it is most like, ``count`` of them where so many exist.
 
-    Equals, in float32, go by their number. Row u of the graph, of shape (n_rows, n_rows), holds the
-    likeness to its neighbours.
+    Equals, in float32, go by their number; no row is its own neighbour. Row u of the graph, of
+    shape (n_rows, n_rows), holds the likeness to its neighbours.
     """
-    from scipy.sparse import vstack
+    from scipy.sparse import csr_array, vstack
 
-    graphs = [
-        strongest(likeness(rows), count=count, owners=np.arange(rows.start, rows.stop))
-        for rows in row_blocks(n_rows, row_bytes=8 * n_rows)
-    ]
+    graphs = []
+    for rows in row_blocks(n_rows, row_bytes=8 * n_rows):
+        values = likeness(rows)
+        values[np.arange(len(values)), np.arange(rows.start, rows.stop)] = -np.inf
+        chosen = top_items(values, depth=min(count, n_rows))
+        row, rank = np.nonzero(chosen >= 0)
+        column = chosen[row, rank]
+        graph = csr_array((values[row, column], (row, column)), shape=values.shape)
+        graph.sort_indices()
+        graphs.append(graph)
     return vstack(graphs, format="csr")
-
-
-def strongest(
-    values: NDArray[np.float64], *, count: int, owners: NDArray[np.integer[Any]] | None
-) -> csr_array[Any]:
-    """Keep the highest values of every row, as `nearest` does, but those of the row's owner.
-
-    The values are written into. Without owners all count.
-    """
-    from scipy.sparse import csr_array
-
-    if owners is not None:
-        values[np.arange(len(owners)), owners] = -np.inf
-    chosen = top_items(values, depth=min(count, values.shape[1]))
-    row, rank = np.nonzero(chosen >= 0)
-    column = chosen[row, rank]
-    graph = csr_array((values[row, column], (row, column)), shape=values.shape)
-    graph.sort_indices()
-    return graph
 
 
 def nearest_by_cosine(
@@ -310,52 +262,20 @@ def nearest_by_cosine(
     :math:`\beta` is distrust in cosines that rest on few common columns, :math:`n_{uv}` of them; 0
     trusts all alike.
     """
-    return all_neighbours(CosineNeighbours(matrix, count, shrinkage))
+    transposed = matrix.T.tocsr()
+    lengths = np.sqrt(matrix.multiply(matrix).sum(axis=1))
 
-
-@dataclass(frozen=True, eq=False)
-class CosineNeighbours:
-    """Neighbours as of `nearest_by_cosine`, weighed by their cosines unless told otherwise."""
-
-    matrix: csr_array[Any]
-    count: int
-    shrinkage: float = 0.0
-    weighing: Weighing | None = None
-
-    def __call__(
-        self, histories: csr_array[Any], owners: NDArray[np.integer[Any]]
-    ) -> csr_array[Any]:
-        """Weigh the neighbours of these rows; see `Neighbours`."""
-        near = strongest(self._cosines(histories), count=self.count, owners=owners)
-        return near if self.weighing is None else self.weighing(near, histories)
-
-    def _cosines(self, histories: csr_array[Any]) -> NDArray[np.float64]:
-        products = dense_product(histories, self._transposed)
+    def likeness(rows: slice) -> NDArray[np.float64]:
+        products = dense_product(matrix[rows], transposed)
         positive = products > 0
         values = np.full(products.shape, -np.inf)
-        lengths = _lengths(histories)[:, np.newaxis] * self._lengths
-        np.divide(products, lengths, out=values, where=positive)
-        if self.shrinkage > 0:
-            common = dense_product(pattern(histories), pattern(self._transposed))
-            np.multiply(values, common / (common + self.shrinkage), out=values, where=positive)
+        np.divide(products, lengths[rows, np.newaxis] * lengths, out=values, where=positive)
+        if shrinkage > 0:
+            common = dense_product(pattern(matrix[rows]), pattern(transposed))
+            np.multiply(values, common / (common + shrinkage), out=values, where=positive)
         return values
 
-    @cached_property
-    def _transposed(self) -> csr_array[Any]:
-        return self.matrix.T.tocsr()
-
-    @cached_property
-    def _lengths(self) -> NDArray[np.float64]:
-        return _lengths(self.matrix)
-
-
-def alike(near: csr_array[Any], histories: csr_array[Any]) -> csr_array[Any]:
-    """Weigh all neighbours alike, as a `Weighing`."""
-    return pattern(near)
-
-
-def _lengths(matrix: csr_array[Any]) -> NDArray[np.float64]:
-    return np.sqrt(matrix.multiply(matrix).sum(axis=1))
+    return nearest(likeness, n_rows=len(lengths), count=count)
 
 
 # From sums over neighbours, with entries where there is one, these neighbours, and the ratings of
@@ -372,23 +292,21 @@ class NeighbourSumScorer(TrainedOnRatings):
     Products are sparse, so a row is the same to the last bit in every block. A sum of exactly 0
     counts as none, as the product does not hold it. A user without ratings scores NaN.
 
-    Neighbours are training users, with their weights :math:`g`; nobody is a neighbour of their
-    own. The values :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item.
+    Neighbours are training users, near with their weights :math:`g`, of shape (n_users, n_users).
+    The values :math:`x`, of shape (n_users, n_items), are what a neighbour says of an item.
     Without ``finish``, :math:`f`, which to be pickled must be a function of a module or a
     `functools.partial` of one, sums are the scores. If ``averaged``, they are divided by the
     weights of the neighbours that have an entry.
     """
 
-    neighbours: Neighbours
+    near: csr_array[Any]
     values: csr_array[Any]
     finish: Finish | None = None
     averaged: bool = False
 
     def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
         """Score every item for these training users."""
-        return self._scores(self._graph[user_numbers], self.histories[user_numbers])
-
-    def _scores(self, near: csr_array[Any], histories: csr_array[Any]) -> NDArray[np.float32]:
+        near, histories = self.near[user_numbers], self.histories[user_numbers]
         sums = near @ self.values
         if self.averaged:
             sums = averages(sums, near @ pattern(self.values))
@@ -396,7 +314,3 @@ class NeighbourSumScorer(TrainedOnRatings):
         scores = finished.astype(np.float32, copy=False)
         scores[np.diff(histories.indptr) == 0] = np.nan
         return scores
-
-    @cached_property
-    def _graph(self) -> csr_array[Any]:
-        return all_neighbours(self.neighbours)

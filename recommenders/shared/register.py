@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
 from runs import InputError
 from runs.shared.errors import nearest
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
+from runs.shared.settings import read_settings_of
 
 
 @cache
@@ -34,20 +32,7 @@ def find_system(name: str) -> SystemSpec:
 
 def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:
     """Check the settings given for a system; what is not given takes its default."""
-    spec = find_system(name)
-    try:
-        return spec.settings.model_validate(dict(settings))
-    except ValidationError as error:
-        raise InputError(_sentence(spec, error.errors()[0])) from None
-
-
-def _sentence(spec: SystemSpec, error: ErrorDetails) -> str:
-    setting, known = ".".join(str(part) for part in error["loc"]), [*spec.settings.model_fields]
-    if error["type"] == "extra_forbidden":
-        hint = nearest(setting, known) if known else "it has none."
-        return f"system {spec.name!r} has no setting {setting!r}; {hint}"
-    rule = error["msg"].replace("Input should be", "must be")
-    return f"system {spec.name!r}: the setting {setting!r} {rule}, got {error['input']!r}."
+    return read_settings_of(f"system {name!r}", find_system(name).settings, settings)
 
 
 VALCARCE_2018 = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import ConfigDict, Field
 
@@ -130,16 +130,6 @@ class Need:
     why: str
 
 
-def refuse_above(max_gigabytes: float, need: Need, *, system: str) -> None:
-    """Refuse to start what needs more memory than allowed."""
-    if need.n_bytes > max_gigabytes * 1e9:
-        raise InputError(
-            f"system {system!r} needs about {need.n_bytes / 1e9:.1f} GB ({need.why}), above the "
-            f"limit of {max_gigabytes} GB; raise its setting 'max_gigabytes' or leave the system "
-            "out."
-        )
-
-
 def workers_within(available_bytes: int, needs: Sequence[int], *, n_jobs: int) -> int:
     """Give how many of the trainings fit into memory side by side, whichever meet; at least 1.
 
@@ -171,8 +161,6 @@ def require_any(ratings: Ratings, *, system: str) -> None:
     if not ratings.rating.any():
         raise InputError(f"system {system!r} cannot be trained: every training rating is 0.")
 
-
-SettingsT = TypeVar("SettingsT", bound="Settings", contravariant=True)
 
 AtLeastOne: TypeAlias = Annotated[int, Field(ge=1)]
 Factors: TypeAlias = Annotated[int, Field(ge=1, le=2000)]
@@ -214,13 +202,6 @@ def searched(default: Any, place: Place, **facts: Any) -> Any:
     return Field(default, json_schema_extra={KEY: asdict(place)}, **facts)
 
 
-class Trainer(Protocol[SettingsT]):
-    """Learns from training ratings; equal arguments give equal scorers."""
-
-    def __call__(self, ratings: Ratings, settings: SettingsT, *, seed: int) -> BatchScorer:
-        """Train on ``ratings`` and give what scores their users and items."""
-
-
 @dataclass(frozen=True)
 class SystemSpec(Member[Any]):
     """One recommender, as its file declares it.
@@ -230,8 +211,8 @@ class SystemSpec(Member[Any]):
     name, source
         See `Member`.
     make
-        Trains it; its annotations name the class of its settings, whose defaults are good on
-        MovieLens-like data.
+        Learns from ratings, settings and a seed; equal arguments give equal scorers. Its
+        annotations name the class of its settings, whose defaults are good on MovieLens-like data.
     family
         The kind of method, in one or two words.
     lenskit
@@ -242,7 +223,6 @@ class SystemSpec(Member[Any]):
         None where it is little.
     """
 
-    make: Trainer[Any]
     family: str
     lenskit: Callable[[Any], Component[Any]] | None = None
     need: Callable[[Ratings, Any], Need] | None = None
@@ -281,7 +261,7 @@ def system(
     source: str,
     lenskit: Callable[[Any], Component[Any]] | None = None,
     need: Callable[[Ratings, Any], Need] | None = None,
-) -> Callable[[Trainer[Any]], SystemSpec]:
+) -> Callable[[Callable[..., BatchScorer]], SystemSpec]:
     """Declare the function below, whose ``settings`` have an annotation, as a system's training.
 
     Examples
@@ -293,7 +273,7 @@ def system(
     ('nothing', 'Score every item alike.')
     """
 
-    def declare(make: Trainer[Any]) -> SystemSpec:
+    def declare(make: Callable[..., BatchScorer]) -> SystemSpec:
         return SystemSpec(name, source, make, family, lenskit, need)
 
     return declare

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qrels import Ratings
 from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BatchScorer, BestScorer, row_blocks, row_of_entry
-from recommenders.shared.system import not_installed, refuse_above
+from recommenders.shared.system import not_installed
 from runs import InputError, Run, top_items
 from runs.shared.parallel import single_threaded
 
@@ -43,7 +43,8 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     require_memory(name, settings, ratings)
     try:
         with single_threaded():
-            return spec.make(ratings, checked, seed=seed)
+            scorer: BatchScorer = spec.make(ratings, checked, seed=seed)
+            return scorer
     except ModuleNotFoundError as error:
         raise not_installed(name, error) from error
 
@@ -54,7 +55,12 @@ def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> 
     if spec.need is None:
         return 0
     need = spec.need(ratings, checked)
-    refuse_above(checked.model_dump()["max_gigabytes"], need, system=spec.name)
+    allowed = checked.model_dump()["max_gigabytes"]
+    if need.n_bytes > allowed * 1e9:
+        raise InputError(
+            f"system {spec.name!r} needs about {need.n_bytes / 1e9:.1f} GB ({need.why}), above the "
+            f"limit of {allowed} GB; raise its setting 'max_gigabytes' or leave the system out."
+        )
     return need.n_bytes
 
 

@@ -41,7 +41,9 @@ def nearest(name: str, names: Sequence[str]) -> str:
 def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
     """Refuse what is none of the choices."""
     if value not in choices:
-        raise InputError(f"`{name}` must be {' or '.join(choices)}, got {value!r}.")
+        close = get_close_matches(value, choices, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise InputError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}{hint}")
 
 
 def missing_package(package: str, *, needed_by: str, extra: str) -> InputError:

@@ -80,11 +80,8 @@ class Columns:
     def numbered(self, field: int) -> tuple[Numbering, NDArray[np.int32]]:
         """Number the texts of a field, in order."""
         texts, codes = self.names(field)
-        ids = np.array(texts, dtype=np.str_)
-        order = np.argsort(ids)
-        numbers = np.empty(len(ids), dtype=np.int32)
-        numbers[order] = np.arange(len(ids), dtype=np.int32)
-        return Numbering(ids[order]), numbers[codes]
+        numbering = Numbering.of(texts)
+        return numbering, numbering.numbers(texts)[codes]
 
     def line(self, position: int) -> tuple[int, list[bytes]]:
         """Give physical number and fields of the line that an element stands for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -15,10 +16,11 @@ from runs.shared.errors import InputError
 
 # What `str.split` splits at. U+001C to U+001F are not Unicode's White_Space, but Python readers
 # of TREC files split there.
-WHITESPACE: Final = frozenset(
+WHITESPACE: Final = (
     "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
+UNFIT: Final = re.compile(rf"\A(?:#|\Z)|[\0{WHITESPACE}]")
 LONGEST_ID: Final = 1000
 NAMES: Final = {" ": "a space", "\t": "a tab", "\n": "a line break", "\xa0": "a no-break space"}
 
@@ -46,25 +48,10 @@ def id_fault(id: str) -> str | None:
     return f"has {NAMES.get(space, f'whitespace (U+{ord(space):04X})')}"
 
 
-def first_unfit_id(ids: NDArray[np.str_]) -> int | None:
-    r"""Position of the first id with an `id_fault`, or None if there is none.
-
-    Notes
-    -----
-    A numpy array of text drops NULs at the end of its elements, so that "a\0" arrives here
-    as "a": a reader looks for NULs in the bytes it reads.
-    """
-    if len(ids) == 0:
-        return None
-    width = max(ids.dtype.itemsize // 4, 1)
-    characters = (
-        np.ascontiguousarray(ids, dtype=f"U{width}").view(np.uint32).reshape(len(ids), width)
-    )
-    unfit = (characters[:, 0] == 0) | (characters[:, 0] == ord("#"))
-    unfit |= np.isin(characters, [ord(space) for space in WHITESPACE]).any(axis=1)
-    # Elements are padded with NULs: one that is followed by something else belongs to the id.
-    unfit |= ((characters[:, :-1] == 0) & (characters[:, 1:] != 0)).any(axis=1)
-    return int(unfit.argmax()) if unfit.any() else None
+def first_unfit_id(ids: Iterable[str] | NDArray[np.str_]) -> int | None:
+    """Position of the first id with an `id_fault`, or None if there is none."""
+    texts = ids.tolist() if isinstance(ids, np.ndarray) else ids
+    return next((at for at, id in enumerate(texts) if UNFIT.search(id)), None)
 
 
 def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
@@ -124,8 +111,13 @@ def carried(named: Numbering) -> Numbering:
     """
     if first_unfit_id(named.ids) is None:
         return named
-    width = len(str(len(named)))
-    return Numbering(np.array([f"{number:0{width}}" for number in range(1, len(named) + 1)]))
+    return padded("", len(named))
+
+
+def padded(prefix: str, n: int) -> Numbering:
+    """Number ids padded with zeros, so that they sort as they count."""
+    width = len(str(n))
+    return Numbering.of([f"{prefix}{number:0{width}}" for number in range(1, n + 1)])
 
 
 def id_table(pairs: Mapping[str, tuple[Numbering, Numbering]]) -> bytes:

@@ -12,12 +12,11 @@ import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
-from itertools import count, repeat
 from typing import Any, Final, Literal, TypeAlias
 
 import joblib
@@ -27,12 +26,7 @@ from runs.shared.errors import InputError, InputWarning, missing_package
 
 
 def processes(
-    n_jobs: int,
-    *,
-    return_as: str,
-    needs: Iterable[int] = repeat(0),
-    here: bool = False,
-    **options: Any,
+    n_jobs: int, *, return_as: str, here: bool = False, **options: Any
 ) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Give workers of joblib in processes that outlive this one by half a second at most.
 
@@ -40,7 +34,9 @@ def processes(
     """
     client = cluster_in_use()
     if client is not None and not here:
-        return ClusterWorkers(client, needs, in_order=return_as == "generator")
+        if return_as == "generator":
+            return lambda tasks: _sorted(_done_by_workers(client, tasks))
+        return lambda tasks: (result for _, result in _done_by_workers(client, tasks))
     if options.get("prefer") != "threads":
         options |= {"initializer": end_with, "initargs": (os.getpid(),)}
     workers: Callable[[Iterable[Any]], Generator[Any]]
@@ -119,8 +115,6 @@ def on_cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    import joblib
-
     with _connected(address) as client, joblib.parallel_config("dask", client=client):
         yield
 
@@ -131,9 +125,6 @@ def processes_on_cluster(address: str | None) -> Iterator[None]:
 
     See `on_cluster`.
     """
-    if address is None:
-        yield
-        return
     with _connected(address) as client:
         token = _client_in_use.set(client)
         try:
@@ -147,119 +138,77 @@ def cluster_in_use() -> Any:
     return _client_in_use.get()
 
 
-class ClusterWorkers:
-    """Does the tasks of `joblib.delayed` on a cluster, one at a time in each of its workers.
+def _done_by_workers(client: Any, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+    """Do the tasks of `joblib.delayed` on a cluster, one at a time in each of its workers.
 
-    A task is drawn when a worker is free, and goes to one whose memory it fits into; if it fits
-    into none, to the largest. The scheduler keeps tasks and inputs: if a worker is lost, another
-    has what it needs to do its work again.
-
-    ``client``: the client of the cluster; ``needs``: bytes that each task takes; ``in_order``:
-    whether results come in the order of the tasks, or as they are made.
+    A task is drawn when a worker is free. The scheduler keeps tasks and inputs: if a worker is
+    lost, another has what it needs to do its work again. Given are the number of each task and its
+    result, as they are made.
     """
-
-    def __init__(self, client: Any, needs: Iterable[int], *, in_order: bool) -> None:
-        self.client = client
-        self.needs = needs
-        self.in_order = in_order
-        self._inputs: dict[str, Any] = {}
-        self._known: set[str] = set()
-
-    def __call__(self, tasks: Iterable[Task]) -> Iterator[Any]:
-        """Give the results of tasks."""
-        results = self._results(tasks)
-        return _sorted(results) if self.in_order else (result for _, result in results)
-
-    def _results(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
-        """Give the number of each task, and its result, as they are made."""
-        left = zip(count(), tasks, self.needs)
-        running: dict[Any, tuple[int, str]] = {}
-        waiting, all_drawn = None, False
-        while not all_drawn or running:
-            memory = self._memory()
-            while free := set(memory) - {place for _, place in running.values()}:
-                waiting = waiting or next(left, None)
-                all_drawn = waiting is None
-                place = None if waiting is None else _place(waiting[2], memory, free)
-                if waiting is None or place is None:
-                    break
-                number, (function, args, options), _ = waiting
-                parts = [self._sent(part) for part in (function, *args, *options.values())]
-                future = self.client.submit(
-                    _do, parts, [*options], workers=[place], allow_other_workers=True, pure=False
-                )
-                running[future] = number, place
-                waiting = None
-            for future in self._done(running):
-                yield running.pop(future)[0], self._result(future)
-
-    def _memory(self) -> dict[str, int]:
-        """Give the bytes of memory of each worker by address, and say which workers are gone."""
-        with self._lost_scheduler_explained():
-            found = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
-        for gone in sorted(self._known - set(found)):
-            warnings.warn(
-                f"the Dask worker {gone} is gone; what it was doing is done again.",
-                InputWarning,
-                stacklevel=2,
+    left, known, inputs = enumerate(tasks), set[str](), dict[str, Any]()
+    running: dict[Any, tuple[int, str]] = {}
+    while True:
+        with _lost_scheduler_explained():
+            found = set(client.sync(client.scheduler.identity, n_workers=-1)["workers"])
+        for gone in sorted(known - found):
+            finding = f"the Dask worker {gone} is gone; what it was doing is done again."
+            warnings.warn(finding, InputWarning, stacklevel=2)
+        known, free = found, found - {place for _, place in running.values()}
+        for place, (number, (function, args, options)) in zip(sorted(free), left, strict=False):
+            parts = [_sent(client, part, inputs) for part in (function, *args, *options.values())]
+            future = client.submit(
+                _do, parts, [*options], workers=[place], allow_other_workers=True, pure=False
             )
-        self._known = set(found)
-        return {address: facts["memory_limit"] or 2**63 for address, facts in found.items()}
+            running[future] = number, place
+        if not running and known:
+            return
+        for future in _done(running):
+            yield running.pop(future)[0], _result(future)
 
-    def _sent(self, part: Any) -> Any:
-        """Give a part of a task as bytes; if it is large, what the scheduler has them by."""
-        pickled = import_module("cloudpickle").dumps(part)
-        if len(pickled) < LARGE:
-            return pickled
-        key = f"harness-input-{sha256(pickled).hexdigest()}"
-        if key not in self._inputs:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-                self._inputs[key] = self.client.submit(bytes, pickled, key=key)
-        return self._inputs[key]
 
-    def _done(self, running: Mapping[Any, Any]) -> list[Any]:
-        """Wait for a task to be done, or a moment, and give those that are."""
-        distributed = import_module("distributed")
-        if not running:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
-            return []
-        with self._lost_scheduler_explained():
-            try:
-                distributed.wait(list(running), SECONDS_BETWEEN_LOOKS, "FIRST_COMPLETED")
-            except TimeoutError:
-                return []
-        return [future for future in running if future.done()]
+def _sent(client: Any, part: Any, inputs: dict[str, Any]) -> Any:
+    """Give a part of a task as bytes; if it is large, what the scheduler has them by."""
+    pickled = import_module("cloudpickle").dumps(part)
+    if len(pickled) < LARGE:
+        return pickled
+    key = f"harness-input-{sha256(pickled).hexdigest()}"
+    if key not in inputs:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            inputs[key] = client.submit(bytes, pickled, key=key)
+    return inputs[key]
 
-    def _result(self, future: Any) -> Any:
-        killed = import_module("distributed").KilledWorker
-        with self._lost_scheduler_explained():
-            error = future.exception()
-        if isinstance(error, killed):
-            raise ChildProcessError(
-                "a task was given up, since all workers that began it were lost, most likely for "
-                "want of memory; the same command goes on from what is complete."
-            )
-        if error is not None:
-            raise error
-        with self._lost_scheduler_explained():
+
+def _done(running: Mapping[Any, Any]) -> list[Any]:
+    """Wait for a task to be done, or a moment, and give those that are."""
+    if not running:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    with _lost_scheduler_explained(), suppress(TimeoutError):
+        import_module("distributed").wait([*running], SECONDS_BETWEEN_LOOKS, "FIRST_COMPLETED")
+    return [future for future in running if future.done()]
+
+
+def _result(future: Any) -> Any:
+    with _lost_scheduler_explained():
+        error = future.exception()
+        if error is None:
             return future.result()
-
-    @contextmanager
-    def _lost_scheduler_explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (OSError, CancelledError):
-            raise ConnectionError(
-                "the Dask scheduler is lost; the same command goes on from what is complete."
-            ) from None
+    if isinstance(error, import_module("distributed").KilledWorker):
+        raise ChildProcessError(
+            "a task was given up, since all workers that began it were lost, most likely for want "
+            "of memory; the same command goes on from what is complete."
+        )
+    raise error
 
 
-def _place(need: int, memory: Mapping[str, int], free: set[str]) -> str | None:
-    """Give a free worker for a task; None if those that it fits into are busy."""
-    fitting = [each for each, size in memory.items() if size >= need]
-    fitting = fitting or [max(memory, key=lambda address: memory[address])]
-    return next((each for each in fitting if each in free), None)
+@contextmanager
+def _lost_scheduler_explained() -> Iterator[None]:
+    try:
+        yield
+    except (OSError, CancelledError):
+        raise ConnectionError(
+            "the Dask scheduler is lost; the same command goes on from what is complete."
+        ) from None
 
 
 def _sorted(results: Iterable[tuple[int, Any]]) -> Iterator[Any]:
@@ -281,35 +230,32 @@ def _do(parts: list[bytes], names: list[str]) -> Any:
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[Any]:
+def _connected(address: str | None) -> Iterator[Any]:
+    """Give a client of the cluster, or None for None."""
+    if address is None:
+        yield None
+        return
     try:
         distributed = import_module("distributed")
     except ModuleNotFoundError:
         raise missing_package("distributed", needed_by="--dask", extra="cluster") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
-        yield stack.enter_context(_client(distributed, address, stack))
-
-
-def _client(distributed: Any, address: str, stack: ExitStack) -> Any:
-    if address == LOCAL:
-        cluster = distributed.LocalCluster(
-            n_workers=N_PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-        )
-        return distributed.Client(stack.enter_context(cluster))
-    try:
-        client = distributed.Client(address, timeout=SECONDS_TO_ANSWER)
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"no Dask scheduler answers at {address!r} ({error}); an address looks like "
-            "tcp://10.0.0.5:8786, and 'local' starts a cluster here."
-        ) from None
-    try:
+        if address == LOCAL:
+            cluster = distributed.LocalCluster(
+                n_workers=N_PROCESSES, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            )
+            yield stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+            return
+        try:
+            client = stack.enter_context(distributed.Client(address, timeout=SECONDS_TO_ANSWER))
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"no Dask scheduler answers at {address!r} ({error}); an address looks like "
+                "tcp://10.0.0.5:8786, and 'local' starts a cluster here."
+            ) from None
         _check_workers(client, address)
-    except InputError:
-        client.close()
-        raise
-    return client
+        yield client
 
 
 def _check_workers(client: Any, address: str) -> None:

@@ -14,11 +14,11 @@ SECONDS_OF_SILENCE = 60.0
 """After so long a log is told how far the work is."""
 
 
-class Bar(Protocol):
-    """One piece of work under way."""
+@dataclass(frozen=True)
+class Bar:
+    """One piece of work under way: ``advance(steps=1, done="")`` says what is done."""
 
-    def advance(self, steps: int = 1, *, done: str = "") -> None:
-        """Say that some steps are done, and what is."""
+    advance: Callable[..., None]
 
 
 class Progress(Protocol):
@@ -35,12 +35,9 @@ class Silent:
     """Shows nothing."""
 
     @contextmanager
-    def __call__(self, label: str, total: int) -> Iterator[Silent]:
+    def __call__(self, label: str, total: int) -> Iterator[Bar]:
         """Begin, in silence."""
-        yield self
-
-    def advance(self, steps: int = 1, *, done: str = "") -> None:
-        """Pass over it."""
+        yield Bar(lambda steps=1, *, done="": None)
 
     def note(self, message: str) -> None:
         """Pass over it."""
@@ -57,30 +54,24 @@ class Lines:
 
     @contextmanager
     def __call__(self, label: str, total: int) -> Iterator[Bar]:
-        """Write how long the work took."""
-        start = self._clock()
-        yield _LineBar(self, label, total, self._clock)
+        """Write what is done as it is named, or how far it is, and how long the work took."""
+        start = told = self._clock()
+        n_done = 0
+
+        def advance(steps: int = 1, *, done: str = "") -> None:
+            nonlocal told, n_done
+            n_done += steps
+            now = self._clock()
+            if done or now - told >= SECONDS_OF_SILENCE:
+                told = now
+                self.note(f"{label}: {f'{done}; ' if done else ''}{n_done:,} of {total:,}")
+
+        yield Bar(advance)
         self.note(f"{label}: {self._clock() - start:.1f} s")
 
     def note(self, message: str) -> None:
         """Write a line to standard error."""
         print(message, file=sys.stderr, flush=True)
-
-
-class _LineBar:
-    """Writes what is done as it is named; of what is not, how far the work is, each minute."""
-
-    def __init__(self, lines: Lines, label: str, total: int, clock: Callable[[], float]) -> None:
-        self._lines, self._label, self._total, self._clock = lines, label, total, clock
-        self._steps, self._told = 0, clock()
-
-    def advance(self, steps: int = 1, *, done: str = "") -> None:
-        self._steps += steps
-        now = self._clock()
-        if done or now - self._told >= SECONDS_OF_SILENCE:
-            self._told = now
-            named = f"{done}; " if done else ""
-            self._lines.note(f"{self._label}: {named}{self._steps:,} of {self._total:,}")
 
 
 class Bars:
@@ -104,21 +95,14 @@ class Bars:
             rich.TimeRemainingColumn(),
         )
         with rich.Progress(*columns, console=self._console) as bars:
-            yield _RichBar(bars, bars.add_task(label, total=total))
+            task = bars.add_task(label, total=total)
+            yield Bar(lambda steps=1, *, done="": bars.advance(task, steps))
 
     def note(self, message: str) -> None:
         """Write a line above the bars, broken between words where it is longer than the screen."""
         width = self._console.width
         lines = fill(message, width, break_long_words=False, break_on_hyphens=False)
         self._console.print(lines, highlight=False, markup=False, soft_wrap=True)
-
-
-class _RichBar:
-    def __init__(self, bars: object, task: object) -> None:
-        self._bars, self._task = bars, task
-
-    def advance(self, steps: int = 1, *, done: str = "") -> None:
-        self._bars.advance(self._task, steps)  # type: ignore[attr-defined]
 
 
 def watched(*, quiet: bool) -> Progress:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from runs.shared.errors import InputError
+from runs.shared.errors import InputError, nearest
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class Section(BaseModel):
@@ -42,6 +44,22 @@ class Section(BaseModel):
 
         made = {name: new for name, value in self if (new := absolute(value)) != value}
         return self.model_copy(update=made)
+
+
+def read_settings_of(what: str, kind: type[ModelT], given: Mapping[str, Any]) -> ModelT:
+    """Check the settings of what is named; refuse the first that breaks a rule."""
+    try:
+        return kind.model_validate(dict(given))
+    except ValidationError as error:
+        fault = error.errors()[0]
+    setting, known = ".".join(map(str, fault["loc"])), [*kind.model_fields]
+    if fault["type"] == "extra_forbidden":
+        hint = nearest(setting, known) if known else "it has none."
+        raise InputError(f"{what} has no setting {setting!r}; {hint}")
+    if not setting:
+        raise InputError(f"{what}: {fault['msg'].removeprefix('Value error, ').rstrip('.')}.")
+    rule = fault["msg"].replace("Input should be", "must be")
+    raise InputError(f"{what}: the setting {setting!r} {rule}, got {fault['input']!r}.")
 
 
 def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ from analyses.shared.work import (
 )
 from qrels import FullRanks, Qrels
 from qrels.ranks.full_ranks import CandidateRanks
-from runs.shared.progress import Progress, Silent
+from runs.shared.progress import Bar, Progress, Silent
 
 
 class Counted(Silent):
@@ -35,11 +35,11 @@ class Counted(Silent):
         self._advance = advance
 
     @contextmanager
-    def __call__(self, label: str, total: int) -> Iterator["Counted"]:
-        yield self
+    def __call__(self, label: str, total: int) -> Iterator[Bar]:
+        def advance(steps: int = 1, *, done: str = "") -> None:
+            self._advance(steps)
 
-    def advance(self, steps: int = 1, *, done: str = "") -> None:
-        self._advance(steps)
+        yield Bar(advance)
 
 
 def discriminate(

@@ -62,7 +62,7 @@ def rows(ratings: Ratings) -> list[tuple[str, str, float, int | None]]:
 
 def complaint(path: Path, **options: object) -> str:
     with pytest.raises(InputError) as caught:
-        read_ratings(path, **options)  # type: ignore[arg-type]
+        read_ratings(path, **options)
     return str(caught.value).replace(str(path), path.name)
 
 
@@ -257,7 +257,7 @@ def test_a_broken_parquet_file_is_named(write: Write) -> None:
         (
             "log.csv",
             "user,item,rating\na,x,1\na,y\n",
-            "log.csv, line 3: 3 fields between commas expected, found 2.",
+            "log.csv, line 3: 3 fields between ',' expected, found 2.",
         ),
         (
             "ratings.csv",
@@ -393,7 +393,6 @@ def test_a_zip_is_refused_before_it_is_unpacked(
 ) -> None:
     with zipfile.ZipFile(tmp_path / "ml.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("ml/ratings.dat", MUCH)
-    monkeypatch.setattr("qrels.ratings.datasets.source.BEGINNING", 20)
     unpack, unpacked = zipfile.ZipExtFile.read, []
 
     def read(stream: zipfile.ZipExtFile, n: int | None = -1) -> bytes:
@@ -401,8 +400,14 @@ def test_a_zip_is_refused_before_it_is_unpacked(
         return unpack(stream, n)
 
     monkeypatch.setattr("zipfile.ZipExtFile.read", read)
-    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat: a file of such lines")
-    assert unpacked == [20]
+    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat: a file of ratings")
+    assert unpacked == []
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_gzip_file_is_refused_while_it_is_unpacked(write: Write) -> None:
+    path = write("ratings.dat.gz", gzip.compress(MUCH))
+    assert complaint(path).startswith("ratings.dat.gz: a file of ratings may have")
 
 
 # Options

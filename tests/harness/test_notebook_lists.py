@@ -229,7 +229,7 @@ def test_without_counts_an_item_is_as_popular_as_it_is_judged() -> None:
 @pytest.mark.parametrize(
     ("asked", "finding"),
     [
-        ({"loss": "sparse"}, "`loss` must be random or popularity, got 'sparse'."),
+        ({"loss": "sparse"}, "`loss` must be one of random, popularity, got 'sparse'."),
         ({"popularity": {"a": 1}}, "`popularity` is for loss='popularity', got loss='random'."),
         ({"samples": 0}, "sparsity: `samples`: input should be greater than or equal to 1, got 0."),
         ({"sample": 9}, "sparsity: there is no `sample`; did you mean `samples`?"),

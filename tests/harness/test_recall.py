@@ -152,7 +152,7 @@ def test_times_in_seconds_are_refused_unless_they_are_said_to_be_right(
 
 
 def test_an_unknown_model_is_named(log: Path) -> None:
-    assert "must be item-cosines or als-knn, got 'als'" in sentence(log, "--model", "x=als")
+    assert "must be one of item-cosines, als-knn, got 'als'" in sentence(log, "--model", "x=als")
 
 
 @pytest.fixture
@@ -248,10 +248,16 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
         ),
         (
             ["--model", "item-cosines:neighbours=many"],
-            "item-cosines, neighbours: Input should be a valid integer",
+            "item-cosines: the setting 'neighbours' must be a valid integer",
         ),
-        (["--model", "item-cosines:shrinkage=nan"], "`shrinkage` must be at least 0, got nan."),
-        (["--model", "als-knn:factors=0"], "`factors` must be at least 1, got 0."),
+        (
+            ["--model", "item-cosines:shrinkage=nan"],
+            "the setting 'shrinkage' must be a finite number, got 'nan'.",
+        ),
+        (
+            ["--model", "als-knn:factors=0"],
+            "the setting 'factors' must be greater than or equal to 1, got '0'.",
+        ),
         (["--ranks", "ranks.csv", "--model", "als-knn"], "leave out --model."),
         (
             ["--share", "1", "--min-items", "1"],
@@ -260,8 +266,8 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
         (["--shards", "3"], "--shards is gone: logs of any size are read through DuckDB"),
         (["--scratch", "x"], "--scratch is gone: logs of any size are read through DuckDB"),
         (["--model", "a=als-knn", "--model", "a=item-cosines"], "two models are called 'a'"),
-        (["--beta", "-1"], "should be greater than or equal to 0, got -1"),
-        (["--cutoff", "70000"], "should be less than 65535, got 70000"),
+        (["--beta", "-1"], "`--beta`: input should be greater than or equal to 0, got -1.0."),
+        (["--cutoff", "70000"], "`--cutoff`: input should be less than 65535, got 70000."),
     ],
 )
 def test_what_makes_no_sense_is_answered_with_a_sentence(

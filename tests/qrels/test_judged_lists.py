@@ -36,7 +36,7 @@ def grades_of_two(first: int, second: int) -> Qrels:
     ("grades", "told"),
     [
         ((0, 0), "no judgement is relevant: the highest grade is 0, the relevance level 1"),
-        ((1, 1), "the qrels hold relevant items only: bpref becomes Recall"),
+        ((1, 1), "no user has both relevant and judged non-relevant items"),
         ((1, 0), "no user has both relevant and judged non-relevant items"),
     ],
 )

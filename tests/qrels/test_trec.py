@@ -31,8 +31,8 @@ def test_qrels_that_are_written_read_back_the_same(tmp_path: Path) -> None:
     ("text", "finding"),
     [
         ("u 0 1 1\n\nu 0 2 1\n", "test.qrels, line 2: a qrels line has four fields .* found 0"),
-        ("u 0 1 3.5\n", "line 1: the grade '3.5' is not a whole number"),
-        ("u 0 1 2147483648\n", "line 1: a grade must be at most 2147483647, found 2147483648"),
+        ("u 0 1 3.5\n", "line 1: a grade must be a whole number, at most 2147483647, found '3.5'"),
+        ("u 0 1 2147483648\n", "at most 2147483647, found '2147483648'"),
         ("# x\nu 0 1 1\nu 0 1 2\n", "line 3: item 1 is duplicated for user u, first in line 2"),
         ("\n", "test.qrels: the file is empty"),
         ("\ufeffu 0 1 1\n", "line 1: a byte order mark"),

@@ -5,7 +5,7 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from recommenders.als_knn import ALSKNNSettings, item_factors, pruned
+from recommenders.als_knn import ALSKNNSettings, item_factors
 from recommenders.kernels.embeddings import cosine_neighbours
 from recommenders.shared.scorers import LinearItemScorer
 from runs import InputError
@@ -51,27 +51,9 @@ def test_factors_solve_least_squares_with_confidence_that_grows_with_ratings(
         np.testing.assert_allclose(factors[item], solution, atol=1e-4)
 
 
-def test_pruning_leaves_out_rare_items_and_users() -> None:
-    """Only v and w have 3 ratings, and only b has."""
-    kept = pruned(four_users(), ALSKNNSettings(min_user_ratings=3, min_item_ratings=3))
-    pairs = list(zip(kept.user.tolist(), kept.item.tolist(), strict=True))
-    assert pairs == [(1, 1), (2, 1)]
-
-
-def test_items_left_out_bring_and_get_nothing(ratings: Ratings) -> None:
-    least = int(np.median(ratings.item_counts()))
-    scorer = recommenders.train("als-knn", {"min_item_ratings": least}, ratings, seed=1)
-    rare = ratings.item_counts() < least
-    users = np.arange(len(ratings.users), dtype=np.int32)
-    assert np.isnan(scorer.score_batch(users)[:, rare]).all()
-    assert isinstance(scorer, LinearItemScorer)
-    assert not scorer.weights[np.flatnonzero(rare)].sum()
-
-
 @pytest.mark.slow
 def test_bm25_can_be_trained_on(ratings: Ratings) -> None:
-    settings = {"weighting": "bm25", "bm25_b": 0.75}
-    scorer = recommenders.train("als-knn", settings, ratings, seed=1)
+    scorer = recommenders.train("als-knn", {"weighting": "bm25"}, ratings, seed=1)
     assert np.isfinite(scorer.score_batch(np.array([0], dtype=np.int32))).any()
 
 

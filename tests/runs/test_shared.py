@@ -42,7 +42,7 @@ def test_a_fault_is_named(unfit: str, fault: str) -> None:
 def test_whitespace_is_what_python_splits_at() -> None:
     characters = map(chr, range(1, sys.maxunicode + 1))
     splitting = {character for character in characters if not character.split()}
-    assert splitting == WHITESPACE
+    assert splitting == set(WHITESPACE)
 
 
 letters = st.text(st.sampled_from("a#\0 \u3000é"), max_size=4)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from qrels.ratings.datasets.layouts import Layout
+from qrels.ratings.datasets.layouts import REQUIRED, Layout
 from qrels.ratings.datasets.source import Source
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
@@ -75,6 +75,11 @@ def from_iso(text: str) -> float:
         raise InputError(f"the time {text!r} does not exist ({error}).") from error
 
 
+A_TIME: Final = (
+    "a number of seconds or milliseconds since 1970, or a date as 2026-11-22 or "
+    "2026-11-22T09:30:00Z"
+)
+
 # Python's float also takes "1_0", "nan", spaces and digits of other scripts.
 NUMBER: Final = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 
@@ -103,7 +108,7 @@ class Rows(ABC):
 
     def error(self, place: int, finding: str) -> InputError:
         """Name the file and the physical line or row, from 1, before the finding."""
-        return InputError(f"{self.source.label}, {self.unit} {place}: {finding}")
+        return InputError.at(self.source.label, place, finding, unit=self.unit)
 
     @abstractmethod
     def names(self) -> Sequence[str]:
@@ -177,17 +182,16 @@ def _fast(rows: Rows, *, whole: bool) -> Table:
     """Check whole columns."""
     import pyarrow as pa
 
-    columns = rows.columns()
-    if whole:
-        return _table(columns, decimal=rows.layout.decimal)
-    plain = {
-        role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
-        for role, column in columns.items()
-    }
-    kept = _filled(plain)
-    left = {role: column.filter(kept) for role, column in plain.items()}
-    n_dropped = len(kept) - len(left["user"])
-    return _table(left, decimal=rows.layout.decimal, n_dropped=n_dropped)
+    columns, n_dropped = rows.columns(), 0
+    if not whole:
+        plain = {
+            role: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+            for role, column in columns.items()
+        }
+        kept = _filled(plain)
+        columns = {role: column.filter(kept) for role, column in plain.items()}
+        n_dropped = len(kept) - len(columns["user"])
+    return _table(columns, decimal=rows.layout.decimal, n_dropped=n_dropped)
 
 
 def _table(columns: Columns, *, decimal: str = ".", n_dropped: int = 0) -> Table:
@@ -213,7 +217,7 @@ def _filled(columns: Columns) -> Any:
 
 
 def _missing_texts(role: str) -> tuple[str, ...]:
-    return ("",) if role in ("user", "item") else NO_NUMBER
+    return ("",) if role in REQUIRED else NO_NUMBER
 
 
 def _numbered(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
@@ -317,15 +321,18 @@ def _check_times(rows: Rows, times: list[float], places: list[int]) -> None:
 
 
 def _checked(role: str, text: str, decimal: str) -> str | float:
-    if role in ("user", "item"):
+    if role in REQUIRED:
         return _checked_id(text)
-    check = _checked_rating if role == "rating" else _checked_time
-    try:
-        return check(text, decimal)
-    except InputError as error:
-        if text not in NO_NUMBER:
-            raise
-        raise InputError(f"{error} missing='drop' leaves such ratings out.") from error
+    if role == "time" and re.fullmatch(ISO, text):
+        return from_iso(text)
+    if re.fullmatch(_number_with(decimal), text):
+        number = float(text.replace(decimal, "."))
+        if math.isfinite(number):
+            return number
+    comma = " with a decimal comma" if decimal == "," else ""
+    wanted = f"a finite number{comma}" if role == "rating" else A_TIME
+    hint = " missing='drop' leaves such ratings out." if text in NO_NUMBER else ""
+    raise InputError(f"the {role} must be {wanted}, got {text!r}.{hint}")
 
 
 def _checked_id(text: str) -> str:
@@ -339,30 +346,3 @@ def _checked_id(text: str) -> str:
             f"begins with {text[:40]!r}."
         )
     return text
-
-
-def _checked_rating(text: str, decimal: str) -> float:
-    rating = _finite(text, decimal)
-    if rating is None:
-        comma = " with a decimal comma" if decimal == "," else ""
-        raise InputError(f"the rating must be a finite number{comma}, got {text!r}.")
-    return rating
-
-
-def _checked_time(text: str, decimal: str) -> float:
-    if re.fullmatch(ISO, text):
-        return from_iso(text)
-    moment = _finite(text, decimal)
-    if moment is None:
-        raise InputError(
-            "the time must be a number of seconds or milliseconds since 1970, or a date as "
-            f"2026-11-22 or 2026-11-22T09:30:00Z, got {text!r}."
-        )
-    return moment
-
-
-def _finite(text: str, decimal: str) -> float | None:
-    if re.fullmatch(_number_with(decimal), text):
-        number = float(text.replace(decimal, "."))
-        return number if math.isfinite(number) else None
-    return None

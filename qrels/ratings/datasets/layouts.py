@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, Literal
@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from runs import InputError
+from runs.shared.errors import require_choice
 from runs.shared.settings import Section
 
 # A column is one of these names in the header, or a position from 0.
@@ -27,7 +28,7 @@ USUAL_NAMES: Final[Mapping[str, Column]] = {
     "rating": (*RATING_NAMES, *COUNT_NAMES),
     "time": ("time", "timestamp", "date", "datetime"),
 }
-IN_ORDER: Final[Mapping[str, Column]] = {"user": 0, "item": 1, "rating": 2, "time": 3}
+IN_ORDER: Final[Mapping[str, Column]] = {role: at for at, role in enumerate(ROLES)}
 
 
 @dataclass(frozen=True)
@@ -57,39 +58,23 @@ class Layout:
         return self.unrated is not None
 
 
+def _named(*names: str) -> dict[str, Column]:
+    """Give the names of columns by role, in order."""
+    return {role: (name,) for role, name in zip(ROLES, names, strict=False)}
+
+
 LAYOUTS: Final[Mapping[str, Layout]] = {
     "movielens-u.data": Layout(columns=IN_ORDER, separator="\t", header=False, width=4),
     "movielens-dat": Layout(columns=IN_ORDER, separator="::", header=False, width=4),
-    "movielens-csv": Layout(
-        columns={
-            "user": ("userId",),
-            "item": ("movieId",),
-            "rating": ("rating",),
-            "time": ("timestamp",),
-        },
-        quoted=True,
-    ),
+    "movielens-csv": Layout(_named("userId", "movieId", "rating", "timestamp"), quoted=True),
     "csv": Layout(quoted=True),
     "tsv": Layout(separator="\t", quoted=True),
     "inter": Layout(
-        columns={
-            "user": ("user_id:token",),
-            "item": ("item_id:token",),
-            "rating": ("rating:float",),
-            "time": ("timestamp:float",),
-        },
-        separator="\t",
+        _named("user_id:token", "item_id:token", "rating:float", "timestamp:float"), separator="\t"
     ),
     "parquet": Layout(separator=""),
-    "yahoo-r3": Layout(
-        columns={role: IN_ORDER[role] for role in ("user", "item", "rating")},
-        separator="\t",
-        header=False,
-        width=3,
-    ),
-    "kuairec": Layout(
-        columns={"user": ("user_id",), "item": ("video_id",), "rating": ("watch_ratio",)}
-    ),
+    "yahoo-r3": Layout({"user": 0, "item": 1, "rating": 2}, separator="\t", header=False, width=3),
+    "kuairec": Layout(_named("user_id", "video_id", "watch_ratio")),
     "coat": Layout(columns={}, separator=" ", header=False, unrated=0.0),
     "jester": Layout(columns={}, header=False, unrated=99.0, skipped=1),
 }
@@ -97,14 +82,6 @@ FORMATS: Final = tuple(LAYOUTS)
 
 # What a folder or an archive may hold as its ratings.
 RATINGS_FILES: Final = ("u.data", "ratings.dat", "ratings.csv", "ratings.parquet", "*.inter")
-
-SEPARATOR_NAMES: Final[Mapping[str, str]] = {
-    "\t": "tabs",
-    ",": "commas",
-    ";": "semicolons",
-    " ": "spaces",
-}
-
 
 # Makes a finding an error that says where.
 Fail = Callable[[str], InputError]
@@ -137,11 +114,6 @@ def separator_hint(line: str, layout: Layout) -> str:
     if not layout.separator or layout.separator in line or not others:
         return "."
     return f"; is the separator {others[0]!r}?"
-
-
-def named(separator: str) -> str:
-    """Name a separator in words where there are some."""
-    return SEPARATOR_NAMES.get(separator, repr(separator))
 
 
 def positions_of(column: Column, names: Sequence[str]) -> list[int]:
@@ -204,24 +176,9 @@ class FileOptions(Section):
         return {name: getattr(self, name) for name in FileOptions.model_fields}
 
 
-def require_choice(name: str, value: str, choices: Collection[str]) -> None:
-    """Raise an InputError unless the value is among the choices."""
-    if value not in choices:
-        close = get_close_matches(value, choices, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise InputError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}{hint}")
-
-
-def adapted_layout(
-    format: str,
-    *,
-    columns: Mapping[str, str | int] | None = None,
-    separator: str | None = None,
-    header: bool | None = None,
-    decimal: str = ".",
-    implicit: bool | None = None,
-) -> Layout:
+def adapted_layout(format: str, options: FileOptions) -> Layout:
     """Give the layout of a format with the user's changes; None leaves what the format says."""
+    columns, separator, header = options.columns, options.separator, options.header
     layout = LAYOUTS[format]
     if not layout.separator and (separator, header) != (None, None):
         raise InputError(f"the format {format!r} takes no `separator` and no `header`.")
@@ -230,7 +187,7 @@ def adapted_layout(
             f"the format {format!r} is a matrix of users by items: it takes no `columns` and no "
             "`header`."
         )
-    if implicit:
+    if options.implicit:
         layout = replace(layout, optional=(*layout.optional, "rating"))
     if columns is not None:
         layout = _with_columns(layout, columns)
@@ -239,7 +196,7 @@ def adapted_layout(
     if separator is not None:
         layout = _with_separator(layout, separator)
     _check_names(layout)
-    return replace(layout, decimal=decimal)
+    return replace(layout, decimal=options.decimal)
 
 
 def _with_columns(layout: Layout, columns: Mapping[str, str | int]) -> Layout:

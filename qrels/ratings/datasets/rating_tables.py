@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from qrels.ratings.datasets.fields import NO_NUMBER, Columns, NotPlain, Record, Rows
-from qrels.ratings.datasets.layouts import RATING_NAMES, locate, named, separator_hint
+from qrels.ratings.datasets.layouts import RATING_NAMES, locate, separator_hint
 from qrels.ratings.ratings import Ratings
 from runs import InputError
 from runs.shared.fields import is_number
@@ -96,9 +96,9 @@ class DelimitedRows(Rows):
         return positions
 
     def _wrong_width(self, fields: list[str], width: int) -> str:
-        separated = named(self.layout.separator)
         hint = separator_hint("".join(fields), self.layout)
-        return f"{width} fields between {separated} expected, found {len(fields)}{hint}"
+        separator = self.layout.separator
+        return f"{width} fields between {separator!r} expected, found {len(fields)}{hint}"
 
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """Give the number and the fields of every line that is not blank."""
@@ -213,9 +213,6 @@ class MatrixRows(DelimitedRows):
             yield line, text.strip("\n").split(separator)
 
 
-UNITS_PER_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-
 class ParquetRows(Rows):
     """Ratings in the rows of a Parquet file.
 
@@ -267,6 +264,7 @@ class ParquetRows(Rows):
 
     def _convert(self, role: str, column: Any) -> Any:
         import pyarrow as pa
+        import pyarrow.compute as compute
 
         kind = column.type
         if pa.types.is_dictionary(kind):
@@ -278,9 +276,11 @@ class ParquetRows(Rows):
                 return column.cast(pa.string())
             raise self._fail(f"the {role} column must hold text or integers, found {kind}.")
         if role == "time" and pa.types.is_date(kind):
-            return _seconds(column.cast(pa.timestamp("s")))
+            column, kind = column.cast(pa.timestamp("s")), pa.timestamp("s")
         if role == "time" and pa.types.is_timestamp(kind):
-            return _seconds(column)
+            utc = column.cast(pa.int64()).cast(pa.timestamp(kind.unit))
+            seconds = compute.floor_temporal(utc, unit="second").cast(pa.timestamp("s"))
+            return seconds.cast(pa.int64())
         if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return column
         raise self._fail(f"the {role} column must hold numbers, found {kind}.")
@@ -288,19 +288,6 @@ class ParquetRows(Rows):
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _seconds(column: Any) -> Any:
-    """Whole seconds since 1970 of timestamps, rounded down."""
-    import pyarrow as pa
-    import pyarrow.compute as compute
-
-    units = UNITS_PER_SECOND[column.type.unit]
-    counts = column.cast(pa.int64())
-    # Division of integers rounds towards zero: up, before 1970.
-    seconds = compute.divide(counts, units)
-    rounded_up = compute.greater(compute.multiply(seconds, units), counts)
-    return compute.subtract(seconds, rounded_up.cast(pa.int64()))
 
 
 CSV_HEADER = ("user", "item", "rating", "time")

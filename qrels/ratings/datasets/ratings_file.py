@@ -4,51 +4,36 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from qrels.ratings.datasets.fields import NUMBER, Rows, read_table
-from qrels.ratings.datasets.layouts import FORMATS, adapted_layout, require_choice
+from qrels.ratings.datasets.layouts import FORMATS, FileOptions, adapted_layout
 from qrels.ratings.datasets.rating_tables import DelimitedRows, MatrixRows, ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
 from qrels.ratings.ratings import Ratings
 from runs import InputError, InputWarning
+from runs.shared.errors import require_choice
+from runs.shared.settings import read_settings_of
 
 
-def read_ratings(
-    path: str | Path | Source,
-    *,
-    format: str | None = None,
-    columns: Mapping[str, str | int] | None = None,
-    separator: str | None = None,
-    header: bool | None = None,
-    decimal: Literal[".", ","] = ".",
-    implicit: bool | None = None,
-    missing: Literal["error", "drop"] = "error",
-    duplicates: Literal["error", "last"] = "error",
-) -> Ratings:
+def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     r"""Read ratings from a file, or from the ratings file inside a folder or a zip archive.
 
     Ids stay text as in the file: "007" and "7" are two. Text is UTF-8; ``.gz`` is decompressed.
+    Options are those that [ratings] of a study has: format, columns, separator, header, decimal,
+    implicit, missing and duplicates.
     """
-    require_choice("duplicates", duplicates, ("error", "last"))
+    chosen = read_settings_of("read_ratings", FileOptions, options)
     source = path if isinstance(path, Source) else open_source(path)
-    rows, chosen = rows_of(
-        source,
-        format=format,
-        columns=columns,
-        separator=separator,
-        header=header,
-        decimal=decimal,
-        implicit=implicit,
-    )
+    rows, format = rows_of(source, chosen)
+    whole, unique = chosen.missing == "error", chosen.duplicates == "error"
     try:
-        table = read_table(rows, unique=duplicates == "error", whole=missing == "error")
+        table = read_table(rows, unique=unique, whole=whole)
     except InputError as error:
-        if format is not None:
+        if chosen.format is not None:
             raise
-        raise InputError(f"{error} (The format {chosen!r} was guessed.)") from error
+        raise InputError(f"{error} (The format {format!r} was guessed.)") from error
     if table.n_dropped:
         finding = (
             f"{source.label}: {table.n_dropped:,} of {table.n_dropped + len(table.user):,} ratings "
@@ -58,20 +43,10 @@ def read_ratings(
     return table.ratings()
 
 
-def place_of(
-    path: str | Path | Source,
-    user: str,
-    item: str,
-    *,
-    duplicates: Literal["error", "last"] = "error",
-    missing: Literal["error", "drop"] = "error",
-    format: str | None = None,
-    separator: str | None = None,
-    **options: Any,
-) -> str:
+def place_of(path: str | Path | Source, user: str, item: str, **options: Any) -> str:
     """Name the file and the line (in Parquet the row) where a user first rates an item."""
     source = path if isinstance(path, Source) else open_source(path)
-    rows, _ = rows_of(source, format=format, separator=separator, **options)
+    rows, _ = rows_of(source, FileOptions(**options))
     return next(
         f"{source.label}, {rows.unit} {place}"
         for place, texts in rows.records()
@@ -79,18 +54,15 @@ def place_of(
     )
 
 
-def rows_of(
-    source: Source, *, format: str | None, separator: str | None, **options: Any
-) -> tuple[Rows, str]:
+def rows_of(source: Source, options: FileOptions) -> tuple[Rows, str]:
     """Give what reads a source, and the name of its format, which is guessed if absent."""
-    if format is not None:
-        require_choice("format", format, FORMATS)
-    chosen = format or (guess(source) if separator is None else "csv")
-    layout = adapted_layout(chosen, separator=separator, **options)
+    if options.format is not None:
+        require_choice("format", options.format, FORMATS)
+    chosen = options.format or (guess(source) if options.separator is None else "csv")
+    layout = adapted_layout(chosen, options)
     if layout.is_matrix:
         return MatrixRows(source, layout), chosen
-    kind = DelimitedRows if layout.separator else ParquetRows
-    return kind(source, layout), chosen
+    return (DelimitedRows if layout.separator else ParquetRows)(source, layout), chosen
 
 
 def guess_format(path: str | Path) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from qrels.ratings.datasets.fields import ISO, NUMBER, Rows, Table, read_table
+from qrels.ratings.datasets.fields import ISO, NUMBER, Table, read_table
 from qrels.ratings.datasets.layouts import (
     COUNT_NAMES,
     LAYOUTS,
@@ -54,15 +54,10 @@ def recognise(source: Source, given: FileOptions) -> Recognised:
     that miss a value are left out, and of repeated ones the last is kept.
     """
     options, notes = _with_columns(source, _with_separator(source, given))
-    rows, format = _rows(source, options)
+    rows, format = rows_of(source, options)
     table = read_table(rows, unique=False, whole=False)
     options, found = _with_gaps(options, table)
     return Recognised(options, format, table.ratings(), (*notes, *found))
-
-
-def _rows(source: Source, options: FileOptions) -> tuple[Rows, str]:
-    of_content = {"missing", "duplicates"}
-    return rows_of(source, **{k: v for k, v in options.of_file.items() if k not in of_content})
 
 
 def _with_separator(source: Source, given: FileOptions) -> FileOptions:
@@ -75,7 +70,7 @@ def _with_separator(source: Source, given: FileOptions) -> FileOptions:
     except InputError:
         guessed = "csv"
     fits = guessed not in ("csv", "tsv") or LAYOUTS[guessed].separator == separator
-    return given if fits or separator is None else _changed(given, separator=separator)
+    return given if fits or separator is None else given.model_copy(update={"separator": separator})
 
 
 def _separator_of(line: str) -> str | None:
@@ -92,14 +87,14 @@ def _unquoted(fields: Sequence[str]) -> list[str]:
 
 def _with_columns(source: Source, given: FileOptions) -> tuple[FileOptions, list[str]]:
     """Fill in where user, item, rating and time stand, and the decimal sign; say what is odd."""
-    rows, _ = _rows(source, given)
+    rows, _ = rows_of(source, given)
     names = rows.names()
     columns = [list(column) for column in zip(*rows.beginning(LOOKED_AT), strict=False)]
     # A first line may hold a rating rather than names.
     is_data = not KNOWN & set(_unquoted(names)) and any(map(_is_time, names))
     if given.columns is None and rows.layout.header and is_data:
-        given = _changed(given, header=False, columns=_in_order(columns))
-        rows, _ = _rows(source, given)
+        given = given.model_copy(update={"header": False, "columns": _in_order(columns)})
+        rows, _ = rows_of(source, given)
     roles = {
         role: at
         for role, column in rows.layout.columns.items()
@@ -112,14 +107,14 @@ def _with_columns(source: Source, given: FileOptions) -> tuple[FileOptions, list
         found = {role: names[roles[role]] for role in ROLES if role in roles}
         is_clear = {"user", "item"} <= roles.keys()
         if is_clear and ("rating" in roles or given.implicit or not _numeric(roles, columns)):
-            given = _changed(given, columns=found)
+            given = given.model_copy(update={"columns": found})
         if is_clear and names[roles.get("rating", roles["user"])].lower() in COUNT_NAMES:
-            given = _changed(given, implicit=True)
+            given = given.model_copy(update={"implicit": True})
     numbers = [
         text for role in ("rating", "time") if role in roles for text in columns[roles[role]]
     ]
     if any(re.fullmatch(WITH_COMMA, number) for number in numbers):
-        given = _changed(given, decimal=",")
+        given = given.model_copy(update={"decimal": ","})
     return given, notes
 
 
@@ -191,17 +186,13 @@ def _with_gaps(options: FileOptions, table: Table) -> tuple[FileOptions, list[st
     """Say that ratings miss a value or are repeated, where it is so, and what is done with them."""
     notes = []
     if table.n_dropped:
-        options = _changed(options, missing="drop")
+        options = options.model_copy(update={"missing": "drop"})
         n_all = table.n_dropped + len(table.user)
         notes.append(f"{table.n_dropped:,} of {n_all:,} ratings miss a value and are left out.")
     if table.n_repeated:
-        options = _changed(options, duplicates="last")
+        options = options.model_copy(update={"duplicates": "last"})
         notes.append(
             f"{table.n_repeated:,} of {len(table.user):,} ratings are of pairs that are rated "
             "again: the last is kept."
         )
     return options, notes
-
-
-def _changed(options: FileOptions, **changes: object) -> FileOptions:
-    return options.model_copy(update=changes)

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
 
-BEGINNING: Final = 2**16
-BYTES_OF_RATING: Final = 100
-"""Memory that a rating takes while it is read, beside two copies of the file."""
+COPIES: Final = 8
+"""How often a file is in memory while it is read, as bytes and as columns of ratings."""
 
 
 @dataclass(frozen=True)
@@ -89,26 +88,16 @@ def _read_archive(path: Path) -> Source:
 
 def _read(label: str, stream: IO[bytes], size: int) -> Source:
     """Read a file of a size, unpacked if it is gzipped; refuse what memory cannot hold."""
+    room = _free_memory() // COPIES
     packed = label.lower().endswith(".gz")
     with gzip.open(stream) if packed else nullcontext(stream) as unpacked:
-        return _read_within(label, unpacked, size)
-
-
-def _read_within(label: str, stream: Any, size: int) -> Source:
-    """Read a stream; its size, or that before it is unpacked, is known beforehand."""
-    beginning = stream.read(BEGINNING)
-    # The bytes that a file may have, judging by the length of its first lines.
-    lines = beginning.count(b"\n") / max(len(beginning), 1)
-    room = int(_free_memory() / (2 + BYTES_OF_RATING * lines))
-    if size <= room:
-        beginning += stream.read(max(room + 1 - len(beginning), 0))
-        size = len(beginning)
-    if size > room:
+        data = unpacked.read(room + 1) if size <= room else b""
+    if max(size, len(data)) > room:
         raise InputError(
-            f"{label}: a file of such lines may have at most {room / 1e6:,.1f} MB unpacked, by the "
-            f"memory that is free now; it has {size / 1e6:,.1f} MB or more."
+            f"{label}: a file of ratings may have at most {room / 1e6:,.1f} MB unpacked, by the "
+            f"memory that is free now; it has {max(size, len(data)) / 1e6:,.1f} MB or more."
         )
-    return Source(label, beginning.removeprefix(codecs.BOM_UTF8))
+    return Source(label, data.removeprefix(codecs.BOM_UTF8))
 
 
 def _free_memory() -> int:

@@ -83,7 +83,8 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
     """
     if not folder.is_dir():
         raise InputError(f"{folder}: there is no such folder.")
-    files = _files(folder)
+    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
+    files = [path for path in inside if path.is_file() and not path.name.startswith(".")]
     chosen = [path for path in files if fold is None or fold in _folds_of(path, folder)]
     found = {part: [path for path in chosen if _part_of(path) == part] for part in PARTS}
     place = str(folder) if fold is None else f"{folder}, fold {fold}"
@@ -92,11 +93,6 @@ def find_split_files(folder: Path, *, fold: int | None = None) -> SplitFiles:
         test=_the_one(place, "test", found["test"]),
         validation=_the_one(place, "validation", v) if (v := found["validation"]) else None,
     )
-
-
-def _files(folder: Path) -> list[Path]:
-    inside = [path for pattern in ("*", "*/*") for path in sorted(folder.glob(pattern))]
-    return [path for path in inside if path.is_file() and not path.name.startswith(".")]
 
 
 def _words(name: str) -> list[str]:

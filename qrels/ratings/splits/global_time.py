@@ -57,7 +57,7 @@ def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
 
     A share of all N ratings puts the cut at the time of the
     :math:`\lfloor \mathrm{share} \cdot N + 1/2 \rfloor`-th latest, at least the first. Ratings of
-    that second are all tested, so there may be more. `SplitCounts` tells how many users are cold.
+    that second are all tested, so there may be more. `split_counts` tells how many users are cold.
 
     Examples
     --------

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
-from qrels.ratings.world.truth import ONE_TO_FIVE, Observation, Preferences, Truth, World
+from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
-from runs import InputError, Numbering
+from runs import InputError
+from runs.shared.ids import padded
 
 DAY = 86_400
 OPENING = 946_684_800
@@ -52,12 +53,6 @@ def rating_times(
 USERS_PER_BLOCK = 64
 
 
-def numbered(prefix: str, n: int) -> Numbering:
-    """Number ids padded with zeros, so that they sort as they count."""
-    width = len(str(n))
-    return Numbering.of([f"{prefix}{number:0{width}}" for number in range(1, n + 1)])
-
-
 def blocks(n_users: int) -> Iterator[slice]:
     """Cut the users into blocks that fit a processor's cache."""
     for start in range(0, n_users, USERS_PER_BLOCK):
@@ -78,11 +73,18 @@ def chosen_items(
     return chosen
 
 
-def stars(
-    felt: NDArray[np.float64], cuts: NDArray[np.float64], scale: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Give the lowest rating of the scale, and one step more for each cut that is reached."""
-    return scale[np.searchsorted(cuts, felt, side="right")]
+def rated(
+    truth: Truth,
+    user: NDArray[np.int32],
+    item: NDArray[np.int32],
+    felt: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> Ratings:
+    """Rate pairs: the lowest rating, and one step more for each cut that is reached."""
+    stars = truth.scale[np.searchsorted(truth.cuts, felt, side="right")]
+    counts = np.bincount(user, minlength=len(truth.users))
+    moments = rating_times(user, item, counts, len(truth.items), rng)
+    return Ratings(truth.users, truth.items, user, item, stars, moments)
 
 
 FURTHEST_CUT = 1.0
@@ -123,11 +125,6 @@ class Exposure:
 
     popularity: NDArray[np.float64]
     leaning: NDArray[np.float64]
-
-    @classmethod
-    def none(cls, bands: Bands) -> Self:
-        """Let users meet all items alike."""
-        return cls(np.zeros(len(bands.of_items)), np.zeros(bands.rated.shape))
 
     @classmethod
     def fitted(
@@ -236,13 +233,9 @@ def make_world(settings: WorldSettings) -> World:
         counts = _activity(settings, tail, settings.rated)
         user, item = Appeal(observation, luck).chosen(counts)
         felt = preferences.pairs(user, item) + noise.logistic(scale=settings.noise, size=len(user))
-    users, items = numbered("u", settings.n_users), numbered("i", settings.n_items)
-    moments = rating_times(user, item, counts, settings.n_items, times)
-    return World(
-        Ratings(users, items, user, item, stars(felt, cuts, ONE_TO_FIVE), moments),
-        Truth(users, items, preferences, popularity, cuts, settings.noise),
-        observation,
-    )
+    users, items = padded("u", settings.n_users), padded("i", settings.n_items)
+    truth = Truth(users, items, preferences, popularity, cuts, settings.noise)
+    return World(rated(truth, user, item, felt, times), truth, observation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,22 +288,26 @@ def _draw_known(
     )
     if settings.familiarity == 0:
         return nothing
-    weights = np.arange(1.0, KINDS + 1) ** -1
-    weights /= np.sqrt((weights**2).sum())
-    interests = weights * _far_out(rng.standard_normal((n_users, KINDS)))
+    weights = of_length_one(np.arange(1.0, KINDS + 1) ** -1)
+    interests = weights * far_out(rng.standard_normal((n_users, KINDS)), TAILS)
     leaning = -LEANING * _standard(np.log(counts))
     return replace(
         nothing,
         user_factors=settings.familiarity * np.column_stack([interests, leaning]),
         item_factors=np.column_stack(
-            [_far_out(rng.standard_normal((n_items, KINDS))), _standard(famous)]
+            [far_out(rng.standard_normal((n_items, KINDS)), TAILS), _standard(famous)]
         ),
     )
 
 
-def _far_out(deviates: NDArray[np.float64]) -> NDArray[np.float64]:
+def of_length_one(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale weights to a sum of squares of 1."""
+    return weights / np.sqrt((weights**2).sum())
+
+
+def far_out(deviates: NDArray[np.float64], power: float) -> NDArray[np.float64]:
     """Raise normal deviates to a power, signs kept, and scale them to a mean square of 1."""
-    raised = np.sign(deviates) * np.abs(deviates) ** TAILS
+    raised = np.sign(deviates) * np.abs(deviates) ** power
     return raised / np.sqrt((raised**2).mean())
 
 
@@ -322,8 +319,7 @@ def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Preferences:
     """Draw tastes of variance 1 in all, the first dimensions weighing more."""
-    weights = 1.0 / np.sqrt(np.arange(1, settings.dimensions + 1))
-    weights /= np.sqrt((weights**2).sum())
+    weights = of_length_one(1.0 / np.sqrt(np.arange(1, settings.dimensions + 1)))
     return Preferences(
         user_factors=rng.standard_normal((settings.n_users, settings.dimensions)) * weights,
         item_factors=rng.standard_normal((settings.n_items, settings.dimensions)),

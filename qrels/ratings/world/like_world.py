@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, renumbered
 from qrels.ratings.world.drawn_world import (
@@ -17,9 +17,9 @@ from qrels.ratings.world.drawn_world import (
     Exposure,
     blocks,
     chosen_items,
-    numbered,
-    rating_times,
-    stars,
+    far_out,
+    of_length_one,
+    rated,
 )
 from qrels.ratings.world.moments import (
     DIMENSIONS,
@@ -29,11 +29,13 @@ from qrels.ratings.world.moments import (
     popularity_terms,
 )
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
-from qrels.ratings.world.world_settings import Bias, StrengthSettings, refused_setting
+from qrels.ratings.world.world_settings import Liking, SharedSettings
 from runs import InputError
+from runs.shared.ids import padded
+from runs.shared.settings import read_settings_of
 
 
-class LikeSettings(StrengthSettings):
+class LikeSettings(SharedSettings):
     """What the ratings do not tell of the world that they came from.
 
     Who rates what is all that there is to learn from: strong liking of what is rated, and strong
@@ -41,19 +43,10 @@ class LikeSettings(StrengthSettings):
     fitted given its value.
     """
 
-    liking: float = Field(
+    liking: Liking = Field(
         default=1.0,
-        ge=0.0,
-        le=5.0,
         description="How strongly being rated follows preference, in units of the spread of "
         "ratings, 0 (not at all) to 5. It cannot be learned from the ratings: try several.",
-    )
-    exposure: float = Field(
-        default=1.0,
-        ge=0.0,
-        le=2.0,
-        description="Multiple of the popularity that is fitted, 0 (none) to 2; popularity is met "
-        "at 1 alone.",
     )
     familiarity: float = Field(
         default=1.0,
@@ -61,26 +54,6 @@ class LikeSettings(StrengthSettings):
         le=2.0,
         description="Multiple of the familiarity that is fitted, 0 (none) to 2.",
     )
-    strength: float = Field(
-        default=1.0,
-        ge=0.0,
-        le=10.0,
-        description="Multiple of popularity, familiarity and liking in what is rated, 0 (ratings "
-        "are missing completely at random) to 10. All is fitted as if it were 1, so that the truth "
-        "does not depend on it.",
-    )
-    bias: Bias = Field(
-        default="both",
-        description="What `strength` multiplies: liking, or popularity and familiarity "
-        "(`exposure`); the other stays as it is.",
-    )
-    fill: float = Field(
-        default=1.0,
-        gt=0.0,
-        description="Multiple of every user's number of ratings, above 0; like `strength`, it "
-        "leaves the truth as it is.",
-    )
-    seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
 
     @property
     def is_usual(self) -> bool:
@@ -90,10 +63,7 @@ class LikeSettings(StrengthSettings):
 
 def like_settings(changes: Mapping[str, Any]) -> LikeSettings:
     """Check the settings of a world that is like real ratings."""
-    try:
-        return LikeSettings.model_validate(changes)
-    except ValidationError as error:
-        raise refused_setting(error) from None
+    return read_settings_of("the world", LikeSettings, changes)
 
 
 NEIGHBOURHOOD_SIZE = 25
@@ -137,13 +107,11 @@ class Strengths:
     @property
     def weights(self) -> NDArray[np.float64]:
         """How much each dimension of taste and interest weighs, of sum of squares 1."""
-        weights = np.arange(1.0, DIMENSIONS + 1) ** -self.decay
-        return weights / np.sqrt((weights**2).sum())
+        return of_length_one(np.arange(1.0, DIMENSIONS + 1) ** -self.decay)
 
     def places(self, deviates: NDArray[np.float64]) -> NDArray[np.float64]:
         """Raise normal deviates to the power of ``tails``, signs kept, and scale them to 1."""
-        raised = np.sign(deviates) * np.abs(deviates) ** self.tails
-        return raised / np.sqrt((raised**2).mean())
+        return far_out(deviates, self.tails)
 
     def moved(self, wanted: Moments, reached: Moments) -> Strengths:
         """Give the strengths with which the moments should come nearer to what is wanted."""
@@ -273,7 +241,8 @@ class _Draft:
         self, strengths: Strengths, popularity: NDArray[np.float64], *, sweeps: int
     ) -> Exposure:
         """Find with what exposure users and items have the ratings that they have."""
-        appeal = self._appeal(self._observation(strengths, Exposure.none(self._bands)))
+        nothing = Exposure(np.zeros(len(popularity)), np.zeros(self._bands.rated.shape))
+        appeal = self._appeal(self._observation(strengths, nothing))
         return Exposure.fitted(appeal, self._bands, popularity, sweeps=sweeps)
 
     def world(self, strengths: Strengths, exposure: Exposure) -> World:
@@ -284,23 +253,18 @@ class _Draft:
         noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
         scale, counts = np.unique(self.ratings.rating, return_counts=True)
         cuts = np.sort(self._felt(liked, noise))[np.cumsum(counts)[:-1]]
-        users, items = (
-            numbered(*named) for named in zip("ui", map(len, self._counts), strict=True)
-        )
-        truth = Truth(
-            users, items, observation.preferences, exposure.popularity, cuts, noise, scale
-        )
+        users, items = map(padded, "ui", map(len, self._counts))
+        preferences, popularity = observation.preferences, exposure.popularity
+        truth = Truth(users, items, preferences, popularity, cuts, noise, scale)
         return World(self._rated(truth, user, item), truth, observation)
 
     def observed_otherwise(self, world: World, strengths: Strengths, exposure: Exposure) -> World:
         """Observe what is true of a world as its settings say."""
         settings = self.settings
-        met, known = (
-            settings.exposure_strength * multiple
-            for multiple in (settings.exposure, settings.familiarity)
-        )
-        exposure = replace(exposure, popularity=met * exposure.popularity)
-        observed = self._observation(strengths, exposure, familiarity=known)
+        met = settings.exposure_strength
+        popularity = met * settings.exposure * exposure.popularity
+        exposure = replace(exposure, popularity=popularity)
+        observed = self._observation(strengths, exposure, familiarity=met * settings.familiarity)
         observation = replace(observed, liking=settings.liking_strength * settings.liking)
         of_users, of_items = self._counts
         wanted = np.rint(settings.fill * of_users).astype(np.intp)
@@ -321,11 +285,7 @@ class _Draft:
     def _rated(self, truth: Truth, user: NDArray[np.int32], item: NDArray[np.int32]) -> Ratings:
         """Have the pairs rated."""
         felt = self._felt(truth.preferences.pairs(user, item), truth.noise)
-        rng = np.random.default_rng(self.deviates.times_seed)
-        counts = np.bincount(user, minlength=len(truth.users))
-        moments = rating_times(user, item, counts, len(truth.items), rng)
-        rated = stars(felt, truth.cuts, truth.scale)
-        return Ratings(truth.users, truth.items, user, item, rated, moments)
+        return rated(truth, user, item, felt, np.random.default_rng(self.deviates.times_seed))
 
     def _preferences(self, strengths: Strengths) -> Preferences:
         drawn = self.deviates

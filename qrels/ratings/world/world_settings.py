@@ -4,26 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from runs import InputError
+from runs.shared.settings import read_settings_of
 
 # Eight gigabytes, as one float64 is kept for each pair of user and item.
 MOST_CELLS = 10_000_000_000
 
-Bias: TypeAlias = Literal["both", "exposure", "liking"]
+Liking: TypeAlias = Annotated[float, Field(ge=0.0, le=5.0)]
 
 
-class StrengthSettings(BaseModel):
-    """What simulated worlds share: a ``strength`` that multiplies what ``bias`` names."""
+class SharedSettings(BaseModel):
+    """What simulated worlds share: how selectively, and how much of the truth is observed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    if TYPE_CHECKING:
-        strength: float
-        bias: Bias
+    exposure: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=2.0,
+        description="How strongly being rated follows popularity, 0 (not at all) to 2; the Gini "
+        "coefficient, and the popularity that is fitted, are met at 1.",
+    )
+    strength: float = Field(
+        default=1.0,
+        ge=0.0,
+        le=10.0,
+        description="Multiple of `exposure`, `familiarity` and `liking` in what is rated, 0 "
+        "(ratings are missing completely at random) to 10. All else stays as it is at 1, so that "
+        "the truth does not depend on it.",
+    )
+    bias: Literal["both", "exposure", "liking"] = Field(
+        default="both",
+        description="What `strength` multiplies: liking, or popularity and familiarity "
+        "(`exposure`); the other stays as it is.",
+    )
+    fill: float = Field(
+        default=1.0,
+        gt=0.0,
+        description="Multiple of the number of ratings, above 0; like `strength`, it leaves the "
+        "truth as it is.",
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
 
     @property
     def exposure_strength(self) -> float:
@@ -36,7 +61,7 @@ class StrengthSettings(BaseModel):
         return 1.0 if self.bias == "exposure" else self.strength
 
 
-class WorldSettings(StrengthSettings):
+class WorldSettings(SharedSettings):
     """What a world is made from; equal settings give equal worlds."""
 
     n_users: int = Field(ge=2, description="Number of users, at least 2.")
@@ -52,16 +77,8 @@ class WorldSettings(StrengthSettings):
         description="Gini coefficient of ratings over items where `exposure` is 1, in (0, 1); "
         "with more `liking` or fewer ratings, low values are out of reach.",
     )
-    exposure: float = Field(
-        default=1.0,
-        ge=0.0,
-        le=2.0,
-        description="How strongly being rated follows popularity, 0 (not at all) to 2.",
-    )
-    liking: float = Field(
+    liking: Liking = Field(
         default=1.5,
-        ge=0.0,
-        le=5.0,
         description="How strongly being rated follows preference, 0 (not at all) to 5. With "
         "`exposure` and `familiarity` 0 as well, ratings are missing completely at random.",
     )
@@ -73,23 +90,6 @@ class WorldSettings(StrengthSettings):
         "not, 0 (not at all) to 10: items of the kinds that are theirs, and popular items, if they "
         "rate little.",
     )
-    strength: float = Field(
-        default=1.0,
-        ge=0.0,
-        le=10.0,
-        description="Multiple of `exposure`, `familiarity` and `liking` in what is rated, 0 "
-        "(ratings are missing completely at random) to 10. Popularity and the cuts between stars "
-        "stay as they are at 1, so that the truth does not depend on it.",
-    )
-    bias: Bias = Field(
-        default="both", description="What `strength` multiplies; the other stays as it is."
-    )
-    fill: float = Field(
-        default=1.0,
-        gt=0.0,
-        description="Multiple of `n_ratings` that is rated, above 0; like `strength`, it leaves "
-        "the truth as it is.",
-    )
     dimensions: int = Field(default=16, ge=1, le=200, description="Latent tastes, 1 to 200.")
     noise: float = Field(
         default=0.6,
@@ -97,7 +97,6 @@ class WorldSettings(StrengthSettings):
         le=5.0,
         description="Scale of the logistic noise in ratings, 0.1 to 5 times the spread of taste.",
     )
-    seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
 
     @model_validator(mode="after")
     def _numbers_fit(self) -> Self:
@@ -123,11 +122,6 @@ class WorldSettings(StrengthSettings):
     def is_usual(self) -> bool:
         """Whether as much is rated, as selectively, as popularity and cuts are made for."""
         return self.strength == 1 and self.fill == 1
-
-    @property
-    def density(self) -> float:
-        """Share of the pairs of user and item that are rated."""
-        return self.rated / (self.n_users * self.n_items)
 
 
 PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
@@ -162,16 +156,5 @@ def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSetti
     if name not in PRESETS:
         known = ", ".join(PRESETS)
         raise InputError(f"there is no preset {name!r} of the world; there are {known}.")
-    try:
-        return WorldSettings.model_validate({**PRESETS[name].model_dump(), **changes})
-    except ValidationError as error:
-        raise refused_setting(error) from None
-
-
-def refused_setting(error: ValidationError) -> InputError:
-    """Say which setting of a world breaks a rule."""
-    finding = error.errors()[0]
-    setting = ".".join(str(part) for part in finding["loc"])
-    place = f"the world's setting {setting!r}" if setting else "the world's settings"
-    rule = finding["msg"].removeprefix("Value error, ").rstrip(".")
-    return InputError(f"{place}: {rule[0].lower()}{rule[1:]}.")
+    given = {**PRESETS[name].model_dump(), **changes}
+    return read_settings_of("the world", WorldSettings, given)

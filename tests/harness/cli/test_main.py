@@ -128,7 +128,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         (RATINGS + SMALL + "[systems.settings.popularity]\nx = 1\n", "has no setting 'x'"),
         (RATINGS + SMALL + "[systems.settings.ease]\n", "the study has no system 'ease'"),
         (RATINGS + SMALL.replace("[5, 20]", '[5, 20]\nplugins = ["no.py"]'), "no.py: the metric"),
-        (WHOLE.replace("n_users = 60", "users = 60"), "the world's setting 'users'"),
+        (WHOLE.replace("n_users = 60", "users = 60"), "the world has no setting 'users'"),
         (WHOLE.replace("gini = 0.5", "gini = 0.99"), "`gini` must be between"),
         (WHOLE.replace('"world"', '"world"\npreset = "big"'), "there is no preset 'big'"),
         (TREC.replace("*.run", "*.trec"), "*.trec: no run file matches."),

@@ -14,7 +14,10 @@ from harness.online import (
     simulate,
 )
 
-ARMS = [Arm("few", NeighbourModel(ItemCosines(3))), Arm("many", NeighbourModel(ItemCosines(50)))]
+ARMS = [
+    Arm("few", NeighbourModel(ItemCosines(neighbours=3))),
+    Arm("many", NeighbourModel(ItemCosines(neighbours=50))),
+]
 
 
 def small_world(**changes: Any) -> ClickWorld:

@@ -59,7 +59,7 @@ def test_a_matrix_may_have_another_separator_and_a_decimal_comma(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("0 4\n1\n", "line 2: 2 fields between spaces expected, found 1."),
+        ("0 4\n1\n", "line 2: 2 fields between ' ' expected, found 1."),
         ("0 4\n1 good\n", "line 2: the rating must be a finite number, got 'good'."),
         ("0 0\n0 0\n", "there are no ratings in the file."),
     ],

@@ -1,7 +1,7 @@
 """Pruning, BM25 weights, vectors of items and their cosines."""
 
+import math
 import sys
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
+from pydantic import ValidationError
 from scipy.sparse import csr_array
 
 from qrels import Ratings
@@ -184,7 +185,8 @@ def test_similarities_rank_hidden_items() -> None:
 def test_items_that_were_pruned_have_no_neighbours_and_are_nobodys() -> None:
     events = two_tastes()
     seldom = events.user_counts().argmin()
-    settings = replace(SMALL_MODEL, min_users_per_item=int(events.user_counts()[seldom]) + 1)
+    least = int(events.user_counts()[seldom]) + 1
+    settings = SMALL_MODEL.model_copy(update={"min_users_per_item": least})
     found = similarity(events, settings, seed=1)
     assert found.shape == (12, 12)
     assert not found[[seldom]].nnz
@@ -222,13 +224,9 @@ def test_pruning_once_counts_before_anything_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"sweeps": 0}, "`sweeps` must be at least 1, got 0."),
-        ({"bm25_rows": "events"}, "`bm25_rows` must be users or items or none, got 'events'."),
-    ],
+    "wrong",
+    [{"sweeps": 0}, {"alpha": 0.0}, {"regularization": math.nan}, {"b": 1.5}, {"bm25_rows": "x"}],
 )
-def test_settings_out_of_range_are_refused(wrong: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(InputError) as caught:
+def test_settings_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
         EmbeddingSettings(**wrong)
-    assert str(caught.value) == sentence

@@ -7,12 +7,11 @@ from scipy.sparse import csr_array
 from qrels import Ratings
 from recommenders.kernels.language_models import (
     LanguageModels,
-    LikelihoodNeighbours,
     SmoothedSettings,
     log_odds_of_neighbours,
+    nearest_by_likelihood,
     smoothed,
 )
-from recommenders.kernels.neighbours import all_neighbours
 
 RATINGS = csr_array(np.array([[3.0, 1.0, 0.0], [0.0, 2.0, 2.0], [0.0, 0.0, 0.0]]))
 SETTINGS = SmoothedSettings(neighbours=10, background_weight=0.4)
@@ -45,7 +44,7 @@ def test_the_neighbours_have_the_highest_likelihoods(ratings: Ratings) -> None:
     means = odds / matrix.toarray().sum(axis=1, keepdims=True)
     expected = np.exp(means - means.max(axis=1, keepdims=True))
     tenth = np.sort(odds, axis=1)[:, [-10]]
-    graph = all_neighbours(LikelihoodNeighbours(matrix, SETTINGS))
+    graph = nearest_by_likelihood(matrix, SETTINGS)
     np.testing.assert_allclose(graph.toarray(), np.where(odds >= tenth, expected, 0), rtol=1e-9)
 
 
@@ -53,7 +52,7 @@ def test_the_neighbours_have_the_highest_likelihoods(ratings: Ratings) -> None:
 def test_log_odds_are_those_of_the_loops(ratings: Ratings) -> None:
     matrix = ratings.matrix()
     models = smoothed(matrix, background_weight=0.4)
-    graph = all_neighbours(LikelihoodNeighbours(matrix, SETTINGS))
+    graph = nearest_by_likelihood(matrix, SETTINGS)
     odds = log_odds_of_neighbours(matrix, models, graph)
     row, column = graph.nonzero()
     expected = log_odds_by_loops(matrix.toarray(), models)[row, column]
