@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from analyses.online.click_agreement import Settings
 from analyses.shared.analysis import members_of
-from harness.cli.clicks import clicks
+from harness.cli.logs import clicks
 from harness.cli.main import main
 from harness.laws.cards import cards_of
 from harness.metrics.shared.register import plugin_metrics

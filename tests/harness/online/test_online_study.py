@@ -187,8 +187,6 @@ def test_the_command_runs_a_study(tmp_path: Path) -> None:
     answer = CliRunner().invoke(main, ["run", str(tmp_path / "o.toml"), *output])
     assert answer.exit_code == 0, answer.stderr
     assert (tmp_path / "out/report.html").exists()
-    again = CliRunner().invoke(main, ["online", str(tmp_path / "o.toml"), *output])
-    assert again.stdout == answer.stdout
 
 
 @pytest.mark.usefixtures("blank_figures")
