@@ -19,7 +19,7 @@ from harness.cli.logs import clicks
 from harness.cli.main import main
 from harness.laws.cards import cards_of
 from harness.metrics.shared.register import plugin_metrics
-from harness.online.experiment_file import parse_experiment_study
+from harness.online.experiment_file import ExperimentStudy
 from harness.readers.means_table import read_published
 from harness.report.card import metric_card
 from harness.report.publication import Publication
@@ -28,7 +28,7 @@ from harness.study.collection import collect
 from harness.study.run import check, run_study
 from harness.study.sections import ItemsSection, TruthSection, usual_analyses
 from harness.study.stages import spelled_out
-from harness.study.study import Study, demo_study, parse_study, read_study
+from harness.study.study import Study, parse_study, read_study
 from qrels import Judged, judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
@@ -125,7 +125,7 @@ def test_the_study_that_is_explained_shows_the_defaults(tmp_path: Path) -> None:
 
 
 def test_the_demo_asks_for_the_defaults_of_more_systems() -> None:
-    demo = demo_study()
+    demo = Study.demo()
     assert demo.analyses == usual_analyses(made=("truth",))
     assert demo.metrics == Study.model_fields["metrics"].default
     assert {*demo.systems.names} > {*Study.model_fields["systems"].default.names}
@@ -477,7 +477,7 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
 
 
 def test_the_experiment_is_a_study(tmp_path: Path) -> None:
-    study = parse_experiment_study(block_with("toml", "biased"), source="a page", base=tmp_path)
+    study = ExperimentStudy.parse(block_with("toml", "biased"), source="a page", base=tmp_path)
     assert [*study.experiment.arms] == ["cosines-10", "als-32", "ease"]
 
 
@@ -516,7 +516,7 @@ def test_the_studies_of_papers_are_studies(name: str) -> None:
 
 def test_the_thesis_is_an_experiment_with_five_models() -> None:
     text = (ROOT / "studies/thesis2021.toml").read_text(encoding="utf-8")
-    study = parse_experiment_study(text, source="thesis2021.toml", base=ROOT)
+    study = ExperimentStudy.parse(text, source="thesis2021.toml", base=ROOT)
     assert [arm.model for arm in study.experiment.arms.values()] == ["als-knn"] * 5
 
 

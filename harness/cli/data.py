@@ -15,6 +15,7 @@ from harness.cli.options import (
     PATH,
     Command,
     SettingsCommand,
+    choice,
     clustered,
     extensible,
     given,
@@ -186,12 +187,10 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
     metavar="NAME",
     help="Measure to optimise; without a cut-off, at the depth of the study's lists.",
 )
-@click.option(
+@choice(
     "--search",
-    type=click.Choice(["random", "tpe"]),
-    default="random",
-    show_default=True,
-    help="Optuna's sampler: random draws, or TPE, which learns from the trials.",
+    ["random", "tpe"],
+    "Optuna's sampler: random draws, or TPE, which learns from the trials.",
 )
 @click.option(
     "--trials",

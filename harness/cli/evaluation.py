@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.console import BROKEN, print_table, write_and_name
-from harness.cli.options import PATH, extensible, removed
+from harness.cli.options import PATH, choice, extensible, removed
 
 tried = click.option(
     "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
@@ -38,19 +38,14 @@ def metrics(plugins: tuple[Path, ...]) -> None:
 
 @click.command()
 @click.argument("subject", metavar="[METRIC|FILE.py]", required=False)
-@click.option("--metric", "name", metavar="NAME", help="The one metric of the file to check.")
 @click.option("--cutoff", type=click.IntRange(1, 100), help="Ranks considered; 5 by default.")
 @tried
 @click.option("--all", "everything", is_flag=True, help="Check every built-in metric.")
 @click.option("--json", "as_json", is_flag=True, help="Print the cards as JSON.")
+@removed("--metric", "all metrics of a file are checked.")
 @removed("--markdown", "`harness check --json` prints the cards as data.")
 def check(
-    subject: str | None,
-    name: str | None,
-    cutoff: int | None,
-    tries: int | None,
-    everything: bool,
-    as_json: bool,
+    subject: str | None, cutoff: int | None, tries: int | None, everything: bool, as_json: bool
 ) -> None:
     """Try a metric on a battery of laws, and print what it keeps and what it breaks.
 
@@ -62,7 +57,7 @@ def check(
     """
     from harness.laws.cards import cards_of, chosen
 
-    cards = cards_of(chosen(subject, name, cutoff, everything=everything), tries=tries)
+    cards = cards_of(chosen(subject, cutoff, everything=everything), tries=tries)
     if as_json:
         plain = [card.to_dict() for card in cards]
         click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
@@ -95,13 +90,6 @@ def card(
     write_and_name("card", target or Path(f"card-{file_stem(metric)}.html"), page)
 
 
-def _complete(context: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked and context.params.get("topics") == "run":
-        raise click.UsageError(
-            "-c averages over all topics in the qrels: drop it, or --topics run."
-        )
-
-
 @click.command(
     epilog="A topic that a run lacks scores 0, unless --topics run leaves it out; one that the "
     "qrels lack is left out with a warning."
@@ -119,22 +107,13 @@ def _complete(context: click.Context, _: click.Parameter, asked: bool) -> None:
     "By default: official.",
 )
 @click.option("-q", "per_topic", is_flag=True, help="Print every topic too.")
-@click.option(
+@choice(
     "--topics",
-    type=click.Choice(["qrels", "run"]),
-    default="qrels",
-    show_default=True,
-    is_eager=True,
-    help="Averages are over all topics in the qrels, or over those that the run has, too: what "
+    ["qrels", "run"],
+    "Averages are over all topics in the qrels, or over those that the run has, too: what "
     "trec_eval averages with -c, and without.",
 )
-@click.option(
-    "-c",
-    is_flag=True,
-    expose_value=False,
-    callback=_complete,
-    help="Average over all topics in the qrels: the default.",
-)
+@click.option("-c", "complete", is_flag=True, help="Average over all topics in the qrels.")
 @click.option(
     "-l",
     "level",
@@ -145,27 +124,20 @@ def _complete(context: click.Context, _: click.Parameter, asked: bool) -> None:
 )
 @click.option("-M", "depth", type=click.IntRange(min=1), help="Ranks kept; all by default.")
 @click.option("-J", "judged_only", is_flag=True, help="Take unjudged items out of the lists.")
-@click.option(
+@choice(
     "--precision",
-    type=click.Choice(["double", "single"]),
-    default="double",
-    show_default=True,
-    help="In which scores are compared: as trec_eval 10 does, or 9 and pytrec_eval.",
+    ["double", "single"],
+    "In which scores are compared: as trec_eval 10 does, or 9 and pytrec_eval.",
 )
-@click.option(
+@choice(
     "--rounding",
-    type=click.Choice(["up", "nearest"]),
-    default="up",
-    show_default=True,
-    help="Of recall points in iprec_at_recall and 11pt_avg: as trec_eval 9.0.8 does, or 10.",
+    ["up", "nearest"],
+    "Of recall points in iprec_at_recall and 11pt_avg: as trec_eval 9.0.8 does, or 10.",
 )
-@click.option(
+@choice(
     "--format",
-    "format_",
-    type=click.Choice(["trec", "csv", "json"]),
-    default="trec",
-    show_default=True,
-    help="Output format: trec_eval's lines, or csv or json with all digits.",
+    ["trec", "csv", "json"],
+    "Output format: trec_eval's lines, or csv or json with all digits.",
 )
 @extensible
 def evaluate(
@@ -177,9 +149,12 @@ def evaluate(
     per_topic: bool,
     level: int,
     rounding: str,
+    complete: bool,
     **options: Any,
 ) -> None:
     """Evaluate run files as trec_eval does, and print what trec_eval prints."""
+    if complete and options["topics"] == "run":
+        raise click.UsageError("-c averages over all topics in the qrels: drop --topics run.")
     from harness.metrics.shared.register import available_metrics
     from harness.trec_eval.evaluate import FORMATS, evaluate_runs
     from harness.trec_eval.measures import read_measures, remarks

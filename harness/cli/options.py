@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -63,14 +63,18 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
     return decorate
 
 
+def choice(name: str, values: Sequence[str], told: str) -> Callable[[Command], Command]:
+    """Give a command an option of some values, the first by default."""
+    names = [name, "format_"] if name == "--format" else [name]
+    kind = click.Choice([*values])
+    return click.option(*names, type=kind, default=values[0], show_default=True, help=told)
+
+
 published = together(
-    click.option(
+    choice(
         "--format",
-        "format_",
-        type=click.Choice(["table", "csv", "json", "latex"]),
-        default="table",
-        show_default=True,
-        help="Output format; csv and json have all digits and columns.",
+        ["table", "csv", "json", "latex"],
+        "Output format; csv and json have all digits and columns.",
     ),
     click.option("--output", type=PATH, help="A folder for tables, figures and captions."),
     quietly,

@@ -48,7 +48,7 @@ def correlate(
     """Compare how measures order the systems in FILE.
 
     FILE is a table of means: systems down, their names first, and measures across, such as nDCG@10
-    or ap; or tables/means.csv of a study. Several FILEs, or the folder of a study, hold scores per
+    or ap. Several FILEs, or the folder of a study, hold scores per
     topic: one measure a file, named as the file, systems across. From these come intervals.
     """
     from analyses.shared.publish import as_csv, as_json, write_results

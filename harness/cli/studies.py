@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +14,7 @@ from harness.cli.options import (
     PATH,
     SEED,
     SettingsCommand,
+    choice,
     clustered,
     extensible,
     quietly,
@@ -23,7 +24,10 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from harness.study.study_file import StudyFile
     from runs.shared.progress import Progress
+
+StudyT = TypeVar("StudyT", bound="StudyFile")
 
 
 @click.command(cls=SettingsCommand)
@@ -88,26 +92,22 @@ def run(
 
     changes = {"seed": seed, "output": output}
     given = {name: value for name, value in changes.items() if value is not None}
+
+    def study_of(kind: type[StudyT]) -> StudyT:
+        return kind.read(study_file, changes=given) if study_file else kind.demo(changes=given)
+
     if experiment if study_file is None else "experiment" in tables_in(study_file):
         from harness.online.experiment import run_experiment_study
-        from harness.online.experiment_file import demo_experiment_study, read_experiment_study
+        from harness.online.experiment_file import ExperimentStudy
 
-        asked = (
-            demo_experiment_study(changes=given)
-            if study_file is None
-            else read_experiment_study(study_file, changes=given)
-        )
+        asked = study_of(ExperimentStudy)
         report = run_experiment_study(asked, n_jobs=n_jobs, progress=progress, dask=dask)
     else:
         from harness.study.run import add_plugins, run_study
-        from harness.study.study import demo_study, read_study
+        from harness.study.study import Study
         from harness.study.workers import trained_on
 
-        study = (
-            demo_study(changes=given)
-            if study_file is None
-            else read_study(study_file, changes=given)
-        )
+        study = study_of(Study)
         with trained_on(dask, study.systems.names):
             report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
     click.echo(f"The report is {report.resolve()}")
@@ -128,13 +128,10 @@ def report(study: Path, plugins: tuple[Path, ...]) -> None:
 @click.command()
 @click.argument("study", type=PATH)
 @click.argument("name", metavar="[table2|table3|NAME]", required=False)
-@click.option(
+@choice(
     "--format",
-    "format_",
-    type=click.Choice([*FORMATS]),
-    default="text",
-    show_default=True,
-    help="Output format: text, LaTeX (booktabs), CSV with all digits, or Markdown.",
+    [*FORMATS],
+    "Output format: text, LaTeX (booktabs), CSV with all digits, or Markdown.",
 )
 @click.option("--cutoff", type=int, help="Report measures by default; of table3, all.")
 @click.option(
@@ -163,13 +160,7 @@ def table(
 @click.command()
 @click.argument("study", type=PATH)
 @click.argument("name", metavar="[fig1|fig2|...]", required=False)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["svg", "pdf", "png"]),
-    help="By default that of --to, or svg.",
-)
-@click.option("--to", "target", type=PATH, help="The file; FIGURE.FORMAT here by default.")
+@click.option("--to", "target", type=PATH, help="A file: svg, pdf or png. Default: FIGURE.svg.")
 @click.option("--cutoff", type=int, help="Of a figure of all metrics: another cut-off.")
 @click.option(
     "--metric",
@@ -183,21 +174,17 @@ def table(
     type=click.Choice(["single", "double"]),
     help="One column (3.33 in) or two (7 in); by default two for figures of many panels.",
 )
+@removed("--format", "the name behind --to ends in .svg, .pdf or .png.")
 @removed("--grey", "dashes and markers tell curves apart without colours.")
 @redrawing
 def figure(
-    study: Path,
-    name: str | None,
-    format_: Any,
-    target: Path | None,
-    plugins: tuple[Path, ...],
-    **options: Any,
+    study: Path, name: str | None, target: Path | None, plugins: tuple[Path, ...], **options: Any
 ) -> None:
     """Redraw a figure of the study folder STUDY for print; without a name, list the figures.
 
     Prints the caption, and where the figure is.
     """
-    from harness.report.print import FORMATS, caption_of, find_figure, format_of, print_figure
+    from harness.report.print import caption_of, find_figure, format_of, print_figure
     from harness.report.study_folder import FinishedStudy
 
     finished = FinishedStudy.at(study, plugins)
@@ -205,11 +192,12 @@ def figure(
         print_table((face.short, face.title) for _, face in finished.figures())
         return
     key, face = find_figure(finished, name)
-    kind = format_of(target, format_)
+    path = target or Path(f"{face.file}.svg")
+    content = format_of(path)
     result = finished.result(key)
     drawn = print_figure(result, face, worded=finished.worded, **options)
     click.echo(caption_of(finished, result, face))
-    write_and_name("figure", target or Path(f"{face.file}.{kind}"), FORMATS[kind](drawn))
+    write_and_name("figure", path, content(drawn))
 
 
 @click.command()

@@ -109,7 +109,7 @@ def test_a_study_without_popularity_is_refused_before_any_work(tmp_path: Path) -
     assert not (tmp_path / "study").exists()
 
 
-def test_a_study_says_how_many_equal_judgements_there_are(tmp_path: Path) -> None:
+def test_a_study_weighs_items_by_given_counts(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text("u Q0 i 1 2 a\nu Q0 j 2 1 a\n")
     (tmp_path / "b.run").write_text("u Q0 j 1 2 b\n")
     (tmp_path / "test.qrels").write_text("u 0 i 1\nu 0 j 1\n")
@@ -125,8 +125,6 @@ def test_a_study_says_how_many_equal_judgements_there_are(tmp_path: Path) -> Non
     means = (tmp_path / "study" / "tables" / "means.csv").read_text()
     assert "a,Recall(beta=1),1,0.25," in means
     assert "b,Recall(beta=1),1,0.75," in means
-    report = (tmp_path / "study" / "report.html").read_text()
-    assert "the 2 relevant judgements so unequally that they count as 2 of" in report
 
 
 @pytest.mark.parametrize(
