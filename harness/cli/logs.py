@@ -140,24 +140,15 @@ def clicks(
     users are split as planned (if not, no winner is named), and how far the tables fit together.
     """
     from analyses.online.clicks import count_clicks
-    from analyses.shared.publish import PRINTED, write_results
-    from runs.shared.files import write_whole
 
     logs = {"recommendations": recommendations, "interactions": interactions}
     question = given(CLICKS(), logs | asked)
     found = count_clicks(question, progress=progress, folder=output, n_jobs=n_jobs)
-    results = {"clicks": found}
-    if output is not None:
-        write_results(results, output)
-        text = "".join(f"{line}\n" for line in (*found.findings(), *found.cautions()))
-        write_whole(output / "conclusion.txt", text.encode())
-    text, red = PRINTED[format_](results), click.style(found.alarm, fg="red", bold=True)
-    is_table = format_ == "table" and found.alarm
-    click.echo(text.replace(found.alarm, red) if is_table else text, nl=False)
+    publish({"clicks": found}, format_, output)
     for caution in found.cautions():
         click.echo(f"Caution: {caution}", err=True)
-    if found.alarm and not is_table:
-        click.echo(red, err=True)
+    if found.alarm:
+        click.echo(click.style(found.alarm, fg="red", bold=True), err=True)
 
 
 @click.command(

@@ -86,11 +86,6 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
     return usual
 
 
-def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int) -> Ratings:
-    """Read or make ratings and give the training part alone."""
-    return split_ratings(kept_ratings(section, split), split, seed=seed).train
-
-
 def kept_ratings(section: RatingsSection, split: SplitSection) -> Ratings:
     """Read or make ratings, and take the k-core."""
     ratings, _, _ = load_ratings(section, split)
