@@ -19,6 +19,7 @@ from harness.cli.options import (
     extensible,
     quietly,
     redrawing,
+    refuse_typed,
     removed,
     workers,
 )
@@ -90,6 +91,8 @@ def run(
     """Run a study, or what is left of it. Without a file: the demo, on a simulated world."""
     from harness.study.study_file import tables_in
 
+    if study_file is not None:
+        refuse_typed({"experiment"}, "a study file")
     changes = {"seed": seed, "output": output}
     given = {name: value for name, value in changes.items() if value is not None}
 

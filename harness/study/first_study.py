@@ -199,7 +199,7 @@ def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:
         with suppress(InputError):
             open_source(path)
             return None, None
-        for fold in (None, 1):
+        for fold in (None, 0, 1):
             with suppress(InputError):
                 return find_split_files(path, fold=fold), fold
     return None, None
