@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from harness.cli.main import main
 from harness.laws.cards import cards_of
 from harness.metrics.shared.register import plugin_metrics
-from harness.online.experiment_file import parse_experiment_study
+from harness.online.experiment_file import ExperimentStudy
 from harness.readers.means_table import read_published
 from harness.report.card import metric_card
 from harness.report.publication import Publication
@@ -339,7 +339,7 @@ NAMED = [block for block in blocks("toml") if re.match(r'(?:#.*\n|\s)*name = "',
 def test_the_studies_that_are_shown_are_studies(text: str, tmp_path: Path) -> None:
     (tmp_path / "my_analysis.py").write_text(block_with("python", "class Spread"))
     if "experiment" in tomllib.loads(text):
-        assert parse_experiment_study(text, source="a page", base=tmp_path).experiment.arms
+        assert ExperimentStudy.parse(text, source="a page", base=tmp_path).experiment.arms
     else:
         assert parsed(text, tmp_path).name == tomllib.loads(text)["name"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from analyses.shared.analysis import Analysis
     from analyses.shared.publish import Results
-    from runs.shared.progress import Progress
 
 FAILED, MISUSED = 1, 2
 BROKEN = 1
@@ -39,24 +37,17 @@ def warnings_as_sentences() -> Iterator[None]:
                 warnings.showwarning(other.message, other.category, other.filename, other.lineno)
 
 
-@contextmanager
-def printed_table(
-    *headings: str, title: str = "", header: bool = True
-) -> Iterator[Callable[..., None]]:
-    """Print a table of the rows that are added."""
+def print_table(rows: Iterable[Iterable[str]], *headings: str, title: str = "") -> None:
+    """Print a table of rows; without headings, of two columns."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        *headings,
-        title=Text(title) if title else None,
-        title_justify="left",
-        show_header=header,
-        box=box.SIMPLE,
-    )
-    yield lambda *cells: table.add_row(*map(Text, cells))
+    table = Table(*(headings or ("", "")), show_header=bool(headings), box=box.SIMPLE)
+    table.title, table.title_justify = Text(title) if title else None, "left"
+    for row in rows:
+        table.add_row(*map(Text, row))
     Console().print(table)
 
 
@@ -71,32 +62,9 @@ def publish(
     click.echo(PRINTED[format_](results, only), nl=False)
 
 
-def answer_of_scores(
-    analysis: Analysis[Any, Any],
-    tables: Sequence[Path],
-    *,
-    seed: int,
-    n_jobs: int,
-    format_: str,
-    output: Path | None,
-    progress: Progress,
-    only: Collection[str] = (),
-    **asked: Any,
-) -> None:
-    """Ask an analysis of tables of scores, or a study's, publish the answer, and say cautions."""
-    from analyses.shared.work import ScoresWork
-    from harness.cli.options import given
-    from harness.readers.scores import read_score_tables
+def write_and_name(what: str, path: Path, content: bytes) -> None:
+    """Write a file whole, and print where it is."""
+    from runs.shared.files import write_whole
 
-    work = ScoresWork(read_score_tables(tables), seed=seed, n_jobs=n_jobs, progress=progress)
-    found = analysis(work, given(analysis.settings, asked))
-    publish({analysis.name: found}, format_, output, only)
-    for caution in found.cautions():
-        click.echo(f"Caution: {caution}", err=True)
-
-
-def shown(value: Any) -> str:
-    """Print a number with thousands apart, and at most four digits if it is not whole."""
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    write_whole(path, content)
+    click.echo(f"The {what} is {path.resolve()}")

@@ -1,4 +1,4 @@
-"""The command line: a file of this folder is a command, imported when it is asked for."""
+"""The command line: its commands are those that the modules of this folder declare."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GONE = {"calibrate": "`make coverage` checks tests and intervals in simulated po
 
 
 class Commands(click.Group):
-    """The commands of the folder: each is called as its file.
+    """The commands of the folder, a module for each group.
 
     A user's mistake is answered with its sentence and exit code 2, a failure of the machine with
     exit code 1; neither with a traceback.
@@ -34,13 +34,13 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands, in alphabetical order."""
-        return [name for name in _modules() if self.get_command(ctx, name) is not None]
+        return sorted(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None if there is none of this name."""
+        """Find a command; None if there is none of this name."""
         if cmd_name in GONE:
             raise click.UsageError(f"the command {cmd_name!r} is gone: {GONE[cmd_name]}")
-        return _command(cmd_name) if cmd_name in _modules() else None
+        return _commands().get(cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call a command, and say in a sentence what stopped it."""
@@ -59,14 +59,16 @@ class Commands(click.Group):
 
 
 @cache
-def _command(name: str) -> click.Command | None:
-    found = getattr(import_module(f"{FOLDER}.{name}"), name, None)
-    if not isinstance(found, click.Command) or found is main or found.callback is None:
-        return None
-    # Its help, which does not call it, needs nothing that is slow to import.
-    heard = copy(found)
-    heard.callback = warnings_as_sentences()(found.callback)
-    return heard
+def _commands() -> dict[str, click.Command]:
+    """Give the commands by name. What they import when they are called may be slow."""
+    folder = import_module(FOLDER)
+    found: dict[str, click.Command] = {}
+    for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}."):
+        for name, command in vars(import_module(module.name)).items():
+            if isinstance(command, click.Command) and command is not main and command.callback:
+                found[name] = heard = copy(command)
+                heard.callback = warnings_as_sentences()(command.callback)
+    return found
 
 
 @contextmanager
@@ -87,11 +89,6 @@ def ended_like_ctrl_c() -> Iterator[None]:
     finally:
         for each, handler in former.items():
             signal.signal(each, handler)
-
-
-@cache
-def _modules() -> list[str]:
-    return sorted(found.name for found in pkgutil.iter_modules(import_module(FOLDER).__path__))
 
 
 def _answer(error: BaseException) -> tuple[str, int]:

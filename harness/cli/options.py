@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -43,21 +44,40 @@ workers = on_workers("Workers; all cores by default. Results are the same.")
 quietly = click.option(
     "--quiet", "progress", is_flag=True, callback=_watched, help="Show no progress."
 )
-tried = click.option(
-    "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
-)
-printable = click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "csv", "json", "latex"]),
-    default="table",
-    show_default=True,
-    help="Of what is printed: rounded, or all digits and columns (csv, json).",
-)
+seeded = click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 clustered = click.option(
     "--dask",
     metavar="tcp://ADDRESS|local",
     help="Work on a Dask cluster; or on two processes here. Results are the same.",
+)
+
+
+def together(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Give a command several options, in this order."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def choice(name: str, values: Sequence[str], told: str) -> Callable[[Command], Command]:
+    """Give a command an option of some values, the first by default."""
+    names = [name, "format_"] if name == "--format" else [name]
+    kind = click.Choice([*values])
+    return click.option(*names, type=kind, default=values[0], show_default=True, help=told)
+
+
+published = together(
+    choice(
+        "--format",
+        ["table", "csv", "json", "latex"],
+        "Output format; csv and json have all digits and columns.",
+    ),
+    click.option("--output", type=PATH, help="A folder for tables, figures and captions."),
+    quietly,
 )
 
 
@@ -84,6 +104,17 @@ redrawing = click.option(
     type=PATH,
     help="The file of an analysis of yours: it is run, and shows its result anew.",
 )
+
+
+def refuse_typed(names: Collection[str], subject: str) -> None:
+    """Refuse options that would be ignored."""
+    from runs import InputError
+
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = str(option.name)
+        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(f"{option.opts[0]} does not apply to {subject}: leave it out.")
 
 
 class _Options(click.Option):
@@ -153,27 +184,6 @@ def settings_options(
                 yield _option(name, facts, called=(names or {}).get(name))
 
     return click.option(cls=_Options, made=made)
-
-
-def score_options(
-    settings: Callable[[], type[BaseModel]], *, metavar: str, output: str
-) -> Callable[[Command], Command]:
-    """Give a command that asks something of scores its tables, settings and what all have."""
-
-    def decorate(command: Command) -> Command:
-        for option in (
-            quietly,
-            click.option("--output", type=PATH, help=output),
-            printable,
-            workers,
-            click.option("--seed", type=SEED, default=0, show_default=True, help="Of all draws."),
-            settings_options(settings),
-            click.argument("tables", metavar=metavar, nargs=-1, required=True, type=PATH),
-        ):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 def imported(path: str) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""``harness sampled``: study what sampling negatives does to metrics."""
+"""Sampled metrics: ``sampled`` and ``correct``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import click
 from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
-    SEED,
     SettingsCommand,
     clustered,
     given,
-    printable,
-    quietly,
+    imported,
+    published,
+    refuse_typed,
+    seeded,
     settings_options,
     workers,
 )
@@ -25,10 +26,17 @@ if TYPE_CHECKING:
     from runs.shared.progress import Progress
     from runs.shared.settings import Section
 
+CORRECTION = imported("analyses.sampled.correction.Settings")
 STUDIES = ("estimates", "ranks", "sizes")
-ALWAYS = {"example", "ranks", "format_", "output", "progress"}
+TABLES = ["sampled", "sampled_orders", "sampled_ranks", "sampled_sizes"]
+"""What is printed; the tables of the papers are written into the folder."""
+
 WITHOUT = ("drawing",)
 """Settings for studies that train systems: a table of ranks does not have their items."""
+
+n_candidates = click.option(
+    "--candidates", type=click.IntRange(min=2), help="Of each user; default: column n_candidates."
+)
 
 
 def _studies() -> dict[str, Analysis[Any, Any]]:
@@ -70,18 +78,14 @@ def _settings() -> type[Section]:
     "the full ranks; sizes: expected metrics by number of negatives.",
 )
 @click.option("--example", is_flag=True, help="The lists of Krichene & Rendle, without a table.")
-@click.option(
-    "--candidates", type=click.IntRange(min=2), help="Of each user; default: column n_candidates."
-)
+@n_candidates
 @settings_options(
     _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
 )
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
+@seeded
 @workers
 @clustered
-@printable
-@click.option("--output", type=PATH, help="A folder for tables, figures and captions.")
-@quietly
+@published
 def sampled(
     ranks: Path | None,
     studies: tuple[str, ...],
@@ -109,35 +113,60 @@ def sampled(
     if example == (ranks is not None):
         raise InputError("give a table of ranks, or --example.")
     if ranks is None:
-        _refuse_ignored(set(), "--example")
+        refuse_typed({*asked, "studies", "candidates", "n_jobs", "dask", "seed"}, "--example")
         publish({"example": Example()}, format_, output)
         return
     wanted = STUDIES if "all" in studies else studies
     chosen = {name: study for name, study in _studies().items() if name in wanted}
     used = {name for study in chosen.values() for name in study.settings.model_fields}
-    _refuse_ignored({*used, "studies", "candidates", "n_jobs", "dask", "seed"}, ", ".join(chosen))
+    refuse_typed({*asked} - used, ", ".join(chosen))
     settings = {name: given(study.settings, asked) for name, study in chosen.items()}
     work = RanksWork(
         read_rank_table(ranks, candidates=candidates), seed=seed, n_jobs=n_jobs, progress=progress
     )
     with processes_on_cluster(dask):
         results = {study.key: study(work, settings[name]) for name, study in chosen.items()}
-    publish(results, format_, output, ["sampled", *(f"sampled_{each}" for each in TABLES)])
+    publish(results, format_, output, TABLES)
     for result in results.values():
         click.echo(result.caption(), err=True)
 
 
-TABLES = ("orders", "ranks", "sizes")
-"""What is printed; the tables of the papers are written into the folder."""
+@click.command(
+    cls=SettingsCommand,
+    epilog="A table of ranks is long (system, user, rank) or wide (a column for every system); one "
+    "of scores has the columns user, score and label, 1 for relevant items and 0 for negatives "
+    "(RecBole's names, too), or NCF's lines: (user,item), its score, those of its negatives.",
+)
+@click.argument("tables", metavar="SAMPLED.csv...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "--negatives", type=click.IntRange(min=1), help="Of each user; default: column n_negatives."
+)
+@n_candidates
+@click.option("--replace/--without-replacement", default=True, help="How negatives were drawn.")
+@settings_options(CORRECTION)
+@seeded
+@published
+def correct(
+    tables: tuple[Path, ...],
+    negatives: int | None,
+    candidates: int | None,
+    replace: bool,
+    format_: str,
+    output: Path | None,
+    progress: Progress,
+    seed: int,
+    **asked: Any,
+) -> None:
+    """Estimate metrics among all candidates from ranks among sampled negatives.
 
+    Every system gets an estimate with a standard error over users, all pairs of systems are
+    compared, and sentences say which of them can be told apart.
+    """
+    from analyses.sampled.correction import corrected_systems
+    from analyses.sampled.rank_tables import sampled_of
 
-def _refuse_ignored(used: set[str], chosen: str) -> None:
-    """Refuse options that would be ignored."""
-    from runs import InputError
-
-    context = click.get_current_context()
-    for option in context.command.params:
-        name = option.name or ""
-        source = context.get_parameter_source(name)
-        if source is click.core.ParameterSource.COMMANDLINE and name not in used | ALWAYS:
-            raise InputError(f"{option.opts[0]} does not apply to {chosen}: leave it out.")
+    settings = given(CORRECTION(), asked)
+    systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)
+    found = corrected_systems(systems, settings, seed=seed, progress=progress)
+    publish({"corrected": found}, format_, output)
+    click.echo(found.caption(), err=True)

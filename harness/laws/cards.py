@@ -101,19 +101,17 @@ def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card
 
 
 def chosen(
-    subject: str | None, name: str | None, cutoff: int | None, *, everything: bool
+    subject: str | None, cutoff: int | None, *, everything: bool
 ) -> list[tuple[Metric, int]]:
     """Give the metrics to be checked, each with its cut-off: by default that of the name, or 5.
 
-    The subject is a built-in metric or a Python file, of which a name chooses one metric.
+    The subject is a built-in metric, or a Python file, whose metrics are all meant.
     """
     if everything == (subject is not None):
         raise InputError("name a metric, a file with metrics (.py), or --all: one of them.")
     if subject is not None and subject.endswith(".py"):
         found = plugin_metrics(Path(subject))
-        return [_at_cutoff(label, found, cutoff) for label in ([name] if name else found)]
-    if name is not None:
-        raise InputError("--metric chooses from a file with metrics (.py).")
+        return [_at_cutoff(label, found, cutoff) for label in found]
     known = built_in_metrics()
     of_lists = [label for label, metric in known.items() if not metric.needs]
     return [_at_cutoff(label, known, cutoff) for label in ([subject] if subject else of_lists)]

@@ -106,7 +106,6 @@ class ExperimentSource:
                 "test users": len(self.work.test_users),
             },
             "systems": arms,
-            "notes": [],
         }
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.resources import files
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -17,7 +15,7 @@ from harness.online.click_world import ClickWorldSettings
 from harness.online.simulation import SimulationSettings
 from harness.recall import ALS_KNN, ITEM_COSINES, model_settings, similarity_of
 from harness.study.sections import NAMES, STUDIES, AnalysesSection, read_sections
-from harness.study.study_file import Origin, StudyFile, read_text
+from harness.study.study_file import Origin, StudyFile
 from recommenders import find_system, read_settings
 from runs import InputError
 from runs.shared.settings import Section, Whole
@@ -132,29 +130,3 @@ class ExperimentStudy(StudyFile):
             if NEEDED not in analysis.needs:
                 raise ValueError(f"an experiment has no scores, which {analysis.key!r} needs")
         return self
-
-
-def read_experiment_study(
-    path: Path, *, changes: Mapping[str, Any] | None = None
-) -> ExperimentStudy:
-    """Read the file of a study of an experiment; the paths in it count from its folder."""
-    text = read_text(path)
-    return parse_experiment_study(text, source=str(path), base=path.parent, changes=changes)
-
-
-def demo_experiment_study(*, changes: Mapping[str, Any] | None = None) -> ExperimentStudy:
-    """Give the study that runs when no file is named: twelve arms in a simulated world."""
-    text = files("harness.online").joinpath("demo.toml").read_text(encoding="utf-8")
-    return parse_experiment_study(text, source="demo.toml", base=Path(), changes=changes)
-
-
-def parse_experiment_study(
-    text: str, *, source: str, base: Path, changes: Mapping[str, Any] | None = None
-) -> ExperimentStudy:
-    """Make a study of an experiment of TOML text; see `StudyFile.parse`."""
-    study = ExperimentStudy.parse(text, source=source, changes=changes or {}, base=base)
-    logs = study.experiment.logs and study.experiment.logs.anchored(
-        Origin(source, text, base).anchor
-    )
-    section = study.experiment.model_copy(update={"logs": logs})
-    return study.model_copy(update={"experiment": section})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -12,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
-from harness.readers.scores import Line, heading_and_rows, measure_named
+from harness.readers.scores import heading_and_rows, measure_named
 from runs import InputError
-from runs.shared.fields import distinct, is_number, read_cutoff, read_number
+from runs.shared.fields import distinct, is_number, read_number
 
-LONG = ("system", "metric", "cutoff", "mean")
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
 TOPIC_HEADERS = ("topic", "user", "query", "qid")
 
@@ -48,14 +46,20 @@ def is_means_table(path: Path) -> bool:
 def read_means(path: Path) -> Means:
     """Read a table of means.
 
-    Fields are separated by tabs if the heading has one, else by commas. In the wide form, the
-    first column names the systems and the heading the measures, such as ``ap`` or ``nDCG@10``. The
-    long form is that of ``tables/means.csv`` of a study: it has columns system, metric, cutoff and
-    mean.
+    Fields are separated by tabs if the heading has one, else by commas. The first column names the
+    systems and the heading the measures, such as ``ap`` or ``nDCG@10``.
     """
     heading, rows = heading_and_rows(path)
-    read = _read_long if set(LONG) <= set(heading[1]) else _read_wide
-    means = read(path, heading, rows)
+    names = distinct(path, [(heading[0], name) for name in heading[1][1:]], "measure")
+    systems = distinct(path, [(line, row[0]) for line, row in rows], "system")
+    values = [
+        [read_number(path, line, name, text) for name, text in zip(names, row[1:], strict=True)]
+        for line, row in rows
+    ]
+    measures = tuple(_measure(path, heading[0], name) for name in names)
+    distinct(path, [(heading[0], str(measure)) for measure in measures], "measure")
+    found = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
+    means = Means(found, measures, systems)
     if min(means.values.shape) < 2:
         n_measures, n_systems = means.values.shape
         raise InputError(
@@ -63,37 +67,6 @@ def read_means(path: Path) -> Means:
             f"{n_measures}."
         )
     return means
-
-
-def _read_wide(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
-    names = distinct(path, [(heading[0], name) for name in heading[1][1:]], "measure")
-    systems = distinct(path, [(line, row[0]) for line, row in rows], "system")
-    values = [
-        [read_number(path, line, name, text) for name, text in zip(names, row[1:], strict=True)]
-        for line, row in rows
-    ]
-    means = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
-    measures = tuple(_measure(path, heading[0], name) for name in names)
-    distinct(path, [(heading[0], str(measure)) for measure in measures], "measure")
-    return Means(means, measures, systems)
-
-
-def _read_long(path: Path, heading: Line, rows: Sequence[Line]) -> Means:
-    columns = [heading[1].index(name) for name in LONG]
-    means: dict[tuple[Measure, str], float] = {}
-    for line, row in rows:
-        system, metric, cutoff, mean = (row[column] for column in columns)
-        key = Measure(metric, read_cutoff(path, line, cutoff)), system
-        if key in means:
-            raise InputError.at(path, line, f"the mean of {system!r} by {key[0]} is duplicated.")
-        means[key] = read_number(path, line, "mean", mean)
-    measures = tuple(dict.fromkeys(measure for measure, _ in means))
-    systems = tuple(dict.fromkeys(system for _, system in means))
-    for measure, system in product(measures, systems):
-        if (measure, system) not in means:
-            raise InputError(f"{path}: the mean of {system!r} by {measure} is missing.")
-    values = [[means[measure, system] for system in systems] for measure in measures]
-    return Means(np.array(values), measures, systems)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
@@ -27,20 +25,6 @@ SEPARATORS = "_-."
 
 Line = tuple[int, list[str]]
 """Its number, and its fields."""
-
-
-@dataclass(frozen=True, eq=False)
-class ScoreTable:
-    """A table as it stands in its file.
-
-    The systems head the columns, and the topics are the ids of the rows, or their numbers from 1;
-    values are of shape (n_topics, n_systems).
-    """
-
-    path: Path
-    systems: tuple[str, ...]
-    topics: tuple[str, ...]
-    values: NDArray[np.float64]
 
 
 def read_score_tables(paths: Sequence[Path]) -> Scores:
@@ -64,16 +48,26 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
         raise InputError("no table of scores was given.")
     if all(path.is_dir() or path.suffix == ".parquet" for path in paths):
         return _mean_over(paths, [_read_study(path) for path in paths])
+    measures = _measures(paths)
     tables = [read_score_table(path) for path in paths]
     first = tables[0]
-    measures = _measures([table.path for table in tables])
-    values = [_aligned(table, first) for table in tables]
-    users = np.array(first.topics, dtype=np.str_)
-    return Scores(np.array(values), all_reported(measures), first.systems, users)
+    for path, table in zip(paths, tables, strict=True):
+        for kind, axis in (("system", "columns"), ("topic", "index")):
+            odd = sorted({*getattr(table, axis)} ^ {*getattr(first, axis)})
+            if odd:
+                raise InputError(
+                    f"{path} and {paths[0]} must have the same {kind}s: {kind} {odd[0]!r} is in "
+                    f"one of them alone ({len(odd)} such)."
+                )
+    values = [table.loc[first.index, first.columns].to_numpy().T for table in tables]
+    users = np.array(first.index, dtype=np.str_)
+    return Scores(np.array(values), all_reported(measures), tuple(first.columns), users)
 
 
-def read_score_table(path: Path) -> ScoreTable:
-    """Read one table; see `read_score_tables`."""
+def read_score_table(path: Path) -> pd.DataFrame:
+    """Read one table, with topics down and systems across; see `read_score_tables`."""
+    import pandas as pd
+
     heading, rows = heading_and_rows(path)
     if not rows:
         raise InputError.at(path, heading[0], "the table has a heading but no scores.")
@@ -90,7 +84,7 @@ def read_score_table(path: Path) -> ScoreTable:
         ]
         for line, row in rows
     ]
-    return ScoreTable(path, systems, topics, np.array(values))
+    return pd.DataFrame(values, index=list(topics), columns=list(systems))
 
 
 def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
@@ -166,21 +160,6 @@ def all_reported(measures: Iterable[Measure]) -> Measures:
         if every.count(measure) > 1:
             raise InputError(f"the measure {measure} is duplicated.")
     return Measures(every, reported=every)
-
-
-def _aligned(table: ScoreTable, first: ScoreTable) -> NDArray[np.float64]:
-    """Give the scores of shape (n_systems, n_topics), in the order of the first table."""
-    for kind in ("system", "topic"):
-        own, wanted = getattr(table, f"{kind}s"), getattr(first, f"{kind}s")
-        odd = sorted({*own} ^ {*wanted})
-        if odd:
-            raise InputError(
-                f"{table.path} and {first.path} must have the same {kind}s: {kind} {odd[0]!r} is "
-                f"in one of them alone ({len(odd)} such)."
-            )
-    columns = [table.systems.index(system) for system in first.systems]
-    places = {topic: row for row, topic in enumerate(table.topics)}
-    return table.values[np.ix_([places[topic] for topic in first.topics], columns)].T
 
 
 MEASURES = "measures"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analyses.shared.figures import as_svg
 from analyses.shared.measure import Measure, depth_of
 from analyses.shared.table import MISSING, Table
 from harness.metrics.shared.metric import Metric
@@ -15,19 +13,13 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.option import formulas_in, words_in
 from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
 from harness.report.checks import checks_of
-from harness.report.page import image_source, render_page
+from harness.report.page import render_page
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
 
 LAW_CUTOFF = 5
 """Laws are tried on short lists: what a law says does not depend on the depth."""
-
-TYPE, MARGIN = 13, 4
-"""Size of formulas, and the space around them, in points."""
-
-COMPARISON = re.compile(r"\\([lg])e(?![a-z])")
-
 
 NOTATION = (
     "R counts the user's relevant items, N the judged non-relevant ones; rel(k) is 1 where rank k "
@@ -58,7 +50,7 @@ def metric_card(
         "card.html",
         label=str(Measure(metric.label, cutoff)),
         metric=metric,
-        formulas=[(tex, formula_image(tex)) for tex in formulas_in(metric.doc)],
+        formulas=formulas_in(metric.doc),
         words=words_in(metric.doc),
         notation=NOTATION if metric.name in built_in_metrics() else "",
         laws=_laws(metric, tries),
@@ -71,31 +63,6 @@ def metric_card(
         ],
         table=_table(studies, [Measure(name, cutoff) for name in names]),
     )
-
-
-def formula_image(tex: str) -> str | None:
-    """Draw a formula; None if it uses more of TeX than matplotlib draws."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.mathtext import MathTextParser
-
-    formula = f"${_drawable(tex)}$"
-    with rc_context({"mathtext.fontset": "cm"}):
-        try:
-            parsed = MathTextParser("path").parse(formula, 72, FontProperties(size=TYPE))
-        except ValueError:
-            return None
-        width, height = parsed[0] + 2 * MARGIN, parsed[1] + 2 * MARGIN
-        figure = Figure(figsize=(width / 72, height / 72))
-        baseline = (parsed[2] + MARGIN) / height
-        figure.text(MARGIN / width, baseline, formula, size=TYPE)
-        return image_source(as_svg(figure, text_as="path"))
-
-
-def _drawable(tex: str) -> str:
-    r"""Write TeX as matplotlib knows it, with tall fractions."""
-    return COMPARISON.sub(r"\\\1eq", tex).replace(r"\frac", r"\dfrac")
 
 
 def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) -> str:

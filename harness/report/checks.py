@@ -31,9 +31,6 @@ COUNTS = ("users", WITHOUT_NONRELEVANT, WITHOUT_RELEVANT)
 GRADED = "nDCG"
 """The metric that grades below the relevance level count for."""
 
-FEW_SYSTEMS = 10
-"""From so many systems on, one swapped pair hardly moves tau."""
-
 
 @dataclass(frozen=True)
 class Check:
@@ -46,7 +43,7 @@ class Check:
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Check a finished study; each thing is said once, the weightiest first."""
     found: dict[str, Check] = {}
-    weightiest_first = (_of_judgements, _of_input, _of_systems_alike, _of_few_systems, _of_results)
+    weightiest_first = (_of_judgements, _of_input, _of_systems_alike, _of_results)
     for checks in weightiest_first:
         for check in checks(study):
             found.setdefault(check.sentence, check)
@@ -116,16 +113,6 @@ def _same_columns(values: NDArray[np.float64]) -> list[tuple[int, int]]:
     """Number the pairs of columns that are the same."""
     pairs = combinations(range(values.shape[1]), 2)
     return [(i, j) for i, j in pairs if np.array_equal(values[:, i], values[:, j], equal_nan=True)]
-
-
-def _of_few_systems(study: FinishedStudy) -> Iterator[Check]:
-    """Say what one swapped pair is worth."""
-    n_systems = len(study.manifest["systems"])
-    n_pairs = n_systems * (n_systems - 1) // 2
-    if n_pairs and n_systems < FEW_SYSTEMS:
-        yield Check(
-            f"With {n_systems} systems, one pair that is swapped lowers tau by {2 / n_pairs:.2f}."
-        )
 
 
 def _of_results(study: FinishedStudy) -> Iterator[Check]:

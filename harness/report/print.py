@@ -116,13 +116,12 @@ def _check_panels(result: Result, face: FigureFace, metrics: Sequence[str]) -> N
             raise InputError(f"the study has no metric {metric!r}; {nearest(metric, known)}")
 
 
-def format_of(path: Path | None, chosen: str | None) -> str:
-    """Give the format that is chosen, or that a file's name ends in, or SVG."""
-    ending = "" if path is None else path.suffix.lower().removeprefix(".")
-    if ending and (ending not in FORMATS or chosen not in (None, ending)):
-        wanted = chosen or "svg, png or pdf"
-        raise InputError(f"{path}: the name ends in {ending!r}, but the format is {wanted}.")
-    return chosen or ending or "svg"
+def format_of(path: Path) -> Callable[[Figure], bytes]:
+    """Give what writes a figure in the format that a file's name ends in."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise InputError(f"{path}: the name must end in .svg, .png or .pdf.")
+    return FORMATS[ending]
 
 
 def caption_of(study: FinishedStudy, result: Result, face: FigureFace) -> str:

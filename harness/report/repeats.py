@@ -18,7 +18,7 @@ from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel,
 from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, percent
+from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, shown
 from harness.scoring.means import Means
 
@@ -47,8 +47,6 @@ class Repeats(Result):
         Labels of axes; the first seed is that of the study.
     quantities, subjects, in_words
         What was estimated: its name, what it is about, and what it is, in words.
-    falling
-        Whether less is better, of shape (n_quantities,).
     values
         Estimates, of shape (n_quantities, n_measures, n_seeds); NaN where there is none.
     users, over_systems
@@ -64,22 +62,10 @@ class Repeats(Result):
     quantities: tuple[str, ...]
     subjects: tuple[str, ...]
     in_words: tuple[str, ...]
-    falling: NDArray[np.bool_]
     values: Floats
     users: Floats
     over_systems: Floats
     means: Floats
-
-    @cached_property
-    def first(self) -> Floats:
-        """Share of the seeds in which each measure is first, (n_quantities, n_measures).
-
-        Measures that are level share a seed.
-        """
-        better = np.where(self.falling[:, None, None], -self.values, self.values)
-        highest = np.where(np.isnan(better), -np.inf, better).max(axis=1, keepdims=True)
-        leads = better == highest
-        return np.asarray((leads / np.maximum(leads.sum(axis=1, keepdims=True), 1)).mean(axis=2))
 
     @cached_property
     def sources(self) -> Floats:
@@ -128,7 +114,7 @@ class Repeats(Result):
             ),
         }
 
-    @table("repeats", "what users, systems and splits contribute, and who is first")
+    @table("repeats", "what users, systems and splits contribute")
     def repeats_table(self) -> Table:
         """Tabulate each estimate over the seeds, with what it varies by."""
         rows: list[list[Cell]] = []
@@ -139,29 +125,26 @@ class Repeats(Result):
                     self.values[place, number, 0],
                     means[place, number],
                     *self.sources[:, place, number],
-                    self.first[place, number],
                 )
                 rows.append([label, quantity, *map(float, numbers)])
         return Table(
             name="repeats",
             title=f"The study under {len(self.seeds)} seeds",
             note=self.caption(),
-            headings=["measure", "of", "this seed", "mean", *SOURCES, "first"],
+            headings=["measure", "of", "this seed", "mean", *SOURCES],
             rows=rows,
         )
 
     def findings(self) -> Sequence[str]:
-        """Say what varies by what, who is first, and how alike the orderings are."""
+        """Say what varies by what, and how alike the orderings are."""
         labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
         found = []
         for place, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
             sources = zip(SOURCES, deviations[:, place].tolist(), strict=True)
             spread = ", ".join(f"{shown(sd, decimals=3)} ({source})" for source, sd in sources)
-            shares = dict(zip(labels, self.first[place].tolist(), strict=True))
-            first = ", ".join(f"{m} {percent(share)}" for m, share in shares.items() if share > 0)
             found.append(
                 f"{subject} ({words}) under {len(self.seeds)} seeds: standard deviations are "
-                f"{spread}. Share of the seeds in which a measure is first: {first}."
+                f"{spread}."
             )
         taus = zip(labels, mean_of_defined(self.taus).tolist(), strict=True)
         alike = ", ".join(f"{label} {shown(tau)}" for label, tau in taus)
@@ -216,8 +199,7 @@ class Repeats(Result):
         return (
             f"The study was made with seeds {self.seeds[0]} to {self.seeds[-1]}: splits and "
             "training differ, the data are the same. Standard deviations are over resampled users "
-            "and over systems (delete-d jackknife) under one seed, and over the seeds. First is "
-            "the share of the seeds in which a measure has the best value."
+            "and over systems (delete-d jackknife) under one seed, and over the seeds."
         )
 
 
@@ -255,7 +237,6 @@ def gather(
         quantities=tuple(names),
         subjects=tuple(each.subject for each in of_first),
         in_words=tuple(each.quantity for each in of_first),
-        falling=np.array([each.lower_is_better for each in of_first], dtype=np.bool_),
         values=gathered(lambda each: each.values),
         users=root_mean_square(gathered(lambda each: deviations(each.replicates))),
         over_systems=root_mean_square(gathered(over_systems)),

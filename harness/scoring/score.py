@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ def _scores(judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, M
     )
 
 
+@dataclass(eq=False)
 class SampleScorer:
     """Sums of the scores of all systems on samples of the judgements.
 
@@ -82,26 +84,21 @@ class SampleScorer:
     shape (n_users,). With replicates, a run has what it adds to the mean over those of its system.
     """
 
-    def __init__(
-        self,
-        runs: Sequence[Run],
-        qrels: Qrels,
-        measures: Sequence[Measure],
-        metrics: Mapping[str, Metric],
-        catalogue: Catalogue | None = None,
-        weights: Floats | None = None,
-        replicates: Replicates | None = None,
-    ) -> None:
-        factors = np.ones(qrels.n_users) if weights is None else weights
-        self._are_equal = weights is None and replicates is None
-        shares = np.ones((len(runs), 1)) if replicates is None else replicates.shares
-        self._factors = shares * factors
-        self._catalogue = Catalogue(0) if catalogue is None else catalogue
-        self._runs = runs
-        self._qrels = qrels
-        self._measures = measures
-        self._metrics = metrics
-        self._depth = depth_needed(runs, measures, metrics)
+    runs: Sequence[Run]
+    qrels: Qrels
+    measures: Sequence[Measure]
+    metrics: Mapping[str, Metric]
+    catalogue: Catalogue = field(default_factory=lambda: Catalogue(0))
+    weights: Floats | None = None
+    replicates: Replicates | None = None
+
+    def __post_init__(self) -> None:
+        shares = np.ones((len(self.runs), self.qrels.n_users))
+        self._factors = shares if self.replicates is None else self.replicates.shares
+        if self.weights is not None:
+            self._factors = self._factors * self.weights
+        self._are_equal = self.weights is None and self.replicates is None
+        self._depth = depth_needed(self.runs, self.measures, self.metrics)
 
     def __call__(self, kept: Masks, *, blocks: Numbers) -> Floats:
         """Score the samples, in the sum over each block of users, as `SumSamples` says.
@@ -111,10 +108,10 @@ class SampleScorer:
         from harness.scoring.kernel import FUSED, group_sums
 
         n_blocks = int(blocks.max(initial=0)) + 1
-        sums = np.zeros((len(self._measures), n_blocks, len(self._runs), kept.shape[1]))
+        sums = np.zeros((len(self.measures), n_blocks, len(self.runs), kept.shape[1]))
         for (level, is_geometric), numbers in self._fused.items():
-            measures = [self._measures[number] for number in numbers]
-            names = [FUSED.index(self._metrics[measure.metric].name) for measure in measures]
+            measures = [self.measures[number] for number in numbers]
+            names = [FUSED.index(self.metrics[measure.metric].name) for measure in measures]
             places = [self._cutoffs.index(self._rank(measure)) for measure in measures]
             by_user = is_geometric or not self._are_equal
             groups = np.arange(len(blocks)) if by_user else blocks
@@ -145,12 +142,12 @@ class SampleScorer:
     def by_definition(self) -> tuple[str, ...]:
         """Names of the metrics that are scored over whole lists, one sample at a time."""
         return tuple(
-            dict.fromkeys(self._measures[number].metric for number in self._that_need("all ranks"))
+            dict.fromkeys(self.measures[number].metric for number in self._that_need("all ranks"))
         )
 
     def needs(self, metric: str) -> Needs:
         """Tell what the scores of a metric on a sample are made from, at the worst cut-off."""
-        names = (self._measures[number].metric for number in self._others)
+        names = (self.measures[number].metric for number in self._others)
         found = [needs for name, needs in zip(names, self._needs, strict=True) if name == metric]
         return max(found, key=NEEDS.index, default="judged ranks")
 
@@ -163,14 +160,14 @@ class SampleScorer:
         sums: Floats,
     ) -> None:
         """Add the scores by some measures to the sums over blocks of users."""
-        samples = Samples.of(self._qrels, self._catalogue, kept)
-        measures = [self._measures[number] for number in numbers]
+        samples = Samples.of(self.qrels, self.catalogue, kept)
+        measures = [self.measures[number] for number in numbers]
         for block in divided:
             own = blocks[block.users]
             order = np.argsort(own, kind="stable")
             groups, firsts = np.unique(own[order], return_index=True)
             for run, judged in enumerate(block.judge(samples)):
-                scores = _scores(judged, measures, self._metrics)
+                scores = _scores(judged, measures, self.metrics)
                 by_user = scores.reshape(len(measures), len(own), -1)
                 if not self._are_equal:
                     by_user = by_user * self._factors[run, block.users, np.newaxis]
@@ -181,24 +178,24 @@ class SampleScorer:
     def _cutoffs(self) -> list[int]:
         """Cut-offs of the kernel, rising: those of all measures that it knows."""
         numbers = (number for alike in self._fused.values() for number in alike)
-        return sorted({self._rank(self._measures[number]) for number in numbers})
+        return sorted({self._rank(self.measures[number]) for number in numbers})
 
     def _rank(self, measure: Measure) -> int:
         """Give the cut-off, or a rank below which nothing counts: the end of lists and ideals."""
         if measure.cutoff is not None:
             return measure.cutoff
-        has_ideal = self._metrics[measure.metric].name == "nDCG"
-        longest = int(np.diff(self._qrels.offsets).max(initial=0)) if has_ideal else 0
+        has_ideal = self.metrics[measure.metric].name == "nDCG"
+        longest = int(np.diff(self.qrels.offsets).max(initial=0)) if has_ideal else 0
         return max(self._depth, longest, 1)
 
     @cached_property
     def _fused(self) -> dict[tuple[Any, bool], list[int]]:
         """Number the measures that the kernel knows, by relevance level and kind of mean."""
         alike: dict[tuple[Any, bool], list[int]] = {}
-        for number, measure in enumerate(self._measures):
-            metric = self._metrics[measure.metric]
+        for number, measure in enumerate(self.measures):
+            metric = self.metrics[measure.metric]
             if is_fused(metric):
-                level = dict(metric.given).get(LEVEL.name, self._qrels.relevance_level)
+                level = dict(metric.given).get(LEVEL.name, self.qrels.relevance_level)
                 alike.setdefault((level, metric.is_geometric), []).append(number)
         return alike
 
@@ -206,16 +203,16 @@ class SampleScorer:
     def _others(self) -> list[int]:
         """Number the measures that the kernel does not know."""
         fused = {number for numbers in self._fused.values() for number in numbers}
-        return [number for number in range(len(self._measures)) if number not in fused]
+        return [number for number in range(len(self.measures)) if number not in fused]
 
     @cached_property
     def _needs(self) -> list[Needs]:
         """Find out what the measures that the kernel does not know need of the lists."""
         if not self._others:
             return []
-        others = [self._measures[number] for number in self._others]
+        others = [self.measures[number] for number in self._others]
         return needs_of(
-            self._runs, self._qrels, others, self._metrics, self._catalogue, depth=self._depth
+            self.runs, self.qrels, others, self.metrics, self.catalogue, depth=self._depth
         )
 
     def _that_need(self, what: Needs) -> list[int]:
@@ -226,17 +223,17 @@ class SampleScorer:
     def _hits(self) -> Hits:
         from harness.scoring.kernel import find_hits
 
-        return find_hits(self._runs, self._qrels, depth=min(self._depth, self._cutoffs[-1]))
+        return find_hits(self.runs, self.qrels, depth=min(self._depth, self._cutoffs[-1]))
 
     @cached_property
     def _blocks(self) -> list[Block]:
-        return divide(self._runs, self._qrels, depth=self._depth)
+        return divide(self.runs, self.qrels, depth=self._depth)
 
     @cached_property
     def _blocks_of_hits(self) -> list[Block]:
         return divide(
-            self._runs,
-            self._qrels,
+            self.runs,
+            self.qrels,
             depth=self._depth,
             n_samples=AT_ONCE["judged ranks"],
             hits_only=True,

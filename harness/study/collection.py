@@ -175,7 +175,10 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         _warn_of_unknown(split, threshold=threshold)
     for positives, systems in study.systems.by_positives.items():
         with study.errors_at("systems", "positives"):
-            _check_positives(split, positives, systems)
+            if not len(split.train.at_least(positives)):
+                raise InputError(
+                    f"no training rating reaches {positives:g}: {systems[0]} learns nothing."
+                )
     facts = {
         "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
@@ -203,7 +206,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
     with study.errors_at("truth"):
         if truth is None:
             file = read_truth(study.truth, threshold=threshold, rule=section.grades)
-            ranked = Ranked.of_split(split)
+            ranked = Ranked(split.train.users, core.items, split.topics, split.train)
             known = of_file(file, ranked, candidates=study.truth.judged_lists)
         else:
             own = study.truth.threshold
@@ -248,19 +251,6 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
         )
 
 
-def _check_positives(split: Split, positives: float, systems: Sequence[str]) -> None:
-    """Refuse to train on nothing; warn of test users without a rating to learn from."""
-    learnt = split.train.at_least(positives)
-    if not len(learnt):
-        raise InputError(f"no training rating reaches {positives:g}: {systems[0]} learns nothing.")
-    n_unknown = np.count_nonzero(learnt.user_counts()[split.test_users] == 0)
-    if n_unknown:
-        warn(
-            f"{n_unknown:,} of {len(split.test_users):,} test users have no training rating from "
-            f"{positives:g} on: {', '.join(systems)} may recommend nothing to them, and score 0."
-        )
-
-
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     file = read_qrels(section.path)
     paths = run_paths(study)
@@ -301,6 +291,9 @@ def collect_lists(
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
         raise InputError(f"{source}: {nothing_relevant(qrels)}")
+    trained = None if popularity is None else np.zeros(len(items), dtype=np.intp)
+    if trained is not None and popularity is not None:
+        trained[items.numbers(popularity)] = [*popularity.values()]
     runs = lists_of(run_files, file.users, items, systems)
     return Collection(
         topics=file.users,
@@ -310,14 +303,8 @@ def collect_lists(
         facts=judgement_facts(qrels),
         runs=runs,
         replicated=systems,
-        trained=None if popularity is None else _counts_by_number(popularity, items),
+        trained=trained,
     )
-
-
-def _counts_by_number(counts: Mapping[str, int], items: Numbering) -> NDArray[np.intp]:
-    found = np.zeros(len(items), dtype=np.intp)
-    found[items.numbers(counts)] = [*counts.values()]
-    return found
 
 
 def checksum(path: Path) -> dict[str, Any]:
@@ -342,7 +329,7 @@ def input_parts(known: Collection) -> dict[str, tuple[str, Build]]:
         key = content_key(known.trained_key, ratings_digest(split.test))
         parts["split"] = key, partial(_split_files, split)
     if truth is not None:
-        parts["world"] = content_key(known.inputs), partial(_world_files, truth)
+        parts["world"] = content_key(known.inputs), lambda: {"world/truth.npz": truth.to_bytes()}
     if true is not None:
         parts[TRUE_QRELS] = known.truly_judged_key, partial(_true_files, known, true)
     return parts
@@ -364,7 +351,3 @@ def _true_files(known: Collection, truth: TrueJudgements) -> dict[str, bytes]:
 def _split_files(split: Split) -> dict[str, bytes]:
     parts = {TRAIN_FILE: split.train, TEST_FILE: split.test}
     return {name: format_rating_lines(part) for name, part in parts.items()}
-
-
-def _world_files(truth: Truth) -> dict[str, bytes]:
-    return {"world/truth.npz": truth.to_bytes()}

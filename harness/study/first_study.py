@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,7 @@ from qrels import Ratings, describe, k_core
 from qrels.ratings.datasets.layouts import FileOptions
 from qrels.ratings.datasets.recognition import recognise
 from qrels.ratings.datasets.source import open_source
+from qrels.ratings.datasets.split_files import SplitFiles, find_split_files, read_two_parts
 from qrels.ratings.statistics import (
     Threshold,
     candidate_thresholds,
@@ -51,10 +53,10 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
     yield _line(
         "name", re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_") or "x"
     )
+    place = _relative(path, file.resolve().parent), "counts from the folder of this file"
     yield "\n[ratings]"
-    yield _line(
-        "path", _relative(path, file.resolve().parent), "counts from the folder of this file"
-    )
+    if not data.is_split:
+        yield _line("path", *place)
     yield from _comments(*data.notes)
     if section.separator is None:
         yield _line("format", data.format)
@@ -75,7 +77,13 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
         yield from _comments(*map(str, data.thresholds))
         yield _line("threshold", data.threshold)
     yield "\n[split]"
-    yield _line("method", "user-random", "a fifth of the ratings of each user is tested")
+    if data.is_split:
+        yield _line("method", "given", "the test file is tested")
+        yield _line("folder", *place)
+        if data.fold is not None:
+            yield _line("fold", data.fold, "the folder has several")
+    else:
+        yield _line("method", "user-random", "a fifth of the ratings of each user is tested")
     yield "\n[systems]"
     yield _line("names", list(systems))
 
@@ -110,9 +118,12 @@ class DataDescription:
     ratings
         The ratings, after the k-core.
     tested
-        The test part of the usual split; all ratings where it leaves none.
+        The test part that the data come with, or of the usual split; all ratings where it leaves
+        none.
     notes
         Sentences on what was found.
+    fold
+        Which of several folds these are.
     """
 
     section: RatingsSection
@@ -120,6 +131,12 @@ class DataDescription:
     ratings: Ratings
     tested: Ratings
     notes: tuple[str, ...]
+    fold: int | None = None
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the data are a folder with training and test ratings."""
+        return self.ratings.held_out is not None
 
     @cached_property
     def is_implicit(self) -> bool:
@@ -157,15 +174,31 @@ class DataDescription:
 
 
 def describe_data(section: RatingsSection) -> DataDescription:
-    """Read the ratings of a section, which need not say how."""
+    """Read the ratings of a section, which need not say how; or the parts that a folder holds."""
     if section.path is None:
         raise InputError("a simulated world is described by its settings: `harness schema`.")
-    found = recognise(open_source(section.path), section)
-    ratings = k_core(found.ratings, user_min=section.user_min, item_min=section.item_min)
-    try:
-        seed = StudyFile.model_fields["seed"].default
-        tested = split_ratings(ratings, usual_split(), seed=seed).test
-    except InputError:
-        tested = ratings
-    read_so = section.model_copy(update=found.options.of_file)
-    return DataDescription(read_so, found.format, ratings, tested, found.notes)
+    files, fold = _given_parts(section.path)
+    found = recognise(open_source(files.train if files else section.path), section)
+    of_file, whole = found.options.of_file, found.ratings
+    if files is not None:
+        whole = read_two_parts(files.train, files.test, **of_file)
+    ratings = k_core(whole, user_min=section.user_min, item_min=section.item_min)
+    tested = ratings if ratings.held_out is None else ratings.select(ratings.held_out)
+    if files is None:
+        with suppress(InputError):
+            seed = StudyFile.model_fields["seed"].default
+            tested = split_ratings(ratings, usual_split(), seed=seed).test
+    read_so = section.model_copy(update=of_file)
+    return DataDescription(read_so, found.format, ratings, tested, found.notes, fold)
+
+
+def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:
+    """Find training and test ratings in a folder without a file of all; of folds, the first."""
+    if path.is_dir():
+        with suppress(InputError):
+            open_source(path)
+            return None, None
+        for fold in (None, 0, 1):
+            with suppress(InputError):
+                return find_split_files(path, fold=fold), fold
+    return None, None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from harness.study.sections import SplitSection
+from harness.study.sections import SplitSection, numbered, systems_of
 from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Scale, Split, k_core, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
@@ -28,10 +28,6 @@ from runs import InputError, Numbering, Run
 from runs.formats import read_run
 from runs.run_file import RunFile, require_known_users
 from runs.shared.errors import warn
-
-if TYPE_CHECKING:
-    pass
-from harness.study.sections import numbered, systems_of
 
 
 def load_ratings(
@@ -79,24 +75,15 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         return lowest
     usual = USUAL_THRESHOLD if section.is_drawn else usual_threshold(ratings)
     if usual is None:
+        effects = [Threshold.over(tested, each) for each in candidate_thresholds(ratings.rating)]
+        lines = "\n".join(map(str, effects))
         raise InputError(
             "`threshold` in [ratings] is needed: ratings from there on are relevant, and only a "
             f"scale that ends at 5 has a usual one, 4. These ratings are: "
-            f"{distribution(ratings.rating)}.\n{effects_of_thresholds(ratings, tested)}\n"
+            f"{distribution(ratings.rating)}.\n{lines}\n"
             "If they count or weigh what was used, and all of it is relevant: implicit = true."
         )
     return usual
-
-
-def effects_of_thresholds(ratings: Ratings, tested: Ratings) -> str:
-    """Say, in a line each, what two or three thresholds would make of the test ratings."""
-    candidates = candidate_thresholds(ratings.rating)
-    return "\n".join(str(Threshold.over(tested, value)) for value in candidates)
-
-
-def training_ratings(section: RatingsSection, split: SplitSection, *, seed: int) -> Ratings:
-    """Read or make ratings and give the training part alone."""
-    return split_ratings(kept_ratings(section, split), split, seed=seed).train
 
 
 def kept_ratings(section: RatingsSection, split: SplitSection) -> Ratings:
@@ -178,9 +165,7 @@ def lists_of(
     check_tags(run_files, systems, others=others)
     for file in run_files:
         require_known_users(file, topics)
-    runs = tuple(file.to_run(topics, items) for file in run_files)
-    warn_of_gaps(systems, runs)
-    return runs
+    return tuple(file.to_run(topics, items) for file in run_files)
 
 
 def _warn_of_training_items(path: Path | str, run: Run, rated: Any) -> None:
@@ -192,19 +177,6 @@ def _warn_of_training_items(path: Path | str, run: Run, rated: Any) -> None:
             f"{path}: {np.count_nonzero(known):,} of its recommendations are items that the user "
             "rated in training; they count as unjudged."
         )
-
-
-def warn_of_gaps(systems: Sequence[str], runs: Sequence[Run]) -> None:
-    """Warn where some users have lists in fewer runs of a system than others have."""
-    for system in dict.fromkeys(systems):
-        own = [run for run, name in zip(runs, systems, strict=True) if name == system]
-        counts = np.sum([run.lengths > 0 for run in own], axis=0)
-        few = np.count_nonzero((counts > 0) & (counts < counts.max()))
-        if few:
-            warn(
-                f"the {len(own)} runs of {system!r} do not rank for the same users; the scores of "
-                f"{few:,} are means over fewer runs than those of others."
-            )
 
 
 def check_tags(

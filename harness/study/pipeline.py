@@ -61,13 +61,11 @@ class Source(Protocol):
         """Give what the manifest says of this source alone."""
 
 
-def run_source(source: Source, remarks: Sequence[str], *, foreseen: Sequence[str] = ()) -> Path:
+def run_source(source: Source, remarks: Sequence[str]) -> Path:
     """Make a study, or what is left of it, in its folder, and its manifest and report."""
     folder = source.store.folder
-    warned = [*foreseen, *remarks]
-    for warning in warned:
+    for warning in remarks:
         source.progress.note(f"Warning: {warning}")
-    _note_version(folder, source.progress)
     with source.store.held():
         # What refuses to be made leaves a finished study finished.
         source.make()
@@ -78,7 +76,9 @@ def run_source(source: Source, remarks: Sequence[str], *, foreseen: Sequence[str
         write_whole(folder / "manifest.json", manifest.encode())
         finished = FinishedStudy(folder, json.loads(manifest))
         write_whole(folder / "report.html", render_report(finished))
-    _note_checks(finished, source.progress, said=warned)
+    for check in checks_of(finished):
+        if check.sentence not in remarks:
+            source.progress.note(f"To bear in mind: {check.sentence}")
     return folder / "report.html"
 
 
@@ -124,30 +124,6 @@ def make_analysis(
         return files
 
     make_part(source.store, analysis.key, key, build, by)
-
-
-def _note_version(folder: Path, progress: Progress) -> None:
-    """Say that what another version made is made again."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        version = manifest["versions"]["harness"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return
-    if version != __version__:
-        progress.note(
-            f"{folder} was made by the harness {version}; this is {__version__}, and what differs "
-            "is made again."
-        )
-
-
-def _note_checks(study: FinishedStudy, progress: Progress, *, said: Sequence[str]) -> None:
-    """List what to bear in mind, but for what was said at the beginning."""
-    sentences = [check.sentence for check in checks_of(study)]
-    unsaid = [sentence for sentence in sentences if sentence not in said]
-    if unsaid:
-        progress.note("To bear in mind, beside the warnings above:" if said else "To bear in mind:")
-    for sentence in unsaid:
-        progress.note(f"- {sentence}")
 
 
 def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from analyses.shared.sentences import listed
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
-from harness.report.checks import BECOMES, judgement_checks
+from harness.report.checks import BECOMES
 from harness.study.collection import Collection, collect
 from harness.study.pipeline import run_source
 from harness.study.score_parts import EXAMPLE_SYSTEM, example_catalogue
@@ -298,9 +298,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         stages.check_settings()
         _try_on_items(stages)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
-    checks = judgement_checks(collection.facts, metrics)
-    foreseen = [stages.worded(check.sentence) for check in checks]
-    return run_source(stages, remarks_of(of_input), foreseen=foreseen)
+    return run_source(stages, remarks_of(of_input))
 
 
 def _run_under(seed: int, study: Study, *, n_jobs: int, progress: Progress) -> Path:

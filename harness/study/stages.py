@@ -56,22 +56,6 @@ from runs.formats import read_run
 from runs.shared.errors import warn
 from runs.shared.progress import Progress
 
-INFAP = "infAP is the paper's, not trec_eval's."
-
-WEIGHTED = "Users are weighted by their number of relevant items; scores.parquet is unweighted."
-
-REPLICATED = (
-    "A user's score of a system is the mean over its runs. Intervals cover other users and other "
-    "runs of the systems; tests cover other users alone."
-)
-
-NUMBERED = "TREC files cannot carry some ids: numbers stand in their place, which ids.csv explains."
-
-TIES = (
-    "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
-    "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
-)
-
 
 @dataclass(frozen=True)
 class Stages:
@@ -315,14 +299,6 @@ class Stages:
         counts = f"{facts['users']:,} {ranked_for}, {facts['judgements']:,} judgements"
         simulated = "" if self.collection.truth is None else " of a simulated world"
         measures = listed(study.measures.reported.labels)
-        written_otherwise = any(written is not ids for written, ids in self.collection.names)
-        notes = {
-            INFAP: True,
-            TIES: True,
-            WEIGHTED: self.weights is not None,
-            REPLICATED: bool(self.collection.replicated),
-            NUMBERED: written_otherwise,
-        }
         return {
             "lead": f"Can these metrics be trusted to compare {compared}? {n_systems}, {counts}, "
             f"the measures {measures}; seed {study.seed}.",
@@ -333,7 +309,6 @@ class Stages:
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": {self.worded(name): fact for name, fact in facts.items()},
             "systems": list(self.lists.systems),
-            "notes": [note for note, holds in notes.items() if holds],
         }
 
     @property

@@ -39,10 +39,6 @@ def content_key(*parts: Any) -> str:
     return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _is_study(folder: Path) -> bool:
-    return Ledger(folder).folder.is_dir()
-
-
 class Store:
     """A study folder.
 
@@ -63,12 +59,6 @@ class Store:
             raise InputError(
                 f"{folder}: the folder is not empty and holds no study; name another with "
                 "--output, or empty it."
-            )
-        within = next((above for above in folder.resolve().parents if _is_study(above)), None)
-        if within is not None and folder.parent.name != SEEDS:
-            raise InputError(
-                f"{folder}: the folder is inside of the study {within}, which may remove what is "
-                "in its folders; name another with --output."
             )
 
     @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -32,7 +31,7 @@ from harness.study.sections import (
     usual_split,
     with_preset,
 )
-from harness.study.study_file import Origin, StudyFile, read_text, refused
+from harness.study.study_file import Origin, StudyFile, refused
 from qrels import Split
 from qrels.grades import GradeRule
 from qrels.ratings.datasets.layouts import FileOptions
@@ -315,6 +314,15 @@ class Study(StudyFile):
             read["analyses"] = read_sections(analyses, origin, made=made)
         return values | read
 
+    def anchored(self, anchor: Callable[[Path], Path]) -> Study:
+        """Make the paths of inputs absolute."""
+        systems = self.systems.with_names(lambda name: _anchored_name(name, anchor))
+        update: dict[str, Any] = {"systems": systems}
+        if self.runs is not None:
+            patterns = tuple(str(anchor(Path(pattern))) for pattern in self.runs.paths)
+            update["runs"] = self.runs.model_copy(update={"paths": patterns})
+        return super().anchored(anchor).model_copy(update=update)
+
     @property
     def measures(self) -> Measures:
         """What is measured: the grid, and what is compared."""
@@ -356,42 +364,14 @@ def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study
     InputError
         If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
     """
-    text = read_text(path)
-    return parse_study(text, source=str(path), base=path.parent, changes=changes or {})
+    return Study.read(path, changes=changes)
 
 
-def demo_study(*, changes: Mapping[str, Any] | None = None) -> Study:
-    """Give the study that runs when no file is named: the small simulated world."""
-    text = files("harness.study").joinpath("demo.toml").read_text(encoding="utf-8")
-    return parse_study(text, source="demo.toml", base=Path(), changes=changes or {})
-
-
-def parse_study(text: str, *, source: str, base: Path, changes: Mapping[str, Any]) -> Study:
-    """Make a study of TOML text.
-
-    Parameters
-    ----------
-    text
-        The TOML.
-    source
-        Its name, for errors.
-    base
-        The folder that relative input paths count from.
-    changes
-        Top-level values that replace those of the text.
-    """
-    study = Study.parse(text, source=source, changes=changes, base=base)
-    return _anchored(study, Origin(source, text, base).anchor)
-
-
-def _anchored(study: Study, anchor: Callable[[Path], Path]) -> Study:
-    """Make the paths of inputs absolute."""
-    systems = study.systems.with_names(lambda name: _anchored_name(name, anchor))
-    update: dict[str, Any] = {"output": study.output, "systems": systems}
-    if study.runs is not None:
-        patterns = tuple(str(anchor(Path(pattern))) for pattern in study.runs.paths)
-        update["runs"] = study.runs.model_copy(update={"paths": patterns})
-    return study.anchored(anchor).model_copy(update=update)
+def parse_study(
+    text: str, *, source: str, base: Path, changes: Mapping[str, Any] | None = None
+) -> Study:
+    """Make a study of TOML text; see `StudyFile.parse`."""
+    return Study.parse(text, source=source, base=base, changes=changes)
 
 
 def _anchored_name(name: str, anchor: Callable[[Path], Path]) -> str:

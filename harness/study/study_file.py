@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
@@ -85,21 +86,49 @@ class StudyFile(Section):
             yield
 
     @classmethod
+    def read(cls, path: Path, *, changes: Mapping[str, Any] | None = None) -> Self:
+        """Read a study file; the paths of inputs in it count from its folder."""
+        return cls.parse(read_text(path), source=str(path), base=path.parent, changes=changes)
+
+    @classmethod
+    def demo(cls, *, changes: Mapping[str, Any] | None = None) -> Self:
+        """Give the study that runs when no file is named, which is beside the class."""
+        text = files(cls.__module__.rpartition(".")[0]).joinpath("demo.toml").read_text("utf-8")
+        return cls.parse(text, source="demo.toml", changes=changes)
+
+    @classmethod
     def parse(
-        cls, text: str, *, source: str, changes: Mapping[str, Any], base: Path = Path()
+        cls,
+        text: str,
+        *,
+        source: str,
+        base: Path = Path(),
+        changes: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Make a study of TOML text."""
+        """Make a study of TOML text.
+
+        Parameters
+        ----------
+        text
+            The TOML.
+        source
+            Its name, for errors.
+        base
+            The folder that relative input paths count from.
+        changes
+            Top-level values that replace those of the text.
+        """
         try:
             values = tomllib.loads(text)
         except NOT_TOML as error:
             raise InputError(f"{source}: not a TOML file: {str(error).rstrip('.')}.") from None
         origin = Origin(source, text, base)
         try:
-            study = cls.model_validate({**cls.prepared(values, origin), **changes})
+            study = cls.model_validate({**cls.prepared(values, origin), **(changes or {})})
         except ValidationError as error:
             raise InputError(sentence_of(error, origin, cls)) from None
         study._origin = origin
-        return study
+        return study.anchored(origin.anchor).model_copy(update={"output": study.output})
 
     @classmethod
     def prepared(cls, values: dict[str, Any], origin: Origin) -> dict[str, Any]:

@@ -134,7 +134,12 @@ class SystemLists:
         Where systems are trained, all runs are read back from their files, which may be those of
         an earlier call. What is scored is what is written.
         """
-        self._write_given_runs()
+        known = self.collection
+        given = [(RUN, run, known.judged_key) for run in known.runs]
+        given += [(TRUE_RUN, run, known.truly_judged_key) for run in known.true_lists]
+        for part, run, judged in given:
+            key = content_key(judged, digest(run.items))
+            self._write_part(part, run.system, Timed(run, Cost(0, 0)), key)
         if self.collection.split is None:
             return list(self.collection.runs)
         self._train(self.collection.split)
@@ -219,17 +224,6 @@ class SystemLists:
             options["ranked_whole"] = self._places(split)
             marks[WHOLE] = (digest(options["ranked_whole"]),)
         return options, marks
-
-    def _write_given_runs(self) -> None:
-        given = self.collection
-        for run in given.runs:
-            self._write_given(RUN, run, given.judged_key)
-        for run in given.true_lists:
-            self._write_given(TRUE_RUN, run, given.truly_judged_key)
-
-    def _write_given(self, part: SystemPart, run: Run, judged: str) -> None:
-        key = content_key(judged, digest(run.items))
-        self._write_part(part, run.system, Timed(run, Cost(0, 0)), key)
 
     def _write_part(self, part: SystemPart, system: str, made: Timed, key: str) -> None:
         files = {part.file(system): self._content(part, made.value)}

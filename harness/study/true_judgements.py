@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,29 +107,16 @@ class TrueJudgements:
         return Run(run.system, items)
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Whom systems rank for, and what they rank.
+class Ranked(NamedTuple):
+    """Users whom systems rank for, the items they rank, and the topics of the study.
 
-    Parameters
-    ----------
-    users, items
-        Ids of the users and items.
-    topics
-        Ids of the topics of the study.
-    train
-        What the users rated in training, over the same numbering; None if that is not known.
+    ``train`` is what the users rated in training, over the same numbering, where that is known.
     """
 
     users: Numbering
     items: Numbering
     topics: Numbering
     train: Ratings | None = None
-
-    @classmethod
-    def of_split(cls, split: Split) -> Ranked:
-        """Rank for who rated something in training."""
-        return cls(split.train.users, split.train.items, split.topics, split.train)
 
 
 def of_world(
@@ -162,7 +149,7 @@ def of_world(
         "grades": f"{scale.rule}, of the nearest rating",
         UNTOLD: len(split.test_users) - len(users),
     }
-    ranked = Ranked.of_split(split)
+    ranked = Ranked(split.train.users, split.train.items, split.topics, split.train)
     return _over(ranked, users, qrels, "of the simulated world", candidates, facts)
 
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.study.inputs import (
-    judge_test,
-    kept_ratings,
-    split_ratings,
-    threshold_of,
-    training_ratings,
-)
+from harness.study.inputs import judge_test, kept_ratings, split_ratings, threshold_of
 from harness.study.sections import SplitSection
 from harness.study.store import content_key
 from harness.study.study import RatingsSection, Study
@@ -39,7 +33,8 @@ def validation_of(study: Study) -> Validation:
     if section.parts is not None:
         known = kept_ratings(study.ratings, section)
         return _held_out(known, section, study.ratings, seed=study.seed)
-    train = training_ratings(study.ratings, study.split, seed=study.seed)
+    known = kept_ratings(study.ratings, study.split)
+    train = split_ratings(known, study.split, seed=study.seed).train
     try:
         # Only users and items that have a training rating.
         seed = validation_seed(study.seed)

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.correlation import Settings
-from harness.cli.correlate import correlate_files
 from harness.cli.main import main
+from harness.cli.score_tables import correlate_files
 from tests.harness.small import ROOT
 
 DATA = ROOT.parent / "shared/data/trec-per-topic"

@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,26 @@ def test_ids_with_spaces_and_iso_dates_come_to_a_report_that_names_them() -> Non
     user, _, item, *_ = as_trec(folder / "runs/popularity.parquet").split(maxsplit=6)
     assert named["user", user].startswith("Zoë, ")
     assert named["item", item].startswith("book ")
+
+
+def test_a_folder_of_training_and_test_ratings_is_a_given_split() -> None:
+    Path("folds").mkdir()
+    rows = [f"{u}|{i}|{1 + (u * i) % 5}|{100 * u + i}" for u, i in pairs()]
+    for fold in (1, 2):
+        write(f"folds/u{fold}.base", [row for k, row in enumerate(rows) if k % 4 != fold])
+        write(f"folds/u{fold}.test", rows[fold::4])
+    answer = harness("init", "folds", *SYSTEMS)
+    assert answer.exit_code == 0, answer.stderr
+    assert "Test ratings, of the test file" in answer.stdout
+    text = Path("study.toml").read_text()
+    ratings, _, split = text.partition("[split]")
+    assert 'separator = "|"' in ratings
+    assert "path" not in ratings
+    assert 'folder = "folds"' in split
+    assert re.search("^fold = 1 +# the folder has several$", split, re.MULTILINE)
+    Path("study.toml").write_text(text + NO_ANALYSES)
+    assert harness("run", "study.toml", "--quiet", "--jobs", "1").exit_code == 0
+    assert len(Path("study-folds/split/test.csv").read_text().splitlines()) == 1 + len(rows[1::4])
 
 
 def test_init_prints_what_describe_prints() -> None:

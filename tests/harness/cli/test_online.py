@@ -92,8 +92,6 @@ def test_data_sets_chosen_after_looking_have_tables_of_their_own(
     [
         (("--chosen", "Z"), "no experiment is called 'Z'; there are X, Y."),
         (("--over-time", "pooled"), "the columns recommendations and accepted are needed"),
-        (("--jobs", "2"), "--jobs does not apply to tables"),
-        (("--dask", "local"), "--dask does not apply to tables"),
     ],
 )
 def test_mistakes_are_answered_with_a_sentence(
@@ -105,13 +103,7 @@ def test_mistakes_are_answered_with_a_sentence(
     assert sentence in answer.stderr
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [("--chosen", "A"), ("--format", "csv"), ("--permutations", "99"), ("--over-time", "pooled")],
-)
-def test_options_that_a_study_file_has_as_settings_are_refused(
-    tmp_path: Path, asked: tuple[str, str]
-) -> None:
-    answer = online(tmp_path / "study.toml", *asked)
+def test_a_study_file_is_run_by_another_command(tmp_path: Path) -> None:
+    answer = online(tmp_path / "study.toml")
     assert answer.exit_code == MISUSED
-    assert f"{asked[0]} does not apply to a study file" in answer.stderr
+    assert "a study file is run by `harness run" in answer.stderr

@@ -109,6 +109,24 @@ def test_a_study_without_popularity_is_refused_before_any_work(tmp_path: Path) -
     assert not (tmp_path / "study").exists()
 
 
+def test_a_study_weighs_items_by_given_counts(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("u Q0 i 1 2 a\nu Q0 j 2 1 a\n")
+    (tmp_path / "b.run").write_text("u Q0 j 1 2 b\n")
+    (tmp_path / "test.qrels").write_text("u 0 i 1\nu 0 j 1\n")
+    (tmp_path / "counts.csv").write_text("item,count\ni,3\nj,1\n")
+    text = (
+        'name = "s"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
+        '[metrics]\nnames = ["Recall(beta=1)", "P"]\ncutoffs = [1]\n'
+        '[items]\npopularity = "counts.csv"\n[analyses]\nnames = []\n'
+    )
+    changes = {"output": str(tmp_path / "study")}
+    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    run_study(study, n_jobs=1, progress=Silent())
+    means = (tmp_path / "study" / "tables" / "means.csv").read_text()
+    assert "a,Recall(beta=1),1,0.25," in means
+    assert "b,Recall(beta=1),1,0.75," in means
+
+
 @pytest.mark.parametrize(
     ("table", "key", "sentence"),
     [

@@ -7,7 +7,6 @@ from harness.readers.means_table import is_means_table, read_means
 from runs import InputError
 
 WIDE = "system,ap,nDCG@10\nbm25,0.2,0.4\nlm,0.3,0.5\n"
-LONG = "system,metric,cutoff,mean,sd\na,P,5,0.1,0\na,AP,,0.2,0\nb,P,5,0.3,0\nb,AP,,0.4,0\n"
 
 
 def table(folder: Path, text: str, name: str = "means.csv") -> Path:
@@ -22,13 +21,6 @@ def test_systems_stand_below_each_other_and_measures_beside(tmp_path: Path) -> N
     assert means.values.tolist() == [[0.2, 0.3], [0.4, 0.5]]
 
 
-def test_the_table_of_a_study_is_read(tmp_path: Path) -> None:
-    means = read_means(table(tmp_path, LONG))
-    assert means.systems == ("a", "b")
-    assert means.measures == (Measure("P", 5), Measure("AP"))
-    assert means.values.tolist() == [[0.1, 0.3], [0.2, 0.4]]
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -40,10 +32,6 @@ def test_the_table_of_a_study_is_read(tmp_path: Path) -> None:
         ("system,ap,rr\na,1,2\nb,3\n", "line 3: 3 fields expected, as in the heading, found 2."),
         ("system,ap,rr\na,1,2\n", "two systems and two measures are needed, found 1 and 2."),
         ("\n", "means.csv: the file is empty."),
-        (LONG.replace("b,AP,,0.4,0\n", ""), "means.csv: the mean of 'b' by AP is missing."),
-        (LONG + "a,P,5,0.7,0\n", "line 6: the mean of 'a' by P@5 is duplicated."),
-        (LONG.replace("a,P,5", "a,P,0"), "line 2: the cut-off must be a whole number from 1 on, "),
-        (LONG.replace("a,P,5", "a,P,x"), "or empty, got 'x'."),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(text: str, sentence: str, tmp_path: Path) -> None:
@@ -56,7 +44,6 @@ def test_what_is_wrong_is_said_with_its_place(text: str, sentence: str, tmp_path
     ("text", "is_one"),
     [
         (WIDE, True),
-        (LONG, True),
         ("engine,ap,rr\nbm25,1,2\nlm,3,4\n", True),
         ("run,ap,rr\n1,1,2\n2,3,4\n", True),
         ("run1,run2\n0.1,0.2\n0.3,0.4\n", False),

@@ -5,16 +5,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.metrics.shared.option import formulas_in
-from harness.metrics.shared.register import built_in_metrics
-from harness.report.card import formula_image, metric_card
+from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
 from tests.harness.results import keep, sparsity_of
 
 pytestmark = pytest.mark.slow
-
-METRICS = built_in_metrics()
 
 
 def card(*arguments: str | Path) -> Result:
@@ -29,15 +25,6 @@ def page_of(name: str, *folders: Path) -> str:
 @pytest.fixture(scope="module")
 def html(finished: Path) -> str:
     return page_of("nDCG@20", finished)
-
-
-@pytest.mark.parametrize("name", [name for name in METRICS if formulas_in(METRICS[name].doc)])
-def test_every_formula_can_be_drawn(name: str) -> None:
-    assert all(formula_image(tex) for tex in formulas_in(METRICS[name].doc))
-
-
-def test_a_formula_beyond_matplotlib_is_not_drawn() -> None:
-    assert formula_image(r"\begin{cases} 1 \end{cases}") is None
 
 
 def test_the_card_refers_to_nothing_outside(html: str) -> None:

@@ -102,8 +102,8 @@ def test_without_a_file_name_the_figure_lies_here(
     finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert figure(finished, "fig5", "--format", "png").exit_code == 0
-    assert [path.name for path in tmp_path.iterdir()] == ["figure5_correlation_metrics.png"]
+    assert figure(finished, "fig5").exit_code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["figure5_correlation_metrics.svg"]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_without_a_file_name_the_figure_lies_here(
         (["fig2", "--metric", "nDGC"], "no metric 'nDGC'; did you mean 'nDCG'?"),
         (["fig6", "--metric", "P"], "fig6 has no metric to choose."),
         (["fig2", "--cutoff", "5"], "fig2 has no cut-off to choose."),
-        (["fig6", "--to", "a.gif"], "a.gif: the name ends in 'gif', but the format is svg, png"),
-        (["fig6", "--to", "a.svg", "--format", "pdf"], "ends in 'svg', but the format is pdf."),
+        (["fig6", "--to", "a.gif"], "a.gif: the name must end in .svg, .png or .pdf."),
+        (["fig6", "--format", "pdf"], "the name behind --to ends in .svg"),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(

@@ -5,11 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.study.collection import collect
-from harness.study.study import parse_study
 from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
-from runs import InputError, InputWarning, Numbering
+from runs import InputError, Numbering
 from tests.harness.small import METRICS, SYSTEMS, WORLD, run_text
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
@@ -59,13 +57,3 @@ def test_positives_that_cannot_be_are_answered(
     with pytest.raises(InputError) as caught:
         run_text(WORLD + SYSTEMS + positives + METRICS, tmp_path, output=tmp_path / "study")
     assert sentence in str(caught.value)
-
-
-@pytest.mark.filterwarnings("ignore::runs.InputWarning")
-def test_users_of_whom_nothing_is_learnt_are_counted(tmp_path: Path) -> None:
-    rows = [f"u{user},i{item},{1 + 4 * (user > 0)}\n" for user in range(3) for item in range(5)]
-    (tmp_path / "ratings.csv").write_text("userId,movieId,rating\n" + "".join(rows))
-    text = RATINGS + '[systems]\nnames = ["ease", "wrmf"]\npositives = 4.0\n'
-    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
-    with pytest.warns(InputWarning, match="1 of 3 test users have no training rating from 4 on"):
-        collect(study)

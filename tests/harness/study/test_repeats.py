@@ -65,10 +65,6 @@ def test_every_value_is_that_of_the_seeds_own_study(repeated: Path, found: Repea
             assert value == areas[metric, cutoff]
 
 
-def test_shares_of_the_first_place_add_up_to_one(found: Repeats) -> None:
-    np.testing.assert_allclose(found.first.sum(axis=1), 1.0)
-
-
 def test_a_second_run_makes_nothing_again(repeated: Path) -> None:
     folders = [repeated, *(repeated / "seeds").iterdir()]
     before = [made_at(folder) for folder in folders]
@@ -92,33 +88,6 @@ def test_given_runs_are_not_repeated(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(TREC + "[repeat]\nseeds = 2\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"seeds.*the same under every seed"):
         run_study(read_study(tmp_path / "study.toml"))
-
-
-def of_values(values: list[list[float]], *, falls: bool = False) -> Repeats:
-    """Give one quantity of two measures under as many seeds as there are columns."""
-    from analyses.shared.measure import Measure, Measures
-
-    numbers = np.array([values])
-    n_seeds = numbers.shape[2]
-    return Repeats(
-        measures=Measures([Measure("P", 5), Measure("AP", 5)]),
-        systems=("a", "b", "c"),
-        seeds=tuple(range(n_seeds)),
-        quantities=("area",),
-        subjects=("Robustness",),
-        in_words=("area",),
-        falling=np.array([falls]),
-        values=numbers,
-        users=np.full((1, 2), 0.01),
-        over_systems=np.full((1, 2), np.nan),
-        means=np.tile(np.array([0.3, 0.2, 0.1])[:, None], (2, 1, n_seeds)),
-    )
-
-
-@pytest.mark.parametrize(("falls", "share"), [(False, 0.75), (True, 0.25)])
-def test_who_is_first_depends_on_the_direction(falls: bool, share: float) -> None:
-    found = of_values([[0.9, 0.9, 0.9, 0.1], [0.5, 0.5, 0.5, 0.5]], falls=falls)
-    assert found.first[0].tolist() == [share, 1 - share]
 
 
 def test_a_metric_at_two_depths_is_two_measures(found: Repeats) -> None:

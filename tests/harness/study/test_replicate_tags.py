@@ -9,7 +9,7 @@ import pytest
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
 from harness.study.study import parse_study
-from runs import InputError, InputWarning
+from runs import InputError
 from tests.harness.small import (
     FULL,
     JUDGEMENTS,
@@ -85,13 +85,6 @@ def test_runs_that_share_a_tag_are_numbered(tmp_path: Path) -> None:
     collection = collect(parse_study(text, source="study.toml", base=tmp_path, changes={}))
     assert [run.system for run in collection.runs] == ["full-1", "partial", "full-2"]
     assert collection.replicated == ("full", "partial", "full")
-
-
-def test_users_with_fewer_runs_than_others_are_counted(tmp_path: Path) -> None:
-    write_collection(tmp_path)
-    write_run(tmp_path, "partial", FULL, name="z.run")
-    with pytest.warns(InputWarning, match=r"2 runs of 'partial' do not .* of 1 are means"):
-        systems_in(tmp_path, SAME_TAG)
 
 
 def test_means_are_over_replicates_with_their_spread_beside(seeds: Path, tmp_path: Path) -> None:

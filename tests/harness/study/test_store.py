@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from harness.report.study_folder import LEDGER
-from harness.study.sections import seed_folder
 from harness.study.store import Store
 from runs import InputError
 from runs.shared.files import write_whole
@@ -169,17 +168,6 @@ def test_files_that_a_link_leads_out_to_are_not_removed(store: Store, tmp_path: 
     with pytest.raises(InputError):
         store.remove_others(set())
     assert (mine / "a.csv").exists()
-
-
-def test_a_folder_inside_of_another_study_is_refused(store: Store) -> None:
-    write(store, FILES)
-    with pytest.raises(InputError, match="inside of the study"):
-        Store(store.folder / "tables" / "mine")
-
-
-def test_a_study_under_another_seed_is_inside_of_the_study(store: Store) -> None:
-    write(store, FILES)
-    assert not Store(seed_folder(store.folder, 7)).folder.exists()
 
 
 def test_files_that_were_changed_or_lost_are_named(store: Store) -> None:

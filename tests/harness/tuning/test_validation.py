@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.study.inputs import training_ratings
+from harness.study.inputs import kept_ratings, split_ratings
 from harness.study.study import parse_study
 from harness.tuning.validation import Validation, validation_of
 from qrels import Ratings
@@ -37,7 +37,8 @@ def rows_of(ratings: Ratings) -> list[Row]:
 def training_rows(text: str, base: Path = Path()) -> list[Row]:
     study = parse_study(text, source="study.toml", base=base, changes={})
     assert study.ratings is not None
-    return rows_of(training_ratings(study.ratings, study.split, seed=study.seed))
+    known = kept_ratings(study.ratings, study.split)
+    return rows_of(split_ratings(known, study.split, seed=study.seed).train)
 
 
 def write_log(folder: Path, rows: list[Row]) -> None:

@@ -1,0 +1,272 @@
+"""Studies, from ``init`` and ``run`` to ``report``, ``table``, ``figure``, ``compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from analyses.shared.table import FORMATS
+from harness.cli.console import BROKEN, print_table, write_and_name
+from harness.cli.data import describe_ratings, print_description, reads_ratings
+from harness.cli.options import (
+    PATH,
+    SEED,
+    SettingsCommand,
+    choice,
+    clustered,
+    extensible,
+    quietly,
+    redrawing,
+    refuse_typed,
+    removed,
+    workers,
+)
+
+if TYPE_CHECKING:
+    from harness.study.study_file import StudyFile
+    from runs.shared.progress import Progress
+
+StudyT = TypeVar("StudyT", bound="StudyFile")
+
+
+@click.command(cls=SettingsCommand)
+@click.argument("data", type=PATH)
+@click.option(
+    "--output", type=PATH, default=Path("study.toml"), show_default=True, help="The file to write."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file, if there is one.")
+@click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="NAME",
+    help="A system of the study; the usual seven by default. May be repeated.",
+)
+@reads_ratings
+def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **asked: Any) -> None:
+    """Write a commented study of the ratings in DATA, and describe them.
+
+    DATA may be a folder with training and test ratings, too, or with several folds of them.
+    """
+    from harness.study.first_study import first_study
+    from harness.study.study import SYSTEMS
+    from runs import InputError
+    from runs.shared.files import write_whole
+
+    if output.exists() and not overwrite:
+        raise InputError(
+            f"{output}: there is such a file; --overwrite replaces it, --output names another."
+        )
+    found = describe_ratings(data, asked)
+    text = first_study(found, file=output, systems=systems or SYSTEMS)
+    write_whole(output, text.encode())
+    print_description(found)
+    chosen = "" if found.threshold is None else f", with the threshold {found.threshold:g}"
+    click.echo(f"{output} is a study of these ratings{chosen}. Run it: harness run {output}")
+
+
+@click.command()
+@click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
+@click.option(
+    "--experiment", is_flag=True, help="Without a file: the demo of an experiment with clicks."
+)
+@workers
+@clustered
+@click.option("--seed", type=SEED, help="Replaces the seed of the study.")
+@click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@extensible
+@quietly
+def run(
+    study_file: Path | None,
+    experiment: bool,
+    n_jobs: int,
+    dask: str | None,
+    seed: int | None,
+    output: Path | None,
+    plugins: tuple[Path, ...],
+    progress: Progress,
+) -> None:
+    """Run a study, or what is left of it. Without a file: the demo, on a simulated world."""
+    from harness.study.study_file import tables_in
+
+    if study_file is not None:
+        refuse_typed({"experiment"}, "a study file")
+    changes = {"seed": seed, "output": output}
+    given = {name: value for name, value in changes.items() if value is not None}
+
+    def study_of(kind: type[StudyT]) -> StudyT:
+        return kind.read(study_file, changes=given) if study_file else kind.demo(changes=given)
+
+    if experiment if study_file is None else "experiment" in tables_in(study_file):
+        from harness.online.experiment import run_experiment_study
+        from harness.online.experiment_file import ExperimentStudy
+
+        asked = study_of(ExperimentStudy)
+        report = run_experiment_study(asked, n_jobs=n_jobs, progress=progress, dask=dask)
+    else:
+        from harness.study.run import add_plugins, run_study
+        from harness.study.study import Study
+        from harness.study.workers import trained_on
+
+        study = study_of(Study)
+        with trained_on(dask, study.systems.names):
+            report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
+    click.echo(f"The report is {report.resolve()}")
+
+
+@click.command()
+@click.argument("study", type=PATH)
+@redrawing
+def report(study: Path, plugins: tuple[Path, ...]) -> None:
+    """Make the report of the study folder STUDY again, from its tables and figures."""
+    from harness.report.page import render_report
+    from harness.report.study_folder import FinishedStudy
+
+    page = render_report(FinishedStudy.at(study, plugins))
+    write_and_name("report", study / "report.html", page)
+
+
+@click.command()
+@click.argument("study", type=PATH)
+@click.argument("name", metavar="[table2|table3|NAME]", required=False)
+@choice(
+    "--format",
+    [*FORMATS],
+    "Output format: text, LaTeX (booktabs), CSV with all digits, or Markdown.",
+)
+@click.option("--cutoff", type=int, help="Report measures by default; of table3, all.")
+@click.option(
+    "--convention",
+    type=click.Choice(["dp", "dp_ordered"]),
+    help="How table3 adds up p-values: over unordered pairs (dp), or ordered ones, as the "
+    "RecSys'18 paper does (dp_ordered).",
+)
+@redrawing
+def table(
+    study: Path, name: str | None, format_: str, plugins: tuple[Path, ...], **options: Any
+) -> None:
+    """Print a table of the study folder STUDY; without a name, list the tables."""
+    from harness.report.study_folder import FinishedStudy
+    from harness.report.tables import tabulate, titles
+
+    finished = FinishedStudy.at(study, plugins)
+    if name is None:
+        print_table(titles(finished).items())
+        names = ", ".join(f"{name}.csv" for name in finished.frames)
+        click.echo(f"In full, with all digits, in {study / 'tables'}: {names}.")
+        return
+    click.echo(FORMATS[format_](tabulate(finished, name, **options)), nl=False)
+
+
+@click.command()
+@click.argument("study", type=PATH)
+@click.argument("name", metavar="[fig1|fig2|...]", required=False)
+@click.option("--to", "target", type=PATH, help="A file: svg, pdf or png. Default: FIGURE.svg.")
+@click.option("--cutoff", type=int, help="Of a figure of all metrics: another cut-off.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Of a figure with a panel for each metric: this one alone; may be repeated.",
+)
+@click.option(
+    "--width",
+    type=click.Choice(["single", "double"]),
+    help="One column (3.33 in) or two (7 in); by default two for figures of many panels.",
+)
+@removed("--format", "the name behind --to ends in .svg, .pdf or .png.")
+@removed("--grey", "dashes and markers tell curves apart without colours.")
+@redrawing
+def figure(
+    study: Path, name: str | None, target: Path | None, plugins: tuple[Path, ...], **options: Any
+) -> None:
+    """Redraw a figure of the study folder STUDY for print; without a name, list the figures.
+
+    Prints the caption, and where the figure is.
+    """
+    from harness.report.print import caption_of, find_figure, format_of, print_figure
+    from harness.report.study_folder import FinishedStudy
+
+    finished = FinishedStudy.at(study, plugins)
+    if name is None:
+        print_table((face.short, face.title) for _, face in finished.figures())
+        return
+    key, face = find_figure(finished, name)
+    path = target or Path(f"{face.file}.svg")
+    content = format_of(path)
+    result = finished.result(key)
+    drawn = print_figure(result, face, worded=finished.worded, **options)
+    click.echo(caption_of(finished, result, face))
+    write_and_name("figure", path, content(drawn))
+
+
+@click.command()
+@click.argument(
+    "studies", type=PATH, nargs=-1, required=True, metavar="STUDY STUDY...|PUBLISHED.csv"
+)
+@click.option("--to", "target", type=PATH, help="A folder for page, figures and tables.")
+@redrawing
+def compare(studies: tuple[Path, ...], target: Path | None, plugins: tuple[Path, ...]) -> None:
+    """Compare study folders: their data, each measure on all of them, and which conclusions hold.
+
+    With --to, a page has their figures too, as panels (a), (b), ... of one figure.
+
+    One STUDY stands beside numbers that somebody published: levels, orderings, what agrees.
+    PUBLISHED.csv has the columns system, measure and value; quantity in place of system, for
+    numbers of the measures themselves; rank in place of value, where only the order is known.
+    """
+    from harness.report.comparison import Comparison, write_comparison
+    from harness.report.publication import Publication
+    from harness.report.study_folder import FinishedStudy
+
+    tables = [path for path in studies if path.suffix == ".csv"]
+    finished = [FinishedStudy.at(path, plugins) for path in studies if path not in tables]
+    compared = Publication.of(finished, tables) if tables else Comparison.of(finished)
+    for each in compared.tables():
+        click.echo(each.to_text())
+    for finding in compared.findings():
+        click.echo(f"{finding}\n")
+    if target is not None:
+        click.echo(f"The page is {write_comparison(compared, target).resolve()}")
+
+
+@click.command()
+@click.argument("study", type=PATH)
+@click.option("--to", "target", required=True, type=PATH, help="A new or empty folder.")
+def export(study: Path, target: Path) -> None:
+    """Export runs, qrels and split of the study folder STUDY, with other tools' commands."""
+    from harness.trec_eval.export import export_study
+
+    for path in export_study(study, target):
+        click.echo(str(path))
+
+
+@click.command()
+@click.argument("study", type=PATH)
+def verify(study: Path) -> None:
+    """Check every file of the study folder STUDY, and say what made its parts.
+
+    A file that is not as the study wrote it, or is lost, is named, and the exit code is 1.
+    """
+    from harness.report.study_folder import Ledger, read_manifest
+
+    versions = read_manifest(study)["versions"]
+    ledger = Ledger(study)
+    parts_by: dict[str, list[str]] = {}
+    n_files = 0
+    for part in ledger.parts:
+        if (entry := ledger.entry(part)) is not None:
+            n_files += len(entry.files)
+            parts_by.setdefault(entry.makers(), []).append(part)
+    for made_by, parts in parts_by.items():
+        click.echo(f"{', '.join(parts)}: by {made_by}.\n")
+    changed = list(ledger.changed())
+    for name in changed:
+        click.echo(f"{study / name}: not as the study wrote it; `harness run` makes it again.")
+    click.echo(f"The manifest is of the harness {versions['harness']}.")
+    click.echo(f"Files that are not as the study wrote them: {len(changed)} of {n_files}.")
+    if changed:
+        raise SystemExit(BROKEN)
