@@ -214,14 +214,11 @@ class Estimator:
         if self.is_uniform:
             return cells.nodes.weights[:, np.newaxis]
         name = self.prior.removeprefix("pooled:")
-        pooled = name != self.prior
-        if pooled and cells.counts.shape[1] == 1:
-            raise InputError(f"the prior {self.prior} takes repeated samples, and there is one.")
         if name == "mes":
             masses = cells.most_entropic(USUAL_ETA)
         else:
             masses = cells.most_likely(int(name.removeprefix("mle@")))
-        return masses.mean(axis=1, keepdims=True) if pooled else masses
+        return masses.mean(axis=1, keepdims=True) if name != self.prior else masses
 
     def fit(self, samples: SampledRanks | Sequence[SampledRanks], *, path: str = "grid") -> Fits:
         """Fit one sample, or repeated samples of the same users, each for itself.
@@ -238,6 +235,8 @@ class Estimator:
         array([4.])
         """
         every = [samples] if isinstance(samples, SampledRanks) else samples
+        if len(every) == 1 and self.prior.startswith("pooled:"):
+            raise InputError(f"the prior {self.prior} takes repeated samples, and there is one.")
         if any(one.inverse_mass_above is not None for one in every):
             raise InputError(
                 f"{self} needs uniform negatives; with probabilities, ht-plugin estimates AUC."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
@@ -159,14 +159,13 @@ MetricNames = Annotated[
 ]
 
 
-def tidy(axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
-    """Put labels of all axes of arrays before their numbers, a row for each."""
+def tidy(*axes: Mapping[str, Iterable[Any]] | pd.DataFrame, **columns: Any) -> pd.DataFrame:
+    """Cross the labels of the axes of arrays, and put their numbers beside, a row for each."""
     import pandas as pd
 
-    labels = {name: [*values] for name, values in axes.items()}
-    shape = tuple(map(len, labels.values()))
-    numbers = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
-    return pd.DataFrame(product(*labels.values()), columns=[*labels]).assign(**numbers)
+    labels = [pd.DataFrame(axis) for axis in axes]
+    frame, shape = reduce(partial(pd.merge, how="cross"), labels), [*map(len, labels)]
+    return frame.assign(**{n: np.broadcast_to(of, shape).ravel() for n, of in columns.items()})
 
 
 def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:

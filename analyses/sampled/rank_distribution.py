@@ -266,12 +266,14 @@ class Cells:
         counts = np.concatenate([self.incidence @ times.T for _, times in draws], axis=1)
         return replace(self, counts=counts, _learned={})
 
-    def expected(self, ranks: FullRanks) -> Cells:
-        """Fill the cells as samples of these full ranks, of one size, are expected to."""
-        kernel = self.kernels[0]
+    @classmethod
+    def expected(cls, ranks: FullRanks, m: int, replace: bool = True, path: str = "grid") -> Cells:
+        """Fill the cells as samples of m negatives of these full ranks are expected to."""
         kinds, kind_of = _distinct(np.zeros_like(ranks.order), ranks.order, ranks.n_relevant)
-        counts = expected_counts(ranks, kind_of, m=kernel.n_negatives, replace=kernel.replace)
-        return self._filled(kinds, list(counts), len(np.unique(ranks.user)))
+        counts = expected_counts(ranks, kind_of, m=m, replace=replace)
+        size = max(int(np.rint(ranks.n_irrelevant.mean())), m)
+        kernel = Kernel(size, m, m, replace, path)
+        return cls._filled((kernel,), kinds, [*counts], len(np.unique(ranks.user)))
 
     def refilled(self, masses: Floats, metrics: Sequence[RankMetric]) -> tuple[Cells, Floats]:
         """Fill the cells as expected if ranks had this distribution, (n_nodes, 1).
@@ -292,17 +294,18 @@ class Cells:
             ranks, n = kernel.nodes.above + order, kernel.n_irrelevant + n_relevant
             asked = {"n": n, "order": order, "n_relevant": n_relevant}
             exact += [mass @ metric.summands(ranks, **asked) for metric in metrics]
-        return self._filled(kinds, filled, self.n_users), exact / self.n_users
+        return self._filled(self.kernels, kinds, filled, self.n_users), exact / self.n_users
 
-    def _filled(self, kinds: Integers, filled: list[Floats], n_users: int) -> Cells:
+    @classmethod
+    def _filled(
+        cls, kernels: tuple[Kernel, ...], kinds: Integers, filled: list[Floats], n_users: int
+    ) -> Cells:
         """Put counts, (n_negatives + 1,), of each kernel, place and number of items in."""
-        cells = [
-            np.column_stack([np.tile(kind, (len(own), 1)), np.arange(len(own))])
-            for kind, own in zip(kinds, filled, strict=True)
-        ]
+        lengths = [*map(len, filled)]
+        above = np.concatenate([*map(np.arange, lengths)])
+        cells = np.column_stack([np.repeat(kinds, lengths, axis=0), above])
         counts = np.concatenate(filled)[:, np.newaxis]
-        empty = csr_array((len(counts), 0))
-        return Cells(self.kernels, np.concatenate(cells), counts, n_users, empty)
+        return cls(kernels, cells, counts, n_users, csr_array((len(counts), 0)))
 
 
 def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:

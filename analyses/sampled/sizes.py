@@ -13,6 +13,7 @@ from pydantic import Field
 from analyses.ordering import tau_b
 from analyses.sampled.estimators import find_estimator, path_for
 from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, tidy, with_cutoffs
+from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
     Population,
     RankSettings,
@@ -20,7 +21,6 @@ from analyses.sampled.samples import (
     replacement,
     require_negatives,
 )
-from analyses.sampled.trials import expect, expected_cells
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     DASHES,
@@ -32,10 +32,9 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes as Numbers
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
+NUMBERS = ["expected", "exact"]
 
 N_BINS = 50
 """Equal bins of the histogram."""
@@ -68,11 +68,7 @@ class Settings(RankSettings):
         description="Numbers of negatives of the study sizes; default: 1, 2, 5, 10, ... up to all.",
     )
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
-        self.numbers(ranks)
-
-    def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
+    def samples(self, ranks: FullRanks) -> tuple[int, ...]:
         """Give the numbers of negatives."""
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
@@ -86,41 +82,28 @@ class Settings(RankSettings):
 def sizes(work: Work, settings: Settings) -> Sizes:
     """Expect metrics of systems, uncorrected and by BV(0.1), from samples of several sizes."""
     systems, metrics = work.full_ranks, read_metrics(settings.metrics)
-    first = first_of(systems)
-    numbers, estimators = settings.numbers(first), [find_estimator(name) for name in ESTIMATORS]
+    first, measures = first_of(systems), Measures(Measure(str(metric)) for metric in metrics)
+    numbers, estimators = settings.samples(first), [find_estimator(name) for name in ESTIMATORS]
     found = np.empty((len(numbers), len(estimators), len(metrics), len(systems)))
-    with work.progress("Expecting sampled metrics", len(numbers)) as bar, single_threaded("blas"):
+    with work.progress("Expecting sampled metrics", len(numbers)) as bar:
         for n, m in enumerate(numbers):
             for s, ranks in enumerate(systems.values()):
-                cells = expected_cells(ranks, m, settings.replace, path_for(metrics))
-                found[n, :, :, s] = [expect(one, cells, metrics) for one in estimators]
+                cells = Cells.expected(ranks, m, settings.replace, path_for(metrics))
+                found[n, :, :, s] = [e.fit_cells(cells).estimates(metrics)[0] for e in estimators]
             bar.advance()
-    return Sizes(
-        measures=Measures(Measure(str(metric)) for metric in metrics),
-        systems=tuple(systems),
-        estimators=tuple(map(str, estimators)),
-        negatives=numbers,
-        exact=np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics]),
-        expected=found,
-        population=Population.of(first),
-        replace=settings.replace,
-    )
+    exact = np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics])
+    ways = {"m": numbers}, {"estimator": [*map(str, estimators)]}
+    axes = *ways, {"metric": measures.metrics}, {"system": [*systems]}
+    population = Population.of(first)
+    return Sizes(measures, tidy(*axes, expected=found, exact=exact), population, settings.replace)
 
 
 @dataclass(frozen=True, eq=False)
 class Sizes(Result):
-    """Expected estimates of metrics by number of negatives.
-
-    Exact metrics are of shape (n_metrics, n_systems), what is expected of (n_sizes, n_estimators,
-    n_metrics, n_systems).
-    """
+    """Expected estimates of metrics, and exact ones, by number of negatives m, and so on."""
 
     measures: Measures
-    systems: tuple[str, ...]
-    estimators: tuple[str, ...]
-    negatives: tuple[int, ...]
-    exact: Floats
-    expected: Floats
+    expected: pd.DataFrame
     population: Population
     replace: bool
 
@@ -131,21 +114,22 @@ class Sizes(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the expected and exact metrics by number of negatives, estimator and system."""
-        axes = {"m": self.negatives, "estimator": self.estimators, "metric": self.metrics}
-        frame = tidy({**axes, "system": self.systems}, expected=self.expected, exact=self.exact)
-        return {"sampled_sizes": with_cutoffs(frame)}
+        return {"sampled_sizes": with_cutoffs(self.expected.copy())}
+
+    def _of(self, metric: str) -> pd.DataFrame:
+        return self.expected[self.expected["metric"] == metric]
 
     @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
-        taus = tau_b(self.expected, self.exact)
-        names = [*np.ndindex(len(self.metrics), len(self.estimators))]
-        rows: list[list[Cell]] = [
-            [f"{self.metrics[n]}, {self.estimators[e]}", *taus[:, e, n].tolist()] for n, e in names
-        ]
-        headings = ["metric, estimator", *(f"{m:,}" for m in self.negatives)]
+        cells = {
+            (f"{name}, {estimator}", f"{m:,}"): float(tau_b(*own[NUMBERS].to_numpy().T))
+            for name in self.metrics
+            for (estimator, m), own in self._of(name).groupby(["estimator", "m"], sort=False)
+        }
         title = "Agreement (tau-b) of the expected with the exact order, by negatives"
-        return Table("sampled_sizes", title, self.caption(), headings, rows)
+        corner = "metric, estimator"
+        return Table.crossed("sampled_sizes", title, self.caption(), corner, cells)
 
     @figure(
         "kdd2020-figure6",
@@ -155,26 +139,28 @@ class Sizes(Result):
     )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric, by default the first, by number of negatives, and exact values."""
-        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
-        expected = self.expected[:, :, number]
-        for system, (label, style) in enumerate(categories(self.systems)):
-            exact = self.exact[number, system]
-            ax.axhline(exact, color=style["color"], linewidth=0.6, label=f"{label}, exact")
-            for e, name in enumerate(self.estimators):
-                own = style | {"linestyle": DASHES[e], "linewidth": 1, "markersize": 2.5}
-                ax.plot(self.negatives, expected[:, e, system], label=f"{label}, {name}", **own)
-        if min(expected.min(), self.exact[number].min()) > 0:
+        name, ax = self.metrics[chosen_panel(self.metrics, metric)], axes_or_new(ax)
+        own = self._of(name)
+        for system, style in categories([*own["system"].unique()]):
+            of_system = own[own["system"] == system]
+            exact = of_system["exact"].iloc[0]
+            ax.axhline(exact, color=style["color"], linewidth=0.6, label=f"{system}, exact")
+            curves = of_system.groupby("estimator", sort=False)
+            for dash, (estimator, of) in zip(DASHES, curves, strict=False):
+                look = style | {"linestyle": dash, "linewidth": 1, "markersize": 2.5}
+                ax.plot(of["m"], of["expected"], label=f"{system}, {estimator}", **look)
+        if own[NUMBERS].to_numpy().min() > 0:
             scale_by_factors(ax, along="y")
-        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
-        ax.set_title(self.metrics[number])
+        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples", title=name)
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
+        n_systems = self.expected["system"].nunique()
         return (
-            f"Expected estimates of metrics of {len(self.systems):,} systems from m negatives, "
+            f"Expected estimates of metrics of {n_systems:,} systems from m negatives, "
             f"drawn {replacement(self.replace)}; thin lines: exact values. {self.population}."
         )
 
@@ -217,8 +203,8 @@ class RankDistributions(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
-        axes = {"system": self.systems, "last": self.ends}
-        return {"sampled_ranks": tidy(axes, cumulative=self.cumulative)}
+        axes = {"system": self.systems}, {"last": self.ends}
+        return {"sampled_ranks": tidy(*axes, cumulative=self.cumulative)}
 
     def _up_to(self, ranks: NDArray[np.int64]) -> Floats:
         return self.cumulative[:, np.searchsorted(self.ends, ranks)]
