@@ -15,7 +15,7 @@ from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
-from analyses.sampled.samples import Population, SampledRanks, replacement, weighted_auc
+from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
@@ -137,7 +137,7 @@ def corrected_systems(
     return Corrected(
         Measures(Measure(str(metric)) for metric in metrics),
         tuple(systems),
-        Population.of(first),
+        population_of(first),
         first.replace,
         seed,
         str(estimator),
@@ -187,7 +187,7 @@ class Corrected(Result):
 
     measures: Measures
     systems: tuple[str, ...]
-    population: Population
+    population: str
     replace: bool
     seed: int
     estimator: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from analyses.sampled.metrics import read_metrics, tidy, with_cutoffs
-from analyses.sampled.papers import TABLES, draw_curves, with_tables
-from analyses.sampled.samples import Population, first_of, replacement
+from analyses.sampled.papers import (
+    NDCG,
+    RECALL,
+    aaai_winners,
+    draw_curves,
+    kdd_orders,
+    kdd_values,
+    paper_table,
+)
+from analyses.sampled.samples import first_of, population_of, replacement
 from analyses.sampled.trials import SHARED, Settings, Way, ranked_systems, run_trials
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
@@ -70,10 +78,11 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         ways=pd.DataFrame(labels, columns=["estimator", "prior", "iterations", "drawing", "m"]),
         **run_trials(work, systems, every, ways, metrics, settings),
         adaptive=growth(systems, ways),
-        population=Population.of(first),
+        population=population_of(first),
         replace=settings.replace,
         seed=work.seed,
         draws=draws,
+        n_users=len(np.unique(first.user)),
         users=settings.users or len(np.unique(first.user)),
     )
 
@@ -97,7 +106,6 @@ def growth(systems: Mapping[str, FullRanks], ways: Sequence[Way]) -> pd.DataFram
     return tidy({"system": [*systems]}, {"size": sizes}, reached=reached, cost=cost)
 
 
-@with_tables(*TABLES)
 @dataclass(frozen=True, eq=False)
 class Estimates(Result):
     """Exact metrics of systems, and estimates of them from repeated samples.
@@ -120,8 +128,8 @@ class Estimates(Result):
         of the items at each rank of the samples of the first way: (n_ranks, n_systems).
     adaptive
         Expected share of users whose adaptive samples reach each size, and its cost, by system.
-    users
-        For how many users advice is.
+    n_users, users
+        Users of the study, and for how many users advice is.
     """
 
     study: str
@@ -136,10 +144,11 @@ class Estimates(Result):
     scored: Floats
     sampled_shares: Floats
     adaptive: pd.DataFrame | None
-    population: Population
+    population: str
     replace: bool
     seed: int
     draws: str
+    n_users: int
     users: int
 
     @property
@@ -176,7 +185,7 @@ class Estimates(Result):
         samples that find the best system; users_needed is the least number tried for whom nine in
         ten pairs are in order. NaN where there are no pairs, and no best, but true ties.
         """
-        scale = np.sqrt(self.population.n_users / self.users)
+        scale = np.sqrt(self.n_users / self.users)
         true, rightly, _ = self._pairs
         exact, estimated = (np.round(of, DECIMALS) for of in (self.exact, self.estimated))
         best = exact == exact.max(axis=1, keepdims=True)
@@ -199,7 +208,7 @@ class Estimates(Result):
     def in_samples(self, users: int) -> Floats:
         """Give the share of pairs in the true order in samples of so many users."""
         true, rightly, noise = self._pairs
-        noise = noise * np.sqrt(self.population.n_users / users)
+        noise = noise * np.sqrt(self.n_users / users)
         surely = np.where(rightly > 0, np.inf, -np.inf)
         far = np.divide(rightly, noise, out=surely, where=noise > 0)
         return shares_in_order(ndtr(far), true)
@@ -352,6 +361,22 @@ class Estimates(Result):
         ax.set(xlabel=end, ylabel="scores for a user who ends at the size")
         label_curves(ax)
         return ax
+
+    kdd2020_table3 = paper_table("kdd2020-table3", "exact and corrected metrics, in %", kdd_values)
+    kdd2020_table4 = paper_table("kdd2020-table4", "repeats with pairs in true order", kdd_orders)
+    aaai2023_table1 = paper_table("aaai2023-table1", "errors of Recall", RECALL)
+    aaai2023_table2 = paper_table("aaai2023-table2", "errors of nDCG, adaptive", NDCG)
+    aaai2023_table3 = paper_table("aaai2023-table3", "repeats that find the best", aaai_winners)
+    aaai2023_table6 = paper_table("aaai2023-table6", "errors of Recall", RECALL)
+    aaai2023_table7 = paper_table("aaai2023-table7", "errors of nDCG, adaptive", NDCG)
+    aaai2023_table8 = paper_table("aaai2023-table8", "repeats that find the best", aaai_winners)
+    aaai2023_table9 = paper_table("aaai2023-table9", "errors of AP", partial(RECALL, metric="AP"))
+    aaai2023_table10 = paper_table(
+        "aaai2023-table10", "errors of nDCG", partial(NDCG, adaptive=False)
+    )
+    aaai2023_table11 = paper_table(
+        "aaai2023-table11", "errors of Recall, adaptive", partial(NDCG, metric="Recall")
+    )
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of adaptive sizes shows."""

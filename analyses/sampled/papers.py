@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,8 @@ def _aaai_estimator(one: Estimator) -> str:
     return "BV" if one.prior == "uniform" and dict(one.options).get("gamma") == 0.01 else ""
 
 
-def _kdd_values(found: Estimates) -> Rows:
+def kdd_values(found: Estimates) -> Rows:
+    """Give exact and corrected metrics of all systems."""
     mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
     ways = found.ways[["estimator", "drawing", "m"]].to_numpy()
     for s, n in np.ndindex(len(found.systems), len(found.metrics)):
@@ -89,7 +90,8 @@ def _kdd_values(found: Estimates) -> Rows:
                 yield place | names | numbers | {"unit": "%"}
 
 
-def _kdd_orders(found: Estimates) -> Rows:
+def kdd_orders(found: Estimates) -> Rows:
+    """Count the repeats that have pairs of systems in their true order."""
     unit: Labels = {"unit": f"correct orders out of {found.n_repeats} runs"}
     for row in found.orders().query("drawing == 'uniform'").fillna({"cutoff": 0}).itertuples():
         pair: Labels = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}"}
@@ -125,7 +127,8 @@ def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False, size:
                 yield place | of_row | labels | {"quantity": quantity} | numbers
 
 
-def _aaai_winners(found: Estimates) -> Rows:
+def aaai_winners(found: Estimates) -> Rows:
+    """Count the repeats that find the best system."""
     unit = f"correct winners out of {found.n_repeats} repeats"
     for number, metric in enumerate(found.metrics):
         for way, labels in _aaai_ways(found, adaptive=True, size=-1):
@@ -133,6 +136,10 @@ def _aaai_winners(found: Estimates) -> Rows:
             if rank_metric(metric).name != "AUC" and not np.isnan(share):
                 count = {"value": round(share * found.n_repeats), "unit": unit}
                 yield {"dataset": found.study} | paper_metric(metric) | labels | count
+
+
+RECALL = partial(_aaai_errors, metric="Recall", size=0)
+NDCG = partial(_aaai_errors, metric="nDCG", adaptive=True)
 
 
 def paper_table(name: str, title: str, rows: Callable[..., Rows]) -> Any:
@@ -148,35 +155,6 @@ def paper_table(name: str, title: str, rows: Callable[..., Rows]) -> Any:
 
     make.__name__ = name.replace("-", "_")
     return table(name, title)(make)
-
-
-Kind = TypeVar("Kind")
-RECALL = partial(_aaai_errors, metric="Recall", size=0)
-NDCG = partial(_aaai_errors, metric="nDCG", adaptive=True)
-TABLES: tuple[tuple[str, str, Callable[..., Rows]], ...] = (
-    ("kdd2020-table3", "exact metrics and all corrections, in per cent", _kdd_values),
-    ("kdd2020-table4", "repeats that have pairs of systems in true order", _kdd_orders),
-    *((f"aaai2023-table{n}", "errors of Recall", RECALL) for n in (1, 6)),
-    *((f"aaai2023-table{n}", "errors of nDCG, adaptive", NDCG) for n in (2, 7)),
-    *((f"aaai2023-table{n}", "repeats that find the best system", _aaai_winners) for n in (3, 8)),
-    ("aaai2023-table9", "errors of AP", partial(RECALL, metric="AP")),
-    ("aaai2023-table10", "errors of nDCG", partial(NDCG, adaptive=False)),
-    ("aaai2023-table11", "errors of Recall, adaptive", partial(NDCG, metric="Recall")),
-)
-"""Tables by name, title and what gives their rows."""
-
-
-def with_tables(
-    *tables: tuple[str, str, Callable[..., Rows]],
-) -> Callable[[type[Kind]], type[Kind]]:
-    """Give a class of results tables of papers."""
-
-    def add(kind: type[Kind]) -> type[Kind]:
-        for name, title, rows in tables:
-            setattr(kind, name.replace("-", "_"), paper_table(name, title, rows))
-        return kind
-
-    return add
 
 
 N_CANDIDATES = 10_000
@@ -239,34 +217,30 @@ def orderings(systems: Sequence[str], values: Floats) -> list[tuple[int, str]]:
     return [(n, text) for n, text in enumerate(texts[1:]) if text != texts[n]]
 
 
-def _example_rows(found: Example, *, sampled: bool) -> Rows:
-    """Give the rows of table 1 or 2: ranks and metrics of each list."""
-    how: Labels = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
-    how = how if sampled else {}
-    of_ranks = {"metric": "predicted rank", "paper_metric": "Predicted Ranks", "cutoff": ""}
-    values = found.expected if sampled else found.exact
+def _exact_rows(found: Example) -> Rows:
+    """Give the rows of table 1: ranks and metrics of each list."""
     for s, (system, ranks) in enumerate(LISTS.items()):
         place: Labels = {"dataset": f"toy (n={N_CANDIDATES})", "system": system}
         for n, rank in enumerate(ranks.rank.tolist(), start=1):
-            row = place | of_ranks | {"instance": n} | dict.fromkeys(how, "") | {"value": rank}
-            yield row | {"sd": ""} if sampled else row
-        for m, metric in enumerate(found.names):
-            row = place | paper_metric(metric) | {"instance": ""} | how
-            row |= {"value": float(values[m, s])}
-            yield row | {"sd": float(found.sd[m, s])} if sampled else row
+            names: Labels = {"metric": "predicted rank", "paper_metric": "Predicted Ranks"}
+            yield place | names | {"cutoff": "", "instance": n, "value": rank}
+        for metric, values in zip(found.names, found.exact, strict=True):
+            yield place | paper_metric(metric) | {"instance": "", "value": float(values[s])}
 
 
-EXACT = "exact metrics of the lists", partial(_example_rows, sampled=False)
-MOMENTS = (
-    "means and deviations of sampled metrics of the lists",
-    partial(_example_rows, sampled=True),
-)
+def _sampled_rows(found: Example) -> Rows:
+    """Give the rows of table 2, those of table 1 with what is sampled and its deviation."""
+    how: Labels = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
+    of_metrics = zip(found.expected.T.flat, found.sd.T.flat, strict=True)
+    for row in _exact_rows(found):
+        rank, is_rank = row.pop("value"), bool(row["instance"])
+        value, sd = (rank, "") if is_rank else map(float, next(of_metrics))
+        yield row | (dict.fromkeys(how, "") if is_rank else how) | {"value": value, "sd": sd}
 
 
-@with_tables(
-    *((f"{paper}-table1", *EXACT) for paper in ("kdd2020", "rendle2019")),
-    *((f"{paper}-table2", *MOMENTS) for paper in ("kdd2020", "rendle2019")),
-)
+EXACT, MOMENTS = "exact metrics of the lists", "moments of sampled metrics of the lists"
+
+
 class Example(Result):
     """Tables 1 and 2 and figures 1 to 4 of Krichene & Rendle (2020), and of Rendle (2019).
 
@@ -306,6 +280,11 @@ class Example(Result):
 
         tables = [face.make(self) for face in tables_of(Example)]
         return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in tables}
+
+    kdd2020_table1 = paper_table("kdd2020-table1", EXACT, _exact_rows)
+    kdd2020_table2 = paper_table("kdd2020-table2", MOMENTS, _sampled_rows)
+    rendle2019_table1 = paper_table("rendle2019-table1", EXACT, _exact_rows)
+    rendle2019_table2 = paper_table("rendle2019-table2", MOMENTS, _sampled_rows)
 
     @table("example_orders", "orders of the lists by the number of negatives")
     def orders(self) -> Table:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -166,25 +167,12 @@ class SampleDesign:
                 left = np.broadcast_to(size - before - found, rows.shape)
                 drawn[rows] = found + negatives_above(uniforms, left, above, others, self.replace)
             negatives[growing] = size
-        return sampled_ranks(ranks, drawn, negatives, self.replace)
+        return sampled_ranks(ranks, drawn, n_negatives=negatives, replace=self.replace)
 
 
-def sampled_ranks(
-    ranks: FullRanks,
-    above: Integers,
-    negatives: Integers,
-    replace: bool,
-    masses: Floats | None = None,
-) -> SampledRanks:
+def sampled_ranks(ranks: FullRanks, above: Integers, **sampled: Any) -> SampledRanks:
     """Rank the same items among negatives, of which so many are above."""
-    return SampledRanks(
-        above + ranks.order,
-        ranks.n_candidates,
-        ranks.user,
-        n_negatives=negatives,
-        replace=replace,
-        inverse_mass_above=masses,
-    )
+    return SampledRanks(above + ranks.order, ranks.n_candidates, ranks.user, **sampled)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -273,8 +261,9 @@ class Negatives:
         """
         if self.fixed is not None:
             return np.broadcast_to(self.fixed[user, :n], (self.repeats, n)), None
+        assert self.relevant.item is not None
         is_candidate = self.ranks.rank[user] > 0
-        is_candidate[_items(self.relevant)[rows]] = False
+        is_candidate[self.relevant.item[rows]] = False
         own = np.flatnonzero(is_candidate)
         places = np.arange(self.repeats * n)
         uniforms = random_uniforms(places, self.seed, "shared negatives", user, *key)
@@ -297,7 +286,7 @@ class Negatives:
         """
         require_negatives(sizes[-1], relevant.n_irrelevant, name="negatives")
         above, negatives = np.zeros((2, len(relevant), self.repeats), dtype=np.int64)
-        masses = None if self.weigh is None else np.zeros(above.shape)
+        masses = np.zeros(above.shape)
         users, starts = np.unique(relevant.user[relevant.by_user], return_index=True)
         of_users = np.split(relevant.by_user, starts[1:])
         for user, rows in zip(users.tolist(), of_users, strict=True):
@@ -309,12 +298,17 @@ class Negatives:
                 passed = ranks.rank[user, items] < relevant.rank[rows, np.newaxis, np.newaxis]
                 above[rows] += np.where(grows, passed.sum(axis=2), 0)
                 negatives[rows] = np.where(grows, size, negatives[rows])
-                if masses is not None:
+                if inverse is not None:
                     masses[rows] = (passed * inverse).sum(axis=2)
-        every = (above.T, negatives.T, [None] * self.repeats if masses is None else masses.T)
         return [
-            sampled_ranks(relevant, some, m, self.replace, mass)
-            for some, m, mass in zip(*every, strict=True)
+            sampled_ranks(
+                relevant,
+                above[..., n],
+                n_negatives=negatives[..., n],
+                replace=self.replace,
+                inverse_mass_above=masses[..., n] if self.weigh else None,
+            )
+            for n in range(self.repeats)
         ]
 
 
@@ -323,14 +317,8 @@ def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Integers
     require_negatives(m, relevant.n_irrelevant)
     last = np.iinfo(ranks.rank.dtype).max
     places = np.where(ranks.rank > 0, ranks.rank, last)
-    places[relevant.user, _items(relevant)] = last
+    places[relevant.user, relevant.item] = last
     return np.argsort(places, axis=1, kind="stable")[:, :m]
-
-
-def _items(relevant: FullRanks) -> NDArray[np.int32]:
-    if relevant.item is None:
-        raise ValueError("ranks of relevant items whose names are not known")
-    return relevant.item
 
 
 def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
@@ -353,23 +341,10 @@ def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
     return float(np.average(values, weights=1 / ranks.n_relevant))
 
 
-@dataclass(frozen=True)
-class Population:
-    """Users, their relevant items, and the mean number of candidates of a user."""
-
-    n_users: int
-    n_relevant: int
-    mean_candidates: float
-
-    @classmethod
-    def of(cls, ranks: FullRanks) -> Population:
-        """Count those of some ranks."""
-        users, mean = np.unique(ranks.user), mean_of_users(ranks.n_candidates, ranks)
-        return cls(len(users), len(ranks), mean)
-
-    def __str__(self) -> str:
-        items = f"{self.n_relevant:,} relevant items of {self.n_users:,} users"
-        return f"{items} among n = {self.mean_candidates:,.6g} candidates (mean)"
+def population_of(ranks: FullRanks) -> str:
+    """Name the users, their relevant items, and the mean number of candidates of a user."""
+    items = f"{len(ranks):,} relevant items of {len(np.unique(ranks.user)):,} users"
+    return f"{items} among n = {mean_of_users(ranks.n_candidates, ranks):,.6g} candidates (mean)"
 
 
 def replacement(replace: bool) -> str:

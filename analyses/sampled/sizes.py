@@ -15,9 +15,9 @@ from analyses.sampled.estimators import find_estimator, path_for
 from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, tidy, with_cutoffs
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
-    Population,
     RankSettings,
     first_of,
+    population_of,
     replacement,
     require_negatives,
 )
@@ -94,7 +94,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     exact = np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics])
     ways = {"m": numbers}, {"estimator": [*map(str, estimators)]}
     axes = *ways, {"metric": measures.metrics}, {"system": [*systems]}
-    population = Population.of(first)
+    population = population_of(first)
     return Sizes(measures, tidy(*axes, expected=found, exact=exact), population, settings.replace)
 
 
@@ -104,7 +104,7 @@ class Sizes(Result):
 
     measures: Measures
     expected: pd.DataFrame
-    population: Population
+    population: str
     replace: bool
 
     @property
@@ -177,7 +177,7 @@ def ranks(work: Work, settings: RankSettings) -> RankDistributions:
         ends=ends,
         cumulative=np.array(below) / len(first),
         medians=np.array([np.median(each.rank) for each in systems.values()]),
-        population=Population.of(first),
+        population=population_of(first),
     )
 
 
@@ -199,7 +199,7 @@ class RankDistributions(Result):
     ends: NDArray[np.int64]
     cumulative: Floats
     medians: Floats
-    population: Population
+    population: str
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
