@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
-from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator, path_for
+from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
@@ -156,8 +156,8 @@ def _of_system(
         draws = draw_weights(len(of_users), replicates=replicates, seed=seed)
         means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
         return plain, of_users.mean(keepdims=True), unknown, unknown, means[np.newaxis]
-    fits = estimator.fit(sample, path=path_for(metrics))
-    again = fits.bootstrap(replicates, seed=seed).estimates(metrics).T
+    fits = estimator.fit(sample)
+    again = estimator.fit_cells(fits.cells.resampled(replicates, seed=seed)).estimates(metrics).T
     return plain, fits.estimates(metrics)[0], *bias_left(fits, metrics), again
 
 
@@ -167,10 +167,10 @@ def bias_left(fits: Fits, metrics: Metrics) -> Floats:
     (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
     ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
-    guesses = []
+    guesses, cells = [], fits.cells.suited(metrics)
     for steep in (False, True):
-        masses = fits.cells.most_likely(100, steep=steep)
-        expected, exact = fits.cells.refilled(masses, metrics)
+        masses = cells.most_likely(100, steep=steep)
+        expected, exact = cells.refilled(masses, metrics)
         guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
 

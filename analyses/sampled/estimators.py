@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from analyses.sampled.metrics import RankMetric, distinct, rank_metric
-from analyses.sampled.rank_distribution import FLOOR, HEAD, Cells, Kernel
+from analyses.sampled.rank_distribution import FLOOR, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
 from runs import InputError
 from runs.shared.errors import nearest
@@ -220,18 +220,18 @@ class Estimator:
             masses = cells.most_likely(int(name.removeprefix("mle@")))
         return masses.mean(axis=1, keepdims=True) if name != self.prior else masses
 
-    def fit(self, samples: SampledRanks | Sequence[SampledRanks], *, path: str = "grid") -> Fits:
+    def fit(self, samples: SampledRanks | Sequence[SampledRanks]) -> Fits:
         """Fit one sample, or repeated samples of the same users, each for itself.
 
-        All users count as having the mean number of candidates. The path "grid" takes sums over
-        ranks by quadrature, with errors below 1e-4 (but CLS of AUC, which is hardly determined);
-        "full" takes every rank.
+        All users count as having the mean number of candidates. Sums over ranks are by quadrature,
+        with errors below 1e-4 (but CLS of AUC, which is hardly determined), or over every rank if a
+        cut-off is above 128.
 
         Examples
         --------
         >>> sampled = SampledRanks.of([1, 1, 2, 3], n_negatives=2, n_candidates=5)
         >>> fitted = find_estimator("bv(gamma=1)").fit(sampled)
-        >>> (fitted.estimate("Recall@1") * 15).round(9)  # (8/15 + 8/15) / 4
+        >>> (fitted.estimates(["Recall@1"])[:, 0] * 15).round(9)  # (8/15 + 8/15) / 4
         array([4.])
         """
         every = [samples] if isinstance(samples, SampledRanks) else samples
@@ -241,7 +241,7 @@ class Estimator:
             raise InputError(
                 f"{self} needs uniform negatives; with probabilities, ht-plugin estimates AUC."
             )
-        return self.fit_cells(Cells.of(every, path=path))
+        return self.fit_cells(Cells.of(every))
 
     def fit_cells(self, cells: Cells) -> Fits:
         """Fit samples that were counted before."""
@@ -266,23 +266,20 @@ class Fits:
         """The learned distributions of ranks at the nodes."""
         return self.estimator.learn(self.cells)
 
-    def estimate(self, name: str | RankMetric) -> Floats:
-        """Estimate a metric such as ``Recall@10``: (n_samples,)."""
-        return self.estimates([name])[:, 0]
-
     def estimates(self, names: Sequence[str | RankMetric]) -> Floats:
         """Estimate metrics from one fit: (n_samples, n_metrics).
 
-        RR is estimated from first relevant items alone. A cut-off below the top ranks of the grid
-        is refused.
+        RR is estimated from first relevant items alone.
         """
-        metrics = self._checked(names)
-        of_first = np.array([m.name == "RR" and not self.cells.has_single_items for m in metrics])
-        found = np.empty((self.cells.counts.shape[1], len(metrics)))
+        metrics = [*map(rank_metric, names)]
+        cells = self.cells.suited(metrics)
+        of_first = np.array([m.name == "RR" and not cells.has_single_items for m in metrics])
+        found = np.empty((cells.counts.shape[1], len(metrics)))
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
             for own in filter(np.any, (~of_first, of_first)):
-                fits = Fits(self.estimator, self.cells.first) if of_first[own].all() else self
+                chosen_cells = cells.first if of_first[own].all() else cells
+                fits = self if chosen_cells is self.cells else Fits(self.estimator, chosen_cells)
                 chosen = [metrics[n] for n in np.flatnonzero(own).tolist()]
                 found[:, own] = fits._estimates_of_items(chosen)
         return found
@@ -319,27 +316,7 @@ class Fits:
         They are those of the first sample, for users with one relevant item; they may be negative
         or above 1, as only their mean over users is a metric.
         """
-        return next(self._corrected(0, self._checked(names), [1]))[:, 0]
-
-    def bootstrap(self, replicates: int, *, seed: int) -> Fits:
-        """Resample users and repeat the whole fit; estimates have one value a replicate."""
-        return Fits(self.estimator, self.cells.resampled(replicates, seed=seed))
-
-    def _checked(self, names: Sequence[str | RankMetric]) -> Metrics:
-        metrics, nodes = [rank_metric(name) for name in names], self.cells.nodes
-        largest = max((metric.cutoff or 0 for metric in metrics), default=0)
-        sums_ranks = self.estimator.name not in ("uncorrected", "rank-estimate")
-        if sums_ranks and len(nodes) > nodes.head < largest:
-            raise InputError(
-                f"cut-offs on the grid must be at most {nodes.head}, got {largest}; "
-                'fit with path="full" for it.'
-            )
-        return metrics
-
-
-def path_for(metrics: Metrics) -> str:
-    """Choose the grid, unless a cut-off lies below its head."""
-    return "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
+        return next(self._corrected(0, [*map(rank_metric, names)], [1]))[:, 0]
 
 
 def _corrected(

@@ -28,7 +28,7 @@ AT_ONCE = 1 << 20
 """Probabilities held at a time: 8 MB, and a few times as much while they are computed."""
 
 HEAD = 128
-"""Ranks from the top that a grid holds one by one; no cut-off may lie below them."""
+"""Ranks from the top that a grid holds one by one."""
 
 PANEL = 2.0
 """Width of a panel of the grid in standard deviations of the angle of a sampled share,
@@ -91,22 +91,18 @@ def expected_counts(
 class Nodes:
     """Where sums over ranks are taken: numbers of irrelevant candidates above, and weights.
 
-    They are all numbers ("full"), or those of a quadrature grid, of which the first ``head`` stand
-    for themselves: 9 times as fast for MLE of 100 samples among 9,916 candidates.
+    They are all numbers, or those of a quadrature grid, of which the first `HEAD` stand for
+    themselves: 9 times as fast for MLE of 100 samples among 9,916 candidates.
     """
 
     above: Floats
     weights: Floats
-    head: int
-
-    def __len__(self) -> int:
-        return len(self.above)
 
     @classmethod
-    def of(cls, size: int, n_negatives: int, *, replace: bool, path: str) -> Nodes:
-        """Give the nodes for so many irrelevant candidates, on the path "grid" or "full"."""
-        full = cls(np.arange(size + 1.0), np.ones(size + 1), size + 1)
-        if path == "full" or size + 1 <= HEAD:
+    def of(cls, size: int, n_negatives: int, *, replace: bool, grid: bool) -> Nodes:
+        """Give the nodes for so many irrelevant candidates."""
+        full = cls(np.arange(size + 1.0), np.ones(size + 1))
+        if not grid or size + 1 <= HEAD:
             return full
         width = PANEL * 0.5 / np.sqrt(n_negatives)
         if not replace:
@@ -119,8 +115,8 @@ class Nodes:
         per_angle = 2 * size * np.sin(angles) * np.cos(angles)
         above = [np.arange(float(HEAD)), size * np.sin(angles) ** 2, np.array([float(size)])]
         weights = [np.ones(HEAD), (halves * shares).ravel() * per_angle, np.ones(1)]
-        grid = cls(np.concatenate(above), np.concatenate(weights), HEAD)
-        return grid if len(grid) < len(full) else full
+        nodes = cls(np.concatenate(above), np.concatenate(weights))
+        return nodes if len(nodes.above) < size + 1 else full
 
 
 @dataclass(frozen=True)
@@ -131,12 +127,12 @@ class Kernel:
     most: int
     n_negatives: int
     replace: bool
-    path: str
+    grid: bool = True
 
     @cached_property
     def nodes(self) -> Nodes:
         """Where sums over ranks are taken."""
-        return Nodes.of(self.n_irrelevant, self.most, replace=self.replace, path=self.path)
+        return Nodes.of(self.n_irrelevant, self.most, replace=self.replace, grid=self.grid)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -173,35 +169,44 @@ class Cells:
     _learned: dict[tuple[int, bool], Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, samples: Sequence[SampledRanks], *, path: str = "grid") -> Cells:
-        """Count repeated samples; sums over ranks are taken on the path "grid" or "full"."""
+    def of(cls, samples: Sequence[SampledRanks]) -> Cells:
+        """Count repeated samples."""
+        from pandas import factorize
+
         first = samples[0]
         for name in ("order", "n_relevant", "n_candidates", "replace"):
             if not all(np.array_equal(getattr(first, name), getattr(s, name)) for s in samples):
                 raise InputError("repeated samples must be of the same users, and drawn alike.")
-        kinds, kind_of = _distinct(first.order, first.n_relevant)
-        sizes = np.unique([m for one in samples for m in np.unique(one.n_negatives)])
-        # A block of cells for each kind of relevant item and number of negatives.
-        starts = np.cumsum([0, *np.tile(sizes + 1, len(kinds))])
-        blocks = (kind_of * len(sizes) + np.searchsorted(sizes, s.n_negatives) for s in samples)
-        codes = np.array([starts[own] + s.above for own, s in zip(blocks, samples, strict=True)])
-        counts = np.array([np.bincount(own, minlength=starts[-1]) for own in codes]).T
-        filled = np.flatnonzero(counts.any(axis=1))
-        block = np.searchsorted(starts, filled, side="right") - 1
+        most = max(int(s.n_negatives.max()) for s in samples)
+        shape = (most + 1, *[int(first.n_relevant.max()) + 1] * 2, most + 1)
+        labels = ((s.n_negatives, first.order, first.n_relevant, s.above) for s in samples)
+        codes = np.array([np.ravel_multi_index(each, shape) for each in labels])
+        flat, cells = factorize(codes.ravel(), sort=True)
+        numbers, (negatives, *others) = flat.reshape(codes.shape), np.unravel_index(cells, shape)
+        sizes, kernel = np.unique(negatives, return_inverse=True)
+        counts = np.array([np.bincount(each, minlength=len(cells)) for each in numbers]).T
+        users, user = np.unique(first.user, return_inverse=True)
+        where = (np.ones(len(first)), (numbers[0], user))
         # The mean may be below what was sampled of some.
-        most = int(sizes[-1])
         size = max(int(np.rint(first.n_irrelevant.mean())), most)
-        of_kind, negatives = kinds[block // len(sizes)], sizes[block % len(sizes)]
-        met, kernel = np.unique(negatives, return_inverse=True)
-        users, columns = np.unique(first.user, return_inverse=True)
-        places = np.searchsorted(filled, codes[0]), columns
         return cls(
-            kernels=tuple(Kernel(size, most, m, first.replace, path) for m in met.tolist()),
-            cells=np.column_stack([kernel, of_kind, filled - starts[block]]),
-            counts=counts[filled].astype(np.float64),
+            kernels=tuple(Kernel(size, most, m, first.replace) for m in sizes.tolist()),
+            cells=np.column_stack([kernel, *others]),
+            counts=counts.astype(np.float64),
             n_users=len(users),
-            incidence=csr_array((np.ones(len(first)), places), shape=(len(filled), len(users))),
+            incidence=csr_array(where, shape=(len(cells), len(users))),
         )
+
+    @cached_property
+    def on_all_ranks(self) -> Cells:
+        """The same with sums over all ranks, not over a grid."""
+        kernels = tuple(replace(kernel, grid=False) for kernel in self.kernels)
+        return replace(self, kernels=kernels, _learned={})
+
+    def suited(self, metrics: Sequence[RankMetric]) -> Cells:
+        """Sum over all ranks if a cut-off lies below the first ranks of the grid."""
+        largest = max(metric.cutoff or 0 for metric in metrics)
+        return self.on_all_ranks if largest > HEAD else self
 
     @property
     def nodes(self) -> Nodes:
@@ -267,12 +272,12 @@ class Cells:
         return replace(self, counts=counts, _learned={})
 
     @classmethod
-    def expected(cls, ranks: FullRanks, m: int, replace: bool = True, path: str = "grid") -> Cells:
+    def expected(cls, ranks: FullRanks, m: int, replace: bool = True) -> Cells:
         """Fill the cells as samples of m negatives of these full ranks are expected to."""
         kinds, kind_of = _distinct(np.zeros_like(ranks.order), ranks.order, ranks.n_relevant)
         counts = expected_counts(ranks, kind_of, m=m, replace=replace)
         size = max(int(np.rint(ranks.n_irrelevant.mean())), m)
-        kernel = Kernel(size, m, m, replace, path)
+        kernel = Kernel(size, m, m, replace)
         return cls._filled((kernel,), kinds, [*counts], len(np.unique(ranks.user)))
 
     def refilled(self, masses: Floats, metrics: Sequence[RankMetric]) -> tuple[Cells, Floats]:

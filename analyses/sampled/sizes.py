@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimators import find_estimator, path_for
+from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, tidy, with_cutoffs
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
@@ -88,7 +88,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     with work.progress("Expecting sampled metrics", len(numbers)) as bar:
         for n, m in enumerate(numbers):
             for s, ranks in enumerate(systems.values()):
-                cells = Cells.expected(ranks, m, settings.replace, path_for(metrics))
+                cells = Cells.expected(ranks, m, settings.replace)
                 found[n, :, :, s] = [e.fit_cells(cells).estimates(metrics)[0] for e in estimators]
             bar.advance()
     exact = np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics])

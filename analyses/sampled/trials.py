@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from analyses.ordering.agreement import mean_of_defined
-from analyses.sampled.estimators import Estimator, find_estimator, path_for, read_estimators
+from analyses.sampled.estimators import Estimator, find_estimator, read_estimators
 from analyses.sampled.metrics import METRICS, MetricNames, RankMetric
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
@@ -225,9 +225,9 @@ class Trial:
             for metric in self.metrics
         ]
         columns, own = [*dict.fromkeys([*self.metrics, *chain(*curves)])], len(self.metrics)
-        truth, path = np.array([metric.exact(self.ranks) for metric in columns]), path_for(columns)
-        count = cache(lambda design: Cells.of(drawn[design], path=path))
-        expect = cache(lambda m, replace: Cells.expected(self.ranks, m, replace, path))
+        truth = np.array([metric.exact(self.ranks) for metric in columns])
+        count = cache(lambda design: Cells.of(drawn[design]))
+        expect = cache(lambda m, replace: Cells.expected(self.ranks, m, replace))
         rows: list[tuple[Any, ...]] = []
         for estimator, design in ways:
             if estimator.name == "ht-plugin":
