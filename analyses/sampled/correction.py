@@ -15,11 +15,17 @@ from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
-from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
+from analyses.sampled.samples import (
+    RanksResult,
+    SampledRanks,
+    population_of,
+    replacement,
+    weighted_auc,
+)
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.sentences import MOST_NAMED, listed
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
@@ -176,7 +182,7 @@ def bias_left(fits: Fits, metrics: Metrics) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected(Result):
+class Corrected(RanksResult):
     """Metrics of systems among all candidates, estimated from one sample, and their differences.
 
     Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
@@ -197,11 +203,6 @@ class Corrected(Result):
     bias: Floats
     steep_bias: Floats
     replicates: Floats
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
 
     @property
     def errors(self) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from analyses.sampled.metrics import read_metrics, tidy, with_cutoffs
+from analyses.sampled.metrics import tidy, with_cutoffs
 from analyses.sampled.papers import (
     NDCG,
     RECALL,
@@ -22,8 +22,8 @@ from analyses.sampled.papers import (
     kdd_values,
     paper_table,
 )
-from analyses.sampled.samples import first_of, population_of, replacement
-from analyses.sampled.trials import SHARED, Settings, Way, ranked_systems, run_trials
+from analyses.sampled.samples import RanksResult, first_of, population_of, replacement
+from analyses.sampled.trials import SHARED, Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
@@ -34,7 +34,7 @@ from analyses.shared.drawing import (
     scale_by_factors,
 )
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.table import MISSING, Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 
@@ -66,17 +66,19 @@ def estimates(work: Work, settings: Settings) -> Estimates:
     """Sample negatives again and again, and estimate the exact metrics from every sample."""
     import pandas as pd
 
-    only_uniform = settings.drawing == ("uniform",)
-    systems, every, draws = ranked_systems(work, settings.draws if only_uniform else "items")
-    first, metrics = first_of(systems), read_metrics(settings.metrics)
+    trials, draws = trials_of(work, settings)
+    systems = {name: trial.ranks for name, trial in trials.items()}
+    first = first_of(systems)
     ways = settings.samples(first)
-    labels = [(str(e), e.prior, e.iterations, d.drawing, d.sizes[0]) for e, d in ways]
+    labels = [
+        (str(e), e.option("prior"), e.option("iters") or 0, d.drawing, d.sizes[0]) for e, d in ways
+    ]
     return Estimates(
         study=work.name,
-        measures=Measures(Measure(str(metric)) for metric in metrics),
+        measures=Measures(Measure(str(metric)) for metric in next(iter(trials.values())).metrics),
         systems=tuple(systems),
         ways=pd.DataFrame(labels, columns=["estimator", "prior", "iterations", "drawing", "m"]),
-        **run_trials(work, systems, every, ways, metrics, settings),
+        **run_trials(work, [*trials.values()], ways),
         adaptive=growth(systems, ways),
         population=population_of(first),
         replace=settings.replace,
@@ -107,7 +109,7 @@ def growth(systems: Mapping[str, FullRanks], ways: Sequence[Way]) -> pd.DataFram
 
 
 @dataclass(frozen=True, eq=False)
-class Estimates(Result):
+class Estimates(RanksResult):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
     Arrays are of shape (n_ways, n_metrics, n_systems, n_repeats), or lack some of these axes.
@@ -150,11 +152,6 @@ class Estimates(Result):
     draws: str
     n_users: int
     users: int
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
 
     @property
     def n_repeats(self) -> int:

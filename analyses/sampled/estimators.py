@@ -17,15 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-from analyses.sampled.metrics import RankMetric, distinct, rank_metric
+from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import FLOOR, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.parallel import single_threaded
+from runs.shared.settings import without_repetition
 
 Floats = NDArray[np.float64]
 Metrics = Sequence[RankMetric]
+Orders = Sequence[int]
 
 LEAST_GAMMA = 1e-6
 """Smaller weights of the variance leave so much of it that no sample is large enough."""
@@ -176,30 +178,19 @@ class Estimator:
         options = [f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in self.options]
         return f"{label}({','.join(options)})" if options else label
 
-    @property
-    def prior(self) -> str:
-        """The prior of BV and MN; nothing for others."""
-        return str(dict(self.options).get("prior", ""))
-
-    @property
-    def iterations(self) -> int:
-        """Iterations of EM; 0 for others than MLE."""
-        return int(dict(self.options).get("iters", 0))
+    def option(self, name: str) -> Any:
+        """Give the value of an option; nothing where there is none."""
+        return dict(self.options).get(name, "")
 
     @property
     def is_linear(self) -> bool:
         """Whether estimates are means of corrected values, not of a learned distribution."""
         return KINDS[self.name].correct is not posterior_mean
 
-    def correct(self, at: Equations) -> Floats:
-        """Correct values: (n_negatives + 1, n_columns)."""
-        options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
-        return KINDS[self.name].correct(at, **options)
-
     @property
     def is_uniform(self) -> bool:
         """Whether its prior is uniform, and nothing is learned."""
-        return self.is_linear and self.prior in ("", "uniform")
+        return self.is_linear and self.option("prior") in ("", "uniform")
 
     def learn(self, cells: Cells) -> Floats:
         """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or one for all.
@@ -207,18 +198,27 @@ class Estimator:
         A pooled prior is the mean of the estimates from all repeats, as in the released code of Li
         et al. (2023); with one sample it is not known.
         """
-        if self.iterations:
-            return cells.most_likely(self.iterations)
-        if self.name == "mes":
-            return cells.most_entropic(dict(self.options)["eta"])
         if self.is_uniform:
             return cells.nodes.weights[:, np.newaxis]
-        name = self.prior.removeprefix("pooled:")
-        if name == "mes":
-            masses = cells.most_entropic(USUAL_ETA)
+        prior = self.option("prior")
+        name = prior.removeprefix("pooled:") or f"mle@{self.option('iters')}"
+        if "mes" in (self.name, name):
+            masses = cells.most_entropic(self.option("eta") or USUAL_ETA)
         else:
             masses = cells.most_likely(int(name.removeprefix("mle@")))
-        return masses.mean(axis=1, keepdims=True) if name != self.prior else masses
+        return masses.mean(axis=1, keepdims=True) if prior.startswith("pooled:") else masses
+
+    def corrected(
+        self, kernel: Kernel, masses: Floats, n_users: int, metrics: Metrics, orders: Orders
+    ) -> Iterator[Floats]:
+        """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
+        scores = partial(_scores, metrics=metrics, orders=orders)
+        exact = scores(kernel.nodes.above, kernel.n_irrelevant)
+        options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
+        for mass in (masses / masses.sum(axis=0)).T:
+            at = Equations(kernel, mass, scores, exact, n_users)
+            values = KINDS[self.name].correct(at, **options)
+            yield values.reshape(-1, len(orders), len(metrics))
 
     def fit(self, samples: SampledRanks | Sequence[SampledRanks]) -> Fits:
         """Fit one sample, or repeated samples of the same users, each for itself.
@@ -235,8 +235,9 @@ class Estimator:
         array([4.])
         """
         every = [samples] if isinstance(samples, SampledRanks) else samples
-        if len(every) == 1 and self.prior.startswith("pooled:"):
-            raise InputError(f"the prior {self.prior} takes repeated samples, and there is one.")
+        if len(every) == 1 and self.option("prior").startswith("pooled:"):
+            prior = self.option("prior")
+            raise InputError(f"the prior {prior} takes repeated samples, and there is one.")
         if any(one.inverse_mass_above is not None for one in every):
             raise InputError(
                 f"{self} needs uniform negatives; with probabilities, ht-plugin estimates AUC."
@@ -302,13 +303,12 @@ class Fits:
                 total[served] += counts[:, served].T @ (factors * values[x, place])
         return total / cells.n_users
 
-    def _corrected(self, number: int, metrics: Metrics, orders: Sequence[int]) -> Iterator[Floats]:
-        """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
+    def _corrected(self, number: int, metrics: Metrics, orders: Orders) -> Iterator[Floats]:
         kernel, n_users = self.cells.kernels[number], self.cells.n_users
         if self.estimator.is_uniform and list(orders) == [1]:
             yield _uniformly_corrected(self.estimator, astuple(kernel), n_users, tuple(metrics))
         else:
-            yield from _corrected(self.estimator, kernel, self.masses, n_users, metrics, orders)
+            yield from self.estimator.corrected(kernel, self.masses, n_users, metrics, orders)
 
     def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
         """Give the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
@@ -319,21 +319,6 @@ class Fits:
         return next(self._corrected(0, [*map(rank_metric, names)], [1]))[:, 0]
 
 
-def _corrected(
-    estimator: Estimator,
-    kernel: Kernel,
-    masses: Floats,
-    n_users: int,
-    metrics: Metrics,
-    orders: Sequence[int],
-) -> Iterator[Floats]:
-    scores = partial(_scores, metrics=metrics, orders=orders)
-    exact = scores(kernel.nodes.above, kernel.n_irrelevant)
-    for mass in (masses / masses.sum(axis=0)).T:
-        at = Equations(kernel, mass, scores, exact, n_users)
-        yield estimator.correct(at).reshape(-1, len(orders), len(metrics))
-
-
 @lru_cache(maxsize=128)
 def _uniformly_corrected(
     estimator: Estimator, kernel: tuple[Any, ...], n_users: int, metrics: tuple[RankMetric, ...]
@@ -341,12 +326,10 @@ def _uniformly_corrected(
     """Correct values for the uniform prior, the same for all systems: (n_negatives + 1, 1, n)."""
     here = Kernel(*kernel)
     masses = here.nodes.weights[:, np.newaxis]
-    return next(_corrected(estimator, here, masses, n_users, metrics, [1]))
+    return next(estimator.corrected(here, masses, n_users, metrics, [1]))
 
 
-def _scores(
-    above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Sequence[int]
-) -> Floats:
+def _scores(above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Orders) -> Floats:
     ranks = np.asarray(above, dtype=np.float64)
     columns = [
         metric.summands(ranks + j, n=n_irrelevant + j, order=j, n_relevant=j)
@@ -360,14 +343,9 @@ WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
 PRIOR = re.compile(r"uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
 GONE = {
     "ls": "least squares cannot be computed from more than a few dozen negatives, and its "
-    "estimator `ls` is gone: use cls or bv(gamma=0.01).",
-    "nonnegative": "`nonnegative` is gone: values of CLS are never negative; write cls.",
-    "true": "the prior `true` is gone: compare with mle, mes, or their pooled forms.",
-    "mode": "`mode` is gone: estimated ranks are rounded down, as by Krichene & Rendle (2020).",
-    "scale": "`scale` is gone: MES weighs the fit by the size of the sample, m+1; set `eta`.",
-    "weights": "`weights` is gone: MES weighs the fit by the shares of the sampled ranks.",
+    "estimator `ls` is gone: use cls or bv(gamma=0.01)."
 }
-"""Estimators and options of earlier versions, with what to use instead."""
+"""Estimators of earlier versions, with what to use instead."""
 
 
 def _prior(text: str) -> str:
@@ -419,14 +397,12 @@ def find_estimator(text: str | Estimator) -> Estimator:
         option, _, value = (piece.strip() for piece in part.partition("="))
         if option not in options:
             every = ", ".join(options) or "none"
-            unknown = f"{KINDS[name].label} has no option {option!r}; its options: {every}."
-            raise InputError(GONE.get(option, unknown))
+            raise InputError(f"{KINDS[name].label} has no option {option!r}; its options: {every}.")
         rule, read = OPTIONS[option]
         try:
             options[option] = read(value)
         except (KeyError, ValueError):
-            unfit = f"`{option}` must be {rule}, got {value!r}."
-            raise InputError(GONE.get(value, unfit)) from None
+            raise InputError(f"`{option}` must be {rule}, got {value!r}.") from None
     if REQUIRED in options.values():
         raise InputError(f"{name} needs the option `gamma`, as {name}(gamma=0.1).")
     return Estimator(name, tuple(options.items()))
@@ -434,4 +410,5 @@ def find_estimator(text: str | Estimator) -> Estimator:
 
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
     """Read different estimators."""
-    return distinct([find_estimator(name) for name in names], "estimator")
+    without_repetition(tuple(str(find_estimator(name)) for name in names))
+    return tuple(map(find_estimator, names))

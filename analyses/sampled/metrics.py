@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +15,12 @@ from pydantic import Field
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.settings import read_by
+from runs.shared.settings import read_by, without_repetition
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Value = TypeVar("Value")
 
 NAMES = ("AUC", "AP", "RR", "nDCG", "P", "Recall")
 OTHER_NAMES = {"Precision": "P", "NDCG": "nDCG", "MRR": "RR", "MAP": "AP"}
@@ -135,27 +134,20 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
     """Read different metrics, by which systems can differ."""
-    read = distinct([rank_metric(name) for name in names], "metric")
+    read = tuple(map(rank_metric, names))
+    without_repetition(tuple(map(str, read)))
     if RankMetric("P") in read:
         raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
     return read
-
-
-def distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
-    """Refuse no values, and duplicates."""
-    if not values:
-        raise InputError(f"there must be at least one {what}.")
-    for number, value in enumerate(values):
-        if value in values[:number]:
-            raise InputError(f"the {what} {value} is duplicated.")
-    return tuple(values)
 
 
 METRICS = ("Recall@10", "nDCG@10", "AP", "AUC")
 MetricNames = Annotated[
     tuple[str, ...],
     read_by(read_metrics),
-    Field(description="Metrics of ranks: AUC, AP, RR, nDCG, P, Recall, with or without cut-off."),
+    Field(
+        min_length=1, description="Of ranks: AUC, AP, RR, nDCG, P, Recall, with or without cut-off."
+    ),
 ]
 
 

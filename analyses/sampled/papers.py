@@ -53,24 +53,24 @@ def paper_metric(name: str) -> Labels:
 
 def _kdd_estimator(one: Estimator) -> Labels:
     """Give the columns that name an estimator of Krichene & Rendle; none for others."""
-    if one.name not in KDD_NAMES or one.prior not in ("", "uniform"):
+    if one.name not in KDD_NAMES or one.option("prior") not in ("", "uniform"):
         return {}
     name, printed = KDD_NAMES[one.name]
-    gamma = dict(one.options).get("gamma", "")
+    gamma = one.option("gamma")
     text = f"{printed} {gamma:g}" if gamma else printed
     return {"estimator": name, "paper_estimator": text, "gamma": gamma}
 
 
 def _aaai_estimator(one: Estimator) -> str:
     """Name an estimator as Li et al. print it; nothing if it is none of theirs."""
-    prior = one.prior.removeprefix("pooled:").partition("@")[0].upper()
+    prior = one.option("prior").removeprefix("pooled:").partition("@")[0].upper()
     if one.name in ("mes", "mle"):
         return one.name.upper()
     if one.name == "adaptive-mle":
         return ADAPTIVE
     if prior in ("MES", "MLE"):
         return f"{one.name.upper()}_{prior}"
-    return "BV" if one.prior == "uniform" and dict(one.options).get("gamma") == 0.01 else ""
+    return "BV" if one.option("prior") == "uniform" and one.option("gamma") == 0.01 else ""
 
 
 def kdd_values(found: Estimates) -> Rows:

@@ -155,7 +155,9 @@ class _Rows:
         """Read a table of ranks, long or wide: a row for each rank, and users numbered."""
         for column, given in sizes.items():
             self.size(column, given)
-        frame, kept = self.frame, ["line", *sizes]
+        if MASS in self.frame:
+            self.number(MASS)
+        frame, kept = self.frame, ["line", *self.frame.columns.intersection([*sizes, MASS])]
         if not {"user", "rank"} <= set(frame):
             first, *_ = names = [*frame.columns[1:]]
             has_ids = first.lower() in ID_HEADERS

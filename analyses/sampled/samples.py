@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from analyses.sampled.metrics import RankMetric
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
+from analyses.shared.result import Result
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
@@ -371,3 +372,12 @@ class RankSettings(AnalysisSettings):
     def samples(self, ranks: FullRanks) -> object:
         """Say what is sampled; refuse what these users lack."""
         return None
+
+
+class RanksResult(Result):
+    """What is found of metrics of ranks."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics

@@ -16,6 +16,7 @@ from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, tidy, w
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
     RankSettings,
+    RanksResult,
     first_of,
     population_of,
     replacement,
@@ -99,18 +100,13 @@ def sizes(work: Work, settings: Settings) -> Sizes:
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(Result):
+class Sizes(RanksResult):
     """Expected estimates of metrics, and exact ones, by number of negatives m, and so on."""
 
     measures: Measures
     expected: pd.DataFrame
     population: str
     replace: bool
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the expected and exact metrics by number of negatives, estimator and system."""
@@ -168,17 +164,17 @@ class Sizes(Result):
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
 def ranks(work: Work, settings: RankSettings) -> RankDistributions:
     """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
+    import pandas as pd
+
     systems, first = work.full_ranks, first_of(work.full_ranks)
     last = int(first.n_candidates.max())
     ends = np.union1d(equal_bins(last), round_numbers(last))
-    below = [np.searchsorted(np.sort(one.rank), ends, side="right") for one in systems.values()]
-    return RankDistributions(
-        systems=tuple(systems),
-        ends=ends,
-        cumulative=np.array(below) / len(first),
-        medians=np.array([np.median(each.rank) for each in systems.values()]),
-        population=population_of(first),
-    )
+    shares = {
+        name: np.searchsorted(np.sort(one.rank), ends, side="right") / len(first)
+        for name, one in systems.items()
+    }
+    medians = np.array([np.median(each.rank) for each in systems.values()])
+    return RankDistributions(pd.DataFrame({"last": ends} | shares), medians, population_of(first))
 
 
 def equal_bins(last: int) -> NDArray[np.int64]:
@@ -189,45 +185,40 @@ def equal_bins(last: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class RankDistributions(Result):
-    """Shares of the relevant items up to some ranks, and median ranks.
+    """Shares of the relevant items up to some ranks, and median ranks, by system.
 
-    ``cumulative`` is of shape (n_systems, n_ends); the ends are last ranks of bins of equal width,
+    The shares have a column for each system beside ``last``: the last ranks of bins of equal width,
     and 1, 2, 5, 10, 20, 50, ...
     """
 
-    systems: tuple[str, ...]
-    ends: NDArray[np.int64]
-    cumulative: Floats
+    shares: pd.DataFrame
     medians: Floats
     population: str
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
-        axes = {"system": self.systems}, {"last": self.ends}
-        return {"sampled_ranks": tidy(*axes, cumulative=self.cumulative)}
-
-    def _up_to(self, ranks: NDArray[np.int64]) -> Floats:
-        return self.cumulative[:, np.searchsorted(self.ends, ranks)]
+        frame = self.shares.melt("last", var_name="system", value_name="cumulative")
+        return {"sampled_ranks": frame[["system", "last", "cumulative"]]}
 
     @table("sampled_ranks", "distribution of the ranks of relevant items")
     def at_the_top(self) -> Table:
         """Tabulate median ranks, and shares of the items in the first ranks, by system."""
-        tops = [k for k in (1, 10, 100) if k <= self.ends[-1]]
-        shares = self._up_to(np.array(tops)).T.tolist()
+        tops = self.shares.set_index("last").filter([1, 10, 100], axis=0)
         medians = (f"{median:,g}" for median in self.medians)
-        rows = [*zip(self.systems, medians, *shares, strict=True)]
-        headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops)]
+        rows = [*zip(tops, medians, *tops.to_numpy().tolist(), strict=True)]
+        headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops.index)]
         title = "Ranks of the relevant items: median, and shares of them"
         return Table("sampled_ranks", title, self.caption(), headings, rows)
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of the items in each bin, by system."""
-        ax, bins = axes_or_new(ax), equal_bins(int(self.ends[-1]))
-        edges, shares = np.append(0.5, bins + 0.5), np.diff(self._up_to(bins), axis=1, prepend=0)
-        for (label, style), own in zip(categories(self.systems), shares, strict=True):
+        frame, ax = self.shares.set_index("last"), axes_or_new(ax)
+        bins = equal_bins(int(frame.index[-1]))
+        for label, style in categories([*frame]):
             # Outlines cover each other less than bars do.
             line = {name: style[name] for name in ("color", "linestyle")}
+            own, edges = np.diff(frame[label][bins], prepend=0), np.append(0.5, bins + 0.5)
             ax.stairs(own, edges, baseline=None, label=label, linewidth=1.1, **line)
         ax.set(yscale="log", xlabel="rank of the relevant item", ylabel="share of the items")
         ax.yaxis.set_major_formatter("{x:g}")
@@ -236,5 +227,4 @@ class RankDistributions(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        bins = min(N_BINS, int(self.ends[-1]))
-        return f"Full ranks of {self.population}: shares in {bins} bins of equal width."
+        return f"Full ranks of {self.population}: shares in up to {N_BINS} bins of equal width."

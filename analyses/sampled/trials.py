@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from joblib import delayed
@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from analyses.ordering.agreement import mean_of_defined
 from analyses.sampled.estimators import Estimator, find_estimator, read_estimators
-from analyses.sampled.metrics import METRICS, MetricNames, RankMetric
+from analyses.sampled.metrics import METRICS, MetricNames, RankMetric, read_metrics
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
     Negatives,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Floats = NDArray[np.float64]
+Ranked: TypeAlias = Mapping[str, FullRanks]
 Draws = Literal["items", "shared", "independent"]
 SHARED = {
     "items": "the same items for all systems",
@@ -76,7 +77,7 @@ class Settings(RankSettings):
 
     metrics: MetricNames = METRICS
     estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
-        ESTIMATORS, description="Estimators of the exact metrics, with options."
+        ESTIMATORS, min_length=1, description="Estimators of the exact metrics, with options."
     )
     negatives: Annotated[
         Sizes, BeforeValidator(lambda of: (of,) if isinstance(of, int) else of)
@@ -138,26 +139,6 @@ class Settings(RankSettings):
         for way in found:
             way.design.check(ranks)
         return found
-
-
-def ranked_systems(
-    work: Work, draws: Draws | None
-) -> tuple[Mapping[str, FullRanks], Mapping[str, CandidateRanks], Draws]:
-    """Give the full ranks of systems, those of all candidates if items are shared, and what is.
-
-    Systems share items by default if all candidates of all users are ranked. If it is asked for,
-    users whose candidates are not all ranked are left out.
-    """
-    every = work.candidate_ranks if draws in (None, "items") else {}
-    systems = {name: one.of_relevant(work.qrels) for name, one in every.items()}
-    if every and (draws or len(first_of(systems)) == len(first_of(work.full_ranks))):
-        return systems, every, "items"
-    if draws == "items":
-        raise InputError(
-            "`draws` must be shared or independent: items are drawn in studies that train "
-            "systems, which rank all candidates."
-        )
-    return work.full_ranks, {}, draws or "shared"
 
 
 POWER = 0.75
@@ -257,28 +238,47 @@ class Trial:
 PER_WAY = ("estimated", "errors", "errors_by_cutoff", "expected", "scored")
 
 
-def run_trials(
-    work: Work,
-    systems: Mapping[str, FullRanks],
-    every: Mapping[str, CandidateRanks],
-    ways: Sequence[Way],
-    metrics: tuple[RankMetric, ...],
-    settings: Settings,
-) -> dict[str, NDArray[Any]]:
+def ranked_systems(work: Work, draws: Draws | None) -> tuple[Ranked, Mapping[str, CandidateRanks]]:
+    """Give the full ranks of systems, and those of all candidates if systems share items.
+
+    They do by default if all candidates of all users are ranked. If it is asked for, users whose
+    candidates are not all ranked are left out.
+    """
+    every = work.candidate_ranks if draws in (None, "items") else {}
+    systems = {name: one.of_relevant(work.qrels) for name, one in every.items()}
+    if every and (draws or len(first_of(systems)) == len(first_of(work.full_ranks))):
+        return systems, every
+    if draws == "items":
+        raise InputError(
+            "`draws` must be shared or independent: items are drawn in studies that train "
+            "systems, which rank all candidates."
+        )
+    return work.full_ranks, {}
+
+
+def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
+    """Give a trial of each system, and what systems share."""
+    is_uniform = settings.drawing == ("uniform",)
+    systems, every = ranked_systems(work, settings.draws if is_uniform else "items")
+    draws: Draws = "items" if every else settings.draws or "shared"
+    weights, first = None, next(iter(systems))
+    if not is_uniform:
+        hard = top_items(every[first], systems[first], m=settings.negatives[-1])
+        popularity = np.maximum(work.popularity_counts["train"], 0.0) ** POWER
+        weights = ItemWeights(popularity, hard)
+    metrics, repeats = read_metrics(settings.metrics), settings.repeats
+    apart = repeats if draws == "independent" else 0
+    return {
+        name: Trial(ranks, metrics, repeats, work.seed, n * apart, every.get(name), weights)
+        for n, (name, ranks) in enumerate(systems.items())
+    }, draws
+
+
+def run_trials(work: Work, trials: Sequence[Trial], ways: Sequence[Way]) -> dict[str, Any]:
     """Sample the systems, and estimate in all ways, in threads, or on the cluster in use.
 
     Arrays have the axes of `Estimates`, that of systems after that of metrics.
     """
-    weights, repeats, first = None, settings.repeats, next(iter(systems))
-    if settings.drawing != ("uniform",):
-        hard = top_items(every[first], systems[first], m=settings.negatives[-1])
-        popularity = np.maximum(work.popularity_counts["train"], 0.0) ** POWER
-        weights = ItemWeights(popularity, hard)
-    apart = repeats if settings.draws == "independent" else 0
-    trials = [
-        Trial(ranks, metrics, repeats, work.seed, n * apart, every.get(name), weights)
-        for n, (name, ranks) in enumerate(systems.items())
-    ]
     workers, found = processes(work.n_jobs, return_as="generator", prefer="threads"), []
     # Threads of the linear algebra may change last digits, and slow small matrices.
     with work.progress("Estimating from samples", len(trials)) as bar, single_threaded("blas"):
