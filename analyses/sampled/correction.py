@@ -288,12 +288,11 @@ class Corrected(RanksResult):
         low, high = self.negatives
         negatives = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         return (
-            f"Metrics of {listed(self.systems)}: estimates by {self.estimator} from ranks among "
-            f"m = {negatives} negatives, sampled {replacement(self.replace)}. {self.population}. "
-            f"Standard errors and 95 % intervals: {self.replicates.shape[2]:,} resampled sets of "
-            f"users (seed {self.seed}); those of differences hold for all pairs of a metric. Bias "
-            "left: the bias of the estimator for ranks like those that MLE(iters=100) finds; if "
-            "steep: for ranks that fit as well, with more items at the very first ranks."
+            f"Estimates by {self.estimator} from m = {negatives} negatives, sampled "
+            f"{replacement(self.replace)}. {self.population}. Standard errors and 95 % intervals: "
+            f"{self.replicates.shape[2]:,} resampled sets of users (seed {self.seed}); those of "
+            "differences hold for all pairs of a metric. Bias left: of the estimator for ranks "
+            "like those of MLE; if steep: for ranks that fit as well, with more at the very top."
         )
 
     def findings(self) -> Sequence[str]:
@@ -318,13 +317,10 @@ class Corrected(RanksResult):
         unseen = np.abs(self.steep_bias) > least
         cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.metrics])
         sentences = {
-            "Intervals of {} are too narrow: the bias that may be left is large beside them. "
-            "Compare systems, but do not report these levels.": biased.any(axis=1),
+            "Intervals of {} are too narrow for the bias that may be left.": biased.any(axis=1),
             "Estimates of {} may be off by more than their intervals: samples hardly tell the "
             "first n / m ranks from each other.": unseen.any(axis=1),
-            "{} cannot be told from so few negatives: its cut-off is above their number.": (
-                cutoffs > self.negatives[0]
-            ),
+            "The cut-off of {} is above the number of negatives.": cutoffs > self.negatives[0],
         }
         return [
             sentence.format(listed([self.metrics[n] for n in np.flatnonzero(concerned)]))

@@ -29,7 +29,6 @@ from analyses.shared.drawing import (
     axes_or_new,
     categories,
     chosen_panel,
-    has_positive,
     label_curves,
     scale_by_factors,
 )
@@ -292,11 +291,9 @@ class Estimates(RanksResult):
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often systems are ordered rightly."""
         note = (
-            "Bias: expected estimate less the exact value. Noise: standard deviation over samples "
-            f"for {self.users:,} users. Both are root mean squares over systems. In order: share "
-            "of the pairs of systems in the true order, in expectation and in samples. Winner: "
-            f"share of the samples that find the best system. Users for {IN_ORDER:g}: the least "
-            f"number tried that has so many pairs in order in samples. {self.caption()}"
+            "Root mean squares over systems of bias and of noise; shares of the pairs of systems "
+            "in the true order, expected and in samples; share of the samples that find the best "
+            f"system; users who put {IN_ORDER:g} of the pairs in order. {self.caption()}"
         )
         advice = np.array([*self.advice.values()]).T.reshape(-1, len(self.advice)).tolist()
         rows: list[list[Cell]] = [
@@ -325,9 +322,7 @@ class Estimates(RanksResult):
         names = {name.partition("@")[0]: name for name in reversed(self.metrics) if name != "AUC"}
         return tuple(reversed(names.values()))
 
-    @figure(
-        "aaai2023-figure1b", "Error of the estimates by cut-off", panels="part", comparable=False
-    )
+    @figure("aaai2023-figure1b", "Errors by cut-off", panels="part", comparable=False)
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen = self.parts[chosen_panel(self.parts, part)]
@@ -337,25 +332,24 @@ class Estimates(RanksResult):
             self.ways["estimator"][way].replace(",prior=uniform", ""): errors[way]
             for way in np.flatnonzero((designs == designs.iloc[0]).all(axis=1))
         }
-        labels: dict[str, Any] = {"xlabel": "cut-off K", "ylabel": "relative error, %"}
-        ax = draw_curves(ax, curves, title=chosen.partition("@")[0], **labels)
+        ax = draw_curves(ax, curves, title=chosen.partition("@")[0], xlabel="cut-off K")
+        ax.set_ylabel("relative error, %")
         scale_by_factors(ax, along="y")
         return ax
 
     @figure("aaai2023-figure2", "Adaptive samples: what larger ones cost", of="adaptive")
     def plot_costs(self, ax: Axes | None = None) -> Axes:
         """Draw scores for a user who ends at a size against the sizes, by system."""
-        ax, frame = axes_or_new(ax), self.adaptive
-        assert frame is not None
-        costs = frame.pivot(index="size", columns="system", values="cost").iloc[:-1]
+        assert self.adaptive is not None
+        ax, costs = axes_or_new(ax), self.adaptive.dropna()
         for label, style in categories(self.systems):
-            ax.plot(costs.index, costs[label], label=label, **style)
+            own = costs[costs["system"] == label]
+            ax.plot(own["size"], own["cost"], label=label, **style)
         scale_by_factors(ax, along="y")
-        if has_positive(ax, along="x"):
-            ax.set_xscale("log", base=2)
-        ax.set_xticks(costs.index, [f"{size:,}" for size in costs.index], minor=False)
-        end = "size that adaptive samples end at"
-        ax.set(xlabel=end, ylabel="scores for a user who ends at the size")
+        ax.set(xlabel="size of adaptive samples", ylabel="scores for a user who ends at the size")
+        sizes = costs["size"].unique()
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
         label_curves(ax)
         return ax
 
@@ -377,21 +371,15 @@ class Estimates(RanksResult):
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of adaptive sizes shows."""
-        return (
-            "Scores of all users whose adaptive samples grow to a size, over the users who end "
-            f"there, expected from the full ranks of {self.population}."
-        )
+        return f"Scores of all who grow to a size, by user who ends there. {self.population}."
 
     def caption(self) -> str:
         """Say what is shown."""
         negatives = " or ".join(f"{m:,}" for m in self.ways["m"].unique())
-        largest = "" if self.adaptive is None else f"{self.adaptive['size'].max():,}"
-        adaptive = f", or adaptive samples of up to {largest} items," if largest else ""
         return (
-            f"Metrics of {len(self.systems):,} systems estimated from {negatives} sampled "
-            f"negatives{adaptive} drawn {replacement(self.replace)}, {SHARED[self.draws]}: mean "
-            f"and standard deviation over {self.n_repeats:,} samples (seed {self.seed}). "
-            f"{self.population}; corrections use that mean."
+            f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, drawn "
+            f"{replacement(self.replace)}, {SHARED[self.draws]}: mean and standard deviation over "
+            f"{self.n_repeats:,} samples (seed {self.seed}). {self.population}."
         )
 
     def findings(self) -> Sequence[str]:

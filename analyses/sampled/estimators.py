@@ -341,11 +341,6 @@ def _scores(above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Or
 
 WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
 PRIOR = re.compile(r"uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
-GONE = {
-    "ls": "least squares cannot be computed from more than a few dozen negatives, and its "
-    "estimator `ls` is gone: use cls or bv(gamma=0.01)."
-}
-"""Estimators of earlier versions, with what to use instead."""
 
 
 def _prior(text: str) -> str:
@@ -386,8 +381,8 @@ def find_estimator(text: str | Estimator) -> Estimator:
     written = found[1].lower().replace("-", "").replace("_", "")
     known = {name.replace("-", ""): name for name in KINDS}
     known |= {kind.label.lower(): name for name, kind in KINDS.items()}
-    if written in GONE:
-        raise InputError(GONE[written])
+    if written == "ls":
+        raise InputError("the estimator `ls` is gone: use cls or bv(gamma=0.01).")
     if written not in known:
         hint = nearest(found[1], [*KINDS])
         raise InputError(f"no estimator is called {found[1]!r}; {hint}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -226,20 +227,16 @@ class Cells:
         return replace(self, **kept, _learned={})
 
     @cached_property
-    def shares(self) -> list[Floats]:
-        """Shares of the items in the cells of each kernel: (n_negatives + 1, n_samples)."""
-        counted = self.counts / self.counts.sum(axis=0)
-        every = [np.zeros((kernel.n_negatives + 1, counted.shape[1])) for kernel in self.kernels]
-        for number, shares in enumerate(every):
+    def shares(self) -> list[tuple[Floats, Floats]]:
+        """By kernel: its columns that have cells, and shares of the items in them, by sample."""
+        counted, found = self.counts / self.counts.sum(axis=0), []
+        for number, kernel in enumerate(self.kernels):
             of_kernel = self.cells[:, 0] == number
-            np.add.at(shares, self.cells[of_kernel, 3], counted[of_kernel])
-        return every
-
-    @cached_property
-    def _met(self) -> list[tuple[Floats, Floats]]:
-        met = [share.any(axis=1) for share in self.shares]
-        every = zip(self.kernels, self.shares, met, strict=True)
-        return [(kernel.matrix[:, own], share[own]) for kernel, share, own in every]
+            above, place = np.unique(self.cells[of_kernel, 3], return_inverse=True)
+            shares = np.zeros((len(above), counted.shape[1]))
+            np.add.at(shares, place, counted[of_kernel])
+            found.append((kernel.matrix[:, above], shares))
+        return found
 
     def most_likely(self, iterations: int, *, steep: bool = False) -> Floats:
         r"""Learn the rank distribution of each sample by EM: (n_nodes, n_samples).
@@ -254,15 +251,15 @@ class Cells:
             weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
             mass = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
             for _ in range(iterations):
-                terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self._met)
+                terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self.shares)
                 mass = np.asarray(mass * sum(terms))
             self._learned[iterations, steep] = mass
         return self._learned[iterations, steep]
 
     def most_entropic(self, eta: float) -> Floats:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
-        kernel, (shares,) = self.kernels[0], self.shares
-        every = [most_entropy(kernel, share, eta) for share in shares.T]
+        ((matrix, shares),) = self.shares
+        every = [most_entropy(self.kernels[0], matrix, share, eta) for share in shares.T]
         return np.stack(every, axis=1)
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
@@ -318,7 +315,7 @@ def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
     return rows, place.ravel()
 
 
-def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
+def most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> Floats:
     r"""Give the rank distribution, (n_nodes,), that trades fit for entropy (Li et al., section 5).
 
     .. math:: \min_p\; (m + 1) \sum_t h(t) ((P'p)(t) - h(t))^2 - \eta H(p)
@@ -330,7 +327,7 @@ def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
         - \sum_t \frac{\eta \lambda_t^2}{4 (m + 1) h(t)}
     """
     used = shares > 0
-    columns, targets = np.ascontiguousarray(kernel.matrix[:, used]), shares[used]
+    columns, targets = np.ascontiguousarray(matrix[:, used]), shares[used]
     ridge = eta / (2 * (kernel.n_negatives + 1) * targets)
     logarithms = np.log(kernel.nodes.weights)
 
@@ -347,12 +344,5 @@ def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
         means = weighted.sum(axis=0)
         return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
 
-    found = minimize(
-        dual,
-        np.zeros(len(targets)),
-        jac=True,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": CONVERGED},
-    )
-    return mass(found.x)
+    how: dict[str, Any] = {"method": "trust-exact", "options": {"gtol": CONVERGED}}
+    return mass(minimize(dual, np.zeros(len(targets)), jac=True, hess=curvature, **how).x)

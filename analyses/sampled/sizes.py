@@ -127,12 +127,7 @@ class Sizes(RanksResult):
         corner = "metric, estimator"
         return Table.crossed("sampled_sizes", title, self.caption(), corner, cells)
 
-    @figure(
-        "kdd2020-figure6",
-        "Sampled negatives: expected metrics by their number",
-        panels="metric",
-        comparable=False,
-    )
+    @figure("kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False)
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric, by default the first, by number of negatives, and exact values."""
         name, ax = self.metrics[chosen_panel(self.metrics, metric)], axes_or_new(ax)
@@ -154,11 +149,8 @@ class Sizes(RanksResult):
 
     def caption(self) -> str:
         """Say what is shown."""
-        n_systems = self.expected["system"].nunique()
-        return (
-            f"Expected estimates of metrics of {n_systems:,} systems from m negatives, "
-            f"drawn {replacement(self.replace)}; thin lines: exact values. {self.population}."
-        )
+        how = f"drawn {replacement(self.replace)}; thin lines: exact values"
+        return f"Expected estimates of metrics from m negatives, {how}. {self.population}."
 
 
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
