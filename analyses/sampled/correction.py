@@ -267,9 +267,8 @@ class Corrected(RanksResult):
             for metric, a, b, *difference, p, _ in self.differences_frame().to_numpy()
         ]
         headings = ["metric, pair", "difference", "95 % interval", "p"]
-        return Table(
-            "corrected_differences", "Differences of systems", self.caption(), headings, rows
-        )
+        name, title = "corrected_differences", "Differences of systems"
+        return Table(name, title, self.caption(), headings, rows)
 
     @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
@@ -308,7 +307,7 @@ class Corrected(RanksResult):
 
     def conclusion(self) -> str:
         """Say what was found, and what to beware of."""
-        return "".join(f"{sentence}\n" for sentence in [*self.findings(), *self.cautions()])
+        return "\n".join([*self.findings(), *self.cautions(), ""])
 
     def cautions(self) -> Sequence[str]:
         """Say where bias may be larger than intervals show, and what samples cannot see."""

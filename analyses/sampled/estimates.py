@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,9 @@ from scipy.special import ndtr
 
 from analyses.sampled.metrics import tidy, with_cutoffs
 from analyses.sampled.papers import (
+    AP,
+    FIXED_NDCG,
+    LARGE_RECALL,
     NDCG,
     RECALL,
     aaai_winners,
@@ -276,14 +279,11 @@ class Estimates(RanksResult):
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        pairs = zip(self.estimated.mean(axis=3).flat, self.sd.flat, strict=True)
-        texts = [
-            MISSING if np.isnan(mean) else f"{shown(float(mean))} ± {shown(float(sd))}"
-            for mean, sd in pairs
-        ]
-        by_way = np.reshape(np.array(texts, dtype=object), (len(self.ways), -1)).T.tolist()
-        every = zip(product(self.metrics, self.systems), self.exact.flat, by_way, strict=True)
-        rows = [[", ".join(names), float(exact), *own] for names, exact, own in every]
+        mean, sd, rows = self.estimated.mean(axis=3), self.sd, list[list[Cell]]()
+        for (m, metric), (s, system) in product(enumerate(self.metrics), enumerate(self.systems)):
+            pairs = zip(mean[:, m, s].tolist(), sd[:, m, s].tolist(), strict=True)
+            texts = [MISSING if of != of else f"{shown(of)} ± {shown(off)}" for of, off in pairs]
+            rows.append([f"{metric}, {system}", float(self.exact[m, s]), *texts])
         title, headings = "Exact metrics, and estimates from samples", ["metric, system", "exact"]
         return Table("sampled", title, self.caption(), [*headings, *self.names], rows)
 
@@ -353,21 +353,14 @@ class Estimates(RanksResult):
         label_curves(ax)
         return ax
 
-    kdd2020_table3 = paper_table("kdd2020-table3", "exact and corrected metrics, in %", kdd_values)
-    kdd2020_table4 = paper_table("kdd2020-table4", "repeats with pairs in true order", kdd_orders)
-    aaai2023_table1 = paper_table("aaai2023-table1", "errors of Recall", RECALL)
-    aaai2023_table2 = paper_table("aaai2023-table2", "errors of nDCG, adaptive", NDCG)
-    aaai2023_table3 = paper_table("aaai2023-table3", "repeats that find the best", aaai_winners)
-    aaai2023_table6 = paper_table("aaai2023-table6", "errors of Recall", RECALL)
-    aaai2023_table7 = paper_table("aaai2023-table7", "errors of nDCG, adaptive", NDCG)
-    aaai2023_table8 = paper_table("aaai2023-table8", "repeats that find the best", aaai_winners)
-    aaai2023_table9 = paper_table("aaai2023-table9", "errors of AP", partial(RECALL, metric="AP"))
-    aaai2023_table10 = paper_table(
-        "aaai2023-table10", "errors of nDCG", partial(NDCG, adaptive=False)
-    )
-    aaai2023_table11 = paper_table(
-        "aaai2023-table11", "errors of Recall, adaptive", partial(NDCG, metric="Recall")
-    )
+    kdd2020_table3 = paper_table("exact and corrected metrics", kdd_values, "kdd2020-table3")
+    kdd2020_table4 = paper_table("repeats with pairs in order", kdd_orders, "kdd2020-table4")
+    aaai2023_table1 = paper_table("errors of Recall", RECALL, "aaai2023-table1", "aaai2023-table6")
+    aaai2023_table2 = paper_table("errors of nDCG", NDCG, "aaai2023-table2", "aaai2023-table7")
+    aaai2023_table3 = paper_table("winners", aaai_winners, "aaai2023-table3", "aaai2023-table8")
+    aaai2023_table9 = paper_table("errors of AP", AP, "aaai2023-table9")
+    aaai2023_table10 = paper_table("errors of nDCG, fixed sizes", FIXED_NDCG, "aaai2023-table10")
+    aaai2023_table11 = paper_table("errors of Recall, adaptive", LARGE_RECALL, "aaai2023-table11")
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of adaptive sizes shows."""

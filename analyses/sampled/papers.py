@@ -139,11 +139,12 @@ def aaai_winners(found: Estimates) -> Rows:
 
 
 RECALL = partial(_aaai_errors, metric="Recall", size=0)
-NDCG = partial(_aaai_errors, metric="nDCG", adaptive=True)
+AP, NDCG = partial(RECALL, metric="AP"), partial(_aaai_errors, metric="nDCG", adaptive=True)
+FIXED_NDCG, LARGE_RECALL = partial(NDCG, adaptive=False), partial(NDCG, metric="Recall")
 
 
-def paper_table(name: str, title: str, rows: Callable[..., Rows]) -> Any:
-    """Declare a table of a paper, a method of a result; its rows are by heading."""
+def paper_table(title: str, rows: Callable[..., Rows], *names: str) -> Any:
+    """Declare a table of a paper, a method of a result called as the first of its names."""
 
     def make(self: Any) -> Table:
         every = [*rows(self)]
@@ -151,10 +152,12 @@ def paper_table(name: str, title: str, rows: Callable[..., Rows]) -> Any:
         if {row.get("estimator") for row in every} <= {"exact", "BV"}:
             every = []
         headings, cells = [*(every[0] if every else ())], [[*row.values()] for row in every]
-        return Table(name, f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
+        return Table(names[0], f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
 
-    make.__name__ = name.replace("-", "_")
-    return table(name, title)(make)
+    make.__name__ = names[0].replace("-", "_")
+    for name in reversed(names):
+        make = table(name, title)(make)
+    return make
 
 
 N_CANDIDATES = 10_000
@@ -238,9 +241,6 @@ def _sampled_rows(found: Example) -> Rows:
         yield row | (dict.fromkeys(how, "") if is_rank else how) | {"value": value, "sd": sd}
 
 
-EXACT, MOMENTS = "exact metrics of the lists", "moments of sampled metrics of the lists"
-
-
 class Example(Result):
     """Tables 1 and 2 and figures 1 to 4 of Krichene & Rendle (2020), and of Rendle (2019).
 
@@ -278,13 +278,15 @@ class Example(Result):
         """Give the tables of both papers, and the orders by number of negatives."""
         import pandas as pd
 
-        tables = [face.make(self) for face in tables_of(Example)]
-        return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in tables}
+        tables = {face.name: face.make(self) for face in tables_of(Example)}
+        return {name: pd.DataFrame(of.rows, columns=[*of.headings]) for name, of in tables.items()}
 
-    kdd2020_table1 = paper_table("kdd2020-table1", EXACT, _exact_rows)
-    kdd2020_table2 = paper_table("kdd2020-table2", MOMENTS, _sampled_rows)
-    rendle2019_table1 = paper_table("rendle2019-table1", EXACT, _exact_rows)
-    rendle2019_table2 = paper_table("rendle2019-table2", MOMENTS, _sampled_rows)
+    kdd2020_table1 = paper_table(
+        "exact metrics of the lists", _exact_rows, "kdd2020-table1", "rendle2019-table1"
+    )
+    kdd2020_table2 = paper_table(
+        "moments of sampled metrics", _sampled_rows, "kdd2020-table2", "rendle2019-table2"
+    )
 
     @table("example_orders", "orders of the lists by the number of negatives")
     def orders(self) -> Table:
