@@ -130,15 +130,16 @@ def test_sizes_end_at_the_exact_values_and_orders() -> None:
         "b": FullRanks.of([3, 3, 9, 9], n_candidates=51),
     }
     found = sizes(RanksWork(systems), Settings(metrics=("AP", "AUC"), replace=False))
-    assert found.negatives == (1, 2, 5, 10, 20, 50)
-    np.testing.assert_allclose(found.expected[-1, 0], found.exact, atol=1e-9)
+    assert found.expected["m"].unique().tolist() == [1, 2, 5, 10, 20, 50]
+    last = found.expected.query("m == 50 and estimator == 'Uncorrected'")
+    np.testing.assert_allclose(last["expected"], last["exact"], atol=1e-9)
     np.testing.assert_allclose(np.array([row[-1] for row in found.agreement().rows[::2]]), 1)
 
 
 def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
     systems = {"one": FullRanks.of([1, 2, 4, 4], n_candidates=8)}
     found = rank_distributions(RanksWork(systems), RankSettings())
-    assert found.cumulative[:, :4].tolist() == [[0.25, 0.5, 0.5, 1.0]]
+    assert found.shares["one"][:4].tolist() == [0.25, 0.5, 0.5, 1.0]
     assert found.medians.tolist() == [3.0]
 
 
