@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, TypeAdapter, ValidationError
 from scipy.linalg import cho_factor, cho_solve
 
 from analyses.sampled.metrics import RankMetric, rank_metric
@@ -340,29 +341,18 @@ def _scores(above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Or
 
 
 WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
-PRIOR = re.compile(r"uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
-
-
-def _prior(text: str) -> str:
-    if not PRIOR.fullmatch(text):
-        raise ValueError(text)
-    return f"{text}@100" if text.endswith("mle") else text
-
-
-def _number(text: str, kind: type[float], least: float, most: float) -> float:
-    if not least <= kind(text) <= most:
-        raise ValueError(text)
-    return kind(text)
-
-
-OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "denominator": ("m or m+1", {"m": "m", "m+1": "m+1"}.__getitem__),
-    "gamma": ("a number from 1e-06 to 1", lambda text: _number(text, float, LEAST_GAMMA, 1)),
-    "eta": ("a number from 1e-06", lambda text: _number(text, float, 1e-6, 1e9)),
-    "iters": ("a whole number from 1", lambda text: _number(text, int, 1, np.inf)),
-    "prior": ("uniform, mle, mle@100 or mes, the last three maybe after pooled:", _prior),
+PRIOR = r"^(uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes))$"
+OPTIONS: Mapping[str, tuple[str, Any]] = {
+    "denominator": ("m or m+1", Literal["m", "m+1"]),
+    "gamma": ("a number from 1e-06 to 1", Annotated[float, Field(ge=LEAST_GAMMA, le=1)]),
+    "eta": ("a number from 1e-06", Annotated[float, Field(ge=1e-6, le=1e9)]),
+    "iters": ("a whole number from 1", Annotated[int, Field(ge=1)]),
+    "prior": (
+        "uniform, mle, mle@100 or mes, the last three maybe after pooled:",
+        Annotated[str, Field(pattern=PRIOR)],
+    ),
 }
-"""What the value of each option must be, and what reads it."""
+"""What the value of each option must be, in words and as a type."""
 
 
 def find_estimator(text: str | Estimator) -> Estimator:
@@ -379,10 +369,10 @@ def find_estimator(text: str | Estimator) -> Estimator:
     if found is None:
         raise InputError(f"{text!r} is no estimator: it is written NAME or NAME(option=value).")
     written = found[1].lower().replace("-", "").replace("_", "")
-    known = {name.replace("-", ""): name for name in KINDS}
-    known |= {kind.label.lower(): name for name, kind in KINDS.items()}
     if written == "ls":
         raise InputError("the estimator `ls` is gone: use cls or bv(gamma=0.01).")
+    known = {name.replace("-", ""): name for name in KINDS}
+    known |= {kind.label.lower(): name for name, kind in KINDS.items()}
     if written not in known:
         hint = nearest(found[1], [*KINDS])
         raise InputError(f"no estimator is called {found[1]!r}; {hint}")
@@ -393,13 +383,15 @@ def find_estimator(text: str | Estimator) -> Estimator:
         if option not in options:
             every = ", ".join(options) or "none"
             raise InputError(f"{KINDS[name].label} has no option {option!r}; its options: {every}.")
-        rule, read = OPTIONS[option]
+        rule, kind = OPTIONS[option]
         try:
-            options[option] = read(value)
-        except (KeyError, ValueError):
+            options[option] = TypeAdapter(kind).validate_python(value)
+        except ValidationError:
             raise InputError(f"`{option}` must be {rule}, got {value!r}.") from None
     if REQUIRED in options.values():
         raise InputError(f"{name} needs the option `gamma`, as {name}(gamma=0.1).")
+    if str(options.get("prior")).endswith("mle"):
+        options["prior"] += "@100"
     return Estimator(name, tuple(options.items()))
 
 
