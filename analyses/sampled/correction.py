@@ -221,18 +221,11 @@ class Corrected(RanksResult):
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each metric and system: estimates, limits, and bias that may be left."""
         lower, upper = self.limits
-        return tidy(
-            {"metric": self.metrics},
-            {"system": self.systems},
-            estimator=self.estimator,
-            uncorrected=self.uncorrected,
-            estimate=self.values,
-            standard_error=self.errors,
-            lower=lower,
-            upper=upper,
-            bias=self.bias,
-            steep_bias=self.steep_bias,
-        )
+        found = {"uncorrected": self.uncorrected, "estimate": self.values}
+        found |= {"standard_error": self.errors, "lower": lower, "upper": upper}
+        found |= {"bias": self.bias, "steep_bias": self.steep_bias}
+        axes = {"metric": self.metrics}, {"system": self.systems}
+        return tidy(*axes, estimator=self.estimator, **found)
 
     def differences(self) -> dict[str, Floats]:
         """Compare all pairs of systems, the first less the second; see `compare`."""
@@ -254,10 +247,9 @@ class Corrected(RanksResult):
             [f"{metric}, {system}", plain, *_with_limits(*estimate), bias, steep]
             for metric, system, _, plain, *estimate, bias, steep in self.to_frame().to_numpy()
         ]
-        headings = ["metric, system", "sampled", "corrected", "95 % interval", "bias left"]
-        headings += ["if steep"]
+        numbers = ["sampled", "corrected", "95 % interval", "bias left", "if steep"]
         title = f"Metrics among all candidates, by {self.estimator}"
-        return Table("corrected", title, self.caption(), headings, rows)
+        return Table("corrected", title, self.caption(), ["metric, system", *numbers], rows)
 
     @table("corrected_differences", "differences of all systems, corrected for sampling")
     def compared(self) -> Table:

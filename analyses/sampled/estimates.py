@@ -88,6 +88,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         draws=draws,
         n_users=len(np.unique(first.user)),
         users=settings.users or len(np.unique(first.user)),
+        repeats=settings.repeats,
     )
 
 
@@ -132,8 +133,8 @@ class Estimates(RanksResult):
         of the items at each rank of the samples of the first way: (n_ranks, n_systems).
     adaptive
         Expected share of users whose adaptive samples reach each size, and its cost, by system.
-    n_users, users
-        Users of the study, and for how many users advice is.
+    n_users, users, repeats
+        Users of the study, and for how many users advice is; samples of each system.
     """
 
     study: str
@@ -154,11 +155,7 @@ class Estimates(RanksResult):
     draws: str
     n_users: int
     users: int
-
-    @property
-    def n_repeats(self) -> int:
-        """Samples of each system."""
-        return self.estimated.shape[-1]
+    repeats: int
 
     @property
     def names(self) -> list[str]:
@@ -235,7 +232,7 @@ class Estimates(RanksResult):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes."""
-        repeats = ({"system": self.systems}, {"repeat": range(1, self.n_repeats + 1)})
+        repeats = {"system": self.systems}, {"repeat": range(1, self.repeats + 1)}
         scored = self.scored.mean(axis=(2, 3))
         frames = {
             "sampled": self.to_frame(),
@@ -255,17 +252,10 @@ class Estimates(RanksResult):
 
         ``sd`` and ``error_sd`` are over the repeats.
         """
-        return self._frame(
-            {"system": self.systems},
-            repeats=self.n_repeats,
-            scored=self.scored.mean(axis=3),
-            exact=self.exact,
-            expected=self.expected,
-            mean=self.estimated.mean(axis=3),
-            sd=self.sd,
-            error=self.errors.mean(axis=3),
-            error_sd=self.errors.std(axis=3, ddof=1),
-        )
+        found = {"repeats": self.repeats, "scored": self.scored.mean(axis=3), "exact": self.exact}
+        found |= {"expected": self.expected, "mean": self.estimated.mean(axis=3), "sd": self.sd}
+        found |= {"error": self.errors.mean(axis=3), "error_sd": self.errors.std(axis=3, ddof=1)}
+        return self._frame({"system": self.systems}, **found)
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats with a pair of systems in its true order: none if they truly tie."""
@@ -273,7 +263,7 @@ class Estimates(RanksResult):
         estimated, (true, *_) = np.round(self.estimated, DECIMALS), self._pairs
         found = np.sign(estimated[:, :, a] - estimated[:, :, b]) == true[..., np.newaxis]
         pairs, differ = {"system_1": systems[a], "system_2": systems[b]}, true != 0
-        correct, repeats = found.sum(axis=3) * differ, self.n_repeats * differ
+        correct, repeats = found.sum(axis=3) * differ, self.repeats * differ
         return self._frame(pairs, correct=correct, repeats=repeats)
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
@@ -372,7 +362,7 @@ class Estimates(RanksResult):
         return (
             f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, drawn "
             f"{replacement(self.replace)}, {SHARED[self.draws]}: mean and standard deviation over "
-            f"{self.n_repeats:,} samples (seed {self.seed}). {self.population}."
+            f"{self.repeats:,} samples (seed {self.seed}). {self.population}."
         )
 
     def findings(self) -> Sequence[str]:

@@ -84,7 +84,7 @@ def kdd_values(found: Estimates) -> Rows:
         numbers = {"m_negatives": "", "repeats": "", "value": 100 * found.exact[n, s], "sd": ""}
         yield place | names | numbers | {"unit": "%"}
         for way, (one, drawing, m) in enumerate(ways):
-            numbers = {"m_negatives": m, "repeats": found.n_repeats}
+            numbers = {"m_negatives": m, "repeats": found.repeats}
             numbers |= {"value": mean[way, n, s], "sd": sd[way, n, s]}
             if (names := _kdd_estimator(find_estimator(one))) and drawing == "uniform":
                 yield place | names | numbers | {"unit": "%"}
@@ -92,7 +92,7 @@ def kdd_values(found: Estimates) -> Rows:
 
 def kdd_orders(found: Estimates) -> Rows:
     """Count the repeats that have pairs of systems in their true order."""
-    unit: Labels = {"unit": f"correct orders out of {found.n_repeats} runs"}
+    unit: Labels = {"unit": f"correct orders out of {found.repeats} runs"}
     for row in found.orders().query("drawing == 'uniform'").fillna({"cutoff": 0}).itertuples():
         pair: Labels = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}"}
         pair |= {"system_1": row.system_1, "system_2": row.system_2}
@@ -129,12 +129,12 @@ def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False, size:
 
 def aaai_winners(found: Estimates) -> Rows:
     """Count the repeats that find the best system."""
-    unit = f"correct winners out of {found.n_repeats} repeats"
+    unit = f"correct winners out of {found.repeats} repeats"
     for number, metric in enumerate(found.metrics):
         for way, labels in _aaai_ways(found, adaptive=True, size=-1):
             share = found.advice["winner"][way, number]
             if rank_metric(metric).name != "AUC" and not np.isnan(share):
-                count = {"value": round(share * found.n_repeats), "unit": unit}
+                count = {"value": round(share * found.repeats), "unit": unit}
                 yield {"dataset": found.study} | paper_metric(metric) | labels | count
 
 
@@ -256,9 +256,7 @@ class Example(Result):
     def __init__(self) -> None:
         metrics, lists = [*map(rank_metric, self.names)], [*LISTS.values()]
         values = np.array([one(np.arange(1, SAMPLED + 2), n=SAMPLED + 1) for one in metrics]).T
-        ranks = np.array([some.rank for some in lists])
-        pmf = sampled_rank_pmf(ranks.ravel(), n=N_CANDIDATES, m=SAMPLED, replace=True)
-        pmf = pmf.reshape(*ranks.shape, -1)
+        pmf = np.array([sampled_rank_pmf(of.rank, n=N_CANDIDATES, m=SAMPLED) for of in lists])
         pmf /= pmf.sum(axis=2, keepdims=True)
         means = pmf @ values
         variances = np.maximum(pmf @ values**2 - means**2, 0.0)

@@ -42,7 +42,7 @@ CONVERGED = 1e-10
 """Largest gradient of the dual of the entropy problem."""
 
 
-def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
+def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool = True) -> Floats:
     r"""Give the distribution of the rank among m sampled negatives: (n_ranks, m + 1).
 
     .. math:: t - 1 \sim \mathrm{Bin}\left(m, \frac{r-1}{n-1}\right) \quad \text{or} \quad

@@ -36,10 +36,8 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
     """Read the full ranks of systems from a table of text, long or wide; see `correct`."""
     rows = _Rows.read(path, read_lines(path))
     rows.rank({CANDIDATES: candidates})
-    rows.refuse(
-        rows.frame["rank"] > rows.frame[CANDIDATES],
-        "a rank must not be above the candidates, {n_candidates}, got {rank}.",
-    )
+    rule = "a rank must not be above the candidates, {n_candidates}, got {rank}."
+    rows.refuse(rows.frame["rank"] > rows.frame[CANDIDATES], rule)
     systems = {
         str(system): FullRanks(*own[COLUMNS].to_numpy().T)
         for system, own in rows.frame.groupby("system", sort=False)
@@ -133,9 +131,8 @@ class _Rows:
         """Read numbers of negatives or candidates, from a column or as they hold for all."""
         what = column.removeprefix("n_")
         if (column in self.frame) == (given is not None):
-            missing = f"the number of {what} must be given, as there is no column {column}."
-            twice = f"the table has a column {column}, so their number may not be given besides."
-            raise InputError.at(self.path, 1, missing if given is None else twice)
+            rule = f"the number of {what} must be given, or a column {column}, and not both."
+            raise InputError.at(self.path, 1, rule)
         if given is None:
             self.whole(column, f"a number of {what}", least=LEAST[column])
         else:
@@ -146,10 +143,8 @@ class _Rows:
         self.frame["number"] = self.frame["user"].factorize()[0].astype(np.int64)
         keys = ["system", "user", "rank"]
         self.frame["before"] = self.frame.groupby(keys, sort=False)["line"].transform("first")
-        self.refuse(
-            self.frame.duplicated(keys),
-            "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}.",
-        )
+        rule = "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}."
+        self.refuse(self.frame.duplicated(keys), rule)
 
     def rank(self, sizes: Mapping[str, int | None]) -> None:
         """Read a table of ranks, long or wide: a row for each rank, and users numbered."""
@@ -188,9 +183,8 @@ class _Rows:
         if "probability" in frame:
             frame.loc[relevant, "probability"] = "1"
             self.number("probability")
-            wrong = (frame["probability"] <= 0) | (frame["probability"] > 1)
             rule = "a probability must be above 0 and at most 1, got {probability:g}."
-            self.refuse(wrong, rule)
+            self.refuse(~frame["probability"].between(0, 1, inclusive="right"), rule)
         if "system" not in frame:
             frame["system"] = self.path.stem
         frame["relevant"], negatives = relevant, sizes[NEGATIVES]
@@ -215,19 +209,14 @@ class _Rows:
         frame["before"], n_relevant = own["line"].transform("first"), own["rank"].transform("size")
         frame["most"] = frame[CANDIDATES] - n_relevant
         frame["length"] = frame[NEGATIVES] + n_relevant
-        self.refuse(
-            (own[sizes].transform("first") != frame[sizes]).any(axis=1),
-            "user {user!r} has other negatives or candidates in line {before}.",
+        differs = (own[sizes].transform("first") != frame[sizes]).any(axis=1)
+        self.refuse(differs, "user {user!r} has other negatives or candidates in line {before}.")
+        rule = (
+            "the negatives must not be above the irrelevant candidates, {most}, got {n_negatives}."
         )
-        self.refuse(
-            frame[NEGATIVES] > frame["most"],
-            "the negatives must not be above the irrelevant candidates, {most}, got {n_negatives}.",
-        )
-        self.refuse(
-            frame["rank"] > frame["length"],
-            "a rank must not be above {length}, the relevant items and negatives of the user, "
-            "got {rank}.",
-        )
+        self.refuse(frame[NEGATIVES] > frame["most"], rule)
+        rule = "a rank must not be above {length}, the relevant items and negatives, got {rank}."
+        self.refuse(frame["rank"] > frame["length"], rule)
 
 
 def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:

@@ -17,13 +17,12 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.sampled.metrics import RankMetric
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.result import Result
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.fields import Integers, spread, whole
+from runs.shared.fields import Integers, spread
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
@@ -69,11 +68,9 @@ class SampledRanks(FullRanks):
         replace: bool = True,
     ) -> SampledRanks:
         """Take ranks of users with one relevant item each; single numbers hold for all users."""
-        ranks = np.atleast_1d(whole(rank, what="rank"))
-        candidates = spread(n_candidates, len(ranks), what="number of candidates")
-        negatives = spread(n_negatives, len(ranks), what="number of negatives")
-        users = np.arange(len(ranks))
-        return cls(ranks, candidates, users, n_negatives=negatives, replace=replace)
+        full = FullRanks.of(rank, n_candidates=n_candidates)
+        m = spread(n_negatives, len(full), what="number of negatives")
+        return cls(full.rank, full.n_candidates, full.user, n_negatives=m, replace=replace)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -96,10 +93,8 @@ def weighted_auc(sample: SampledRanks) -> Floats:
     """
     if sample.inverse_mass_above is None:
         raise InputError("HT needs the probabilities of negatives (inverse_mass_above).")
-    ranks = sample.inverse_mass_above / sample.n_negatives + sample.order
-    terms = RankMetric("AUC").summands(
-        ranks, n=sample.n_candidates, order=sample.order, n_relevant=sample.n_relevant
-    )
+    above = sample.inverse_mass_above / sample.n_negatives
+    terms = (1 - above / sample.n_irrelevant) / sample.n_relevant
     _, user = np.unique(sample.user, return_inverse=True)
     return np.bincount(user, weights=terms).astype(np.float64)
 
@@ -326,9 +321,9 @@ def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
     """Give the ranks of the first system, whose users and candidates are those of all others."""
     if not systems:
         raise InputError("there must be at least one system.")
-    (known, first), *others = systems.items()
-    for name, ranks in others:
-        for what, of in (("users", "user"), ("numbers of candidates", "n_candidates")):
+    (known, first), *_ = systems.items()
+    for what, of in (("users", "user"), ("numbers of candidates", "n_candidates")):
+        for name, ranks in systems.items():
             own, other = (getattr(each, of)[each.by_user] for each in (first, ranks))
             if not np.array_equal(own, other):
                 raise InputError(f"systems {known!r} and {name!r} have different {what}.")
