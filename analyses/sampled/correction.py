@@ -18,6 +18,7 @@ from analyses.sampled.rank_tables import Sampled, sampled_of
 from analyses.sampled.samples import (
     RanksResult,
     SampledRanks,
+    pairs_of,
     population_of,
     replacement,
     weighted_auc,
@@ -235,9 +236,8 @@ class Corrected(RanksResult):
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
-        pairs = pair_indices(len(self.systems))
-        a, b = (np.array(self.systems, dtype=object)[own] for own in pairs)
-        axes, found = ({"metric": self.metrics}, {"system_a": a, "system_b": b}), self.differences()
+        axes = {"metric": self.metrics}, pairs_of(self.systems, "system_a", "system_b")
+        found = self.differences()
         return tidy(*axes, **found, told_apart=found["p"] < 1 - CONFIDENCE)
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
@@ -276,8 +276,7 @@ class Corrected(RanksResult):
 
     def caption(self) -> str:
         """Say what is shown."""
-        low, high = self.negatives
-        negatives = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
         return (
             f"Estimates by {self.estimator} from m = {negatives} negatives, sampled "
             f"{replacement(self.replace)}. {self.population}. Standard errors and 95 % intervals: "

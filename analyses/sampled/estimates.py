@@ -25,7 +25,7 @@ from analyses.sampled.papers import (
     kdd_values,
     paper_table,
 )
-from analyses.sampled.samples import RanksResult, first_of, population_of, replacement
+from analyses.sampled.samples import RanksResult, first_of, pairs_of, population_of, replacement
 from analyses.sampled.trials import SHARED, Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
@@ -98,7 +98,7 @@ def growth(systems: Mapping[str, FullRanks], ways: Sequence[Way]) -> pd.DataFram
     The cost is of the scores of all who grow to it, over the users who end there (Li et al., 2023,
     eq. 13): NaN at the last size; infinite where nobody ends.
     """
-    negatives = next((way.design.sizes for way in ways if way.design.adaptive), None)
+    negatives = next((design.sizes for _, design in ways if design.adaptive), None)
     if negatives is None:
         return None
     sizes = np.array(negatives) + 1
@@ -204,9 +204,8 @@ class Estimates(RanksResult):
     def in_samples(self, users: int) -> Floats:
         """Give the share of pairs in the true order in samples of so many users."""
         true, rightly, noise = self._pairs
-        noise = noise * np.sqrt(self.n_users / users)
-        surely = np.where(rightly > 0, np.inf, -np.inf)
-        far = np.divide(rightly, noise, out=surely, where=noise > 0)
+        far = np.where(rightly > 0, np.inf, -np.inf)
+        np.divide(rightly, noise * np.sqrt(self.n_users / users), out=far, where=noise > 0)
         return shares_in_order(ndtr(far), true)
 
     @cached_property
@@ -259,12 +258,11 @@ class Estimates(RanksResult):
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats with a pair of systems in its true order: none if they truly tie."""
-        systems, (a, b) = np.array(self.systems, dtype=object), pair_indices(len(self.systems))
-        estimated, (true, *_) = np.round(self.estimated, DECIMALS), self._pairs
+        (a, b), (true, *_) = pair_indices(len(self.systems)), self._pairs
+        estimated, differ = np.round(self.estimated, DECIMALS), true != 0
         found = np.sign(estimated[:, :, a] - estimated[:, :, b]) == true[..., np.newaxis]
-        pairs, differ = {"system_1": systems[a], "system_2": systems[b]}, true != 0
-        correct, repeats = found.sum(axis=3) * differ, self.repeats * differ
-        return self._frame(pairs, correct=correct, repeats=repeats)
+        counts = {"correct": found.sum(axis=3) * differ, "repeats": self.repeats * differ}
+        return self._frame(pairs_of(self.systems, "system_1", "system_2"), **counts)
 
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
@@ -286,13 +284,11 @@ class Estimates(RanksResult):
             f"system; users who put {IN_ORDER:g} of the pairs in order. {self.caption()}"
         )
         advice = np.array([*self.advice.values()]).T.reshape(-1, len(self.advice)).tolist()
-        rows: list[list[Cell]] = [
-            [", ".join(names), *numbers, MISSING if np.isnan(users) else f"{users:,.0f}"]
-            for names, (*numbers, users) in zip(
-                product(self.metrics, self.names), advice, strict=True
-            )
-            if not np.isnan(numbers[0])
-        ]
+        rows, names = list[list[Cell]](), product(self.metrics, self.names)
+        for name, (*numbers, users) in zip(names, advice, strict=True):
+            if not np.isnan(numbers[0]):
+                needed = MISSING if np.isnan(users) else f"{users:,.0f}"
+                rows.append([", ".join(name), *numbers, needed])
         title = f"Bias and noise for {self.users:,} users, and pairs of systems in true order"
         headings = ["metric, estimator", "bias", "noise", "expected", "in order", "winner"]
         return Table("sampled_orders", title, note, [*headings, f"users for {IN_ORDER:g}"], rows)

@@ -200,7 +200,7 @@ class Estimator:
         et al. (2023); with one sample it is not known.
         """
         if self.is_uniform:
-            return cells.nodes.weights[:, np.newaxis]
+            return cells.kernels[0].nodes.weights[:, np.newaxis]
         prior = self.option("prior")
         name = prior.removeprefix("pooled:") or f"mle@{self.option('iters')}"
         if "mes" in (self.name, name):
@@ -290,7 +290,8 @@ class Fits:
         cells, masses = self.cells, self.masses
         n = cells.kernels[0].n_irrelevant
         if not self.estimator.is_linear and cells.has_single_items:
-            return np.asarray(masses.T @ _scores(cells.nodes.above, n, metrics=metrics, orders=[1]))
+            above = cells.kernels[0].nodes.above
+            return np.asarray(masses.T @ _scores(above, n, metrics=metrics, orders=[1]))
         total = np.zeros((cells.counts.shape[1], len(metrics)))
         for number in range(len(cells.kernels)):
             of_kernel = cells.cells[:, 0] == number

@@ -210,11 +210,6 @@ class Cells:
         return self.on_all_ranks if largest > HEAD else self
 
     @property
-    def nodes(self) -> Nodes:
-        """Where all kernels take their sums over ranks."""
-        return self.kernels[0].nodes
-
-    @property
     def has_single_items(self) -> bool:
         """Whether users have one relevant item each."""
         return bool((self.cells[:, 2] == 1).all())
@@ -248,7 +243,8 @@ class Cells:
         fits as well, but has many items at the very first ranks.
         """
         if (iterations, steep) not in self._learned:
-            weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
+            nodes = self.kernels[0].nodes
+            weights = nodes.weights / (nodes.above + 1 if steep else 1)
             mass = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
             for _ in range(iterations):
                 terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self.shares)

@@ -211,9 +211,7 @@ class _Rows:
         frame["length"] = frame[NEGATIVES] + n_relevant
         differs = (own[sizes].transform("first") != frame[sizes]).any(axis=1)
         self.refuse(differs, "user {user!r} has other negatives or candidates in line {before}.")
-        rule = (
-            "the negatives must not be above the irrelevant candidates, {most}, got {n_negatives}."
-        )
+        rule = "negatives must not be above the irrelevant candidates, {most}, got {n_negatives}."
         self.refuse(frame[NEGATIVES] > frame["most"], rule)
         rule = "a rank must not be above {length}, the relevant items and negatives, got {rank}."
         self.refuse(frame["rank"] > frame["length"], rule)

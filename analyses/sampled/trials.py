@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from joblib import delayed
@@ -61,19 +61,12 @@ LARGEST_GROWTH = 5
 ESTIMATORS = ("uncorrected", "rank-estimate(denominator=m+1)", "cls", "bv(gamma=0.1)", "mle")
 
 
-class Way(NamedTuple):
-    """An estimator, and the design of the samples that it is given."""
-
-    estimator: Estimator
-    design: SampleDesign
+Way: TypeAlias = tuple[Estimator, SampleDesign]
+"""An estimator, and the design of the samples that it is given."""
 
 
 class Settings(RankSettings):
     """Metrics estimated from ranks among sampled negatives."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "in_order": "users are counted until 90 % of the pairs are in order"
-    }
 
     metrics: MetricNames = METRICS
     estimators: Annotated[tuple[str, ...], read_by(read_estimators)] = Field(
@@ -129,15 +122,15 @@ class Settings(RankSettings):
             design = SampleDesign((m,), self.replace or weighted, drawing=drawing)
             others = ["uncorrected", *["ht-plugin"][: weighted and "AUC" in self.metrics]]
             estimators = asked if drawing == "uniform" else read_estimators(others)
-            found += [Way(one, design) for one in estimators if one.name != "adaptive-mle"]
+            found += [(one, design) for one in estimators if one.name != "adaptive-mle"]
         n0 = self.negatives[0] + 1
         ratio = max(int(ranks.n_candidates.min()) / 3 / n0, 1)
         usual = n0 * 2 ** min(int(np.log2(ratio)), LARGEST_GROWTH)
         for one in asked:
             if one.name == "adaptive-mle" and "uniform" in self.drawing:
-                found.append(Way(one, SampleDesign.growing(n0, self.n_max or usual)))
-        for way in found:
-            way.design.check(ranks)
+                found.append((one, SampleDesign.growing(n0, self.n_max or usual)))
+        for _, design in found:
+            design.check(ranks)
         return found
 
 
@@ -199,7 +192,7 @@ class Trial:
 
     def estimate(self, ways: Sequence[Way]) -> dict[str, NDArray[Any]]:
         """Estimate in all ways; see `Estimates` for the arrays, of one system here."""
-        drawn = {design: self.draw(design) for design in dict.fromkeys(w.design for w in ways)}
+        drawn = {design: self.draw(design) for design in dict.fromkeys(d for _, d in ways)}
         # The metrics, and their curves over cut-offs, each once.
         curves = [
             [replace(metric, cutoff=k) for k in CUTOFFS if metric.name != "AUC"]
@@ -228,8 +221,9 @@ class Trial:
             scored = [mean_of_users(s.n_negatives + s.n_relevant, s) for s in drawn[design]]
             means = mean_of_defined(errors), errors.mean(axis=1)
             rows.append((values[:, :own].T, *means, expected, [scored]))
-        ranks = np.concatenate([one.rank for one in drawn[ways[0].design]])
-        length = max(ways[0].design.sizes) + int(self.ranks.n_relevant.max())
+        (_, first), *_ = ways
+        ranks = np.concatenate([one.rank for one in drawn[first]])
+        length = max(first.sizes) + int(self.ranks.n_relevant.max())
         shares = np.bincount(ranks, minlength=length + 1)[1:] / len(ranks)
         found = dict(zip(PER_WAY, map(np.array, zip(*rows, strict=True)), strict=True))
         return found | {"exact": truth[:own], "sampled_shares": shares}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from analyses.ordering.agreement import mean_of_defined
-from analyses.sampled.estimates import Estimates, estimates
+from analyses.sampled.estimates import Estimates, estimates, shares_in_order
 from analyses.sampled.samples import SampleDesign
 from analyses.sampled.trials import ItemWeights, Settings, relative_error
 from analyses.shared.evidence import to_evidence
@@ -155,6 +155,11 @@ def test_users_are_needed_until_pairs_are_in_order() -> None:
 def test_levels_are_reported_by_what_errs_least(result: Estimates) -> None:
     errors = np.hypot(result.advice["bias"], result.advice["noise"])
     assert [result.chosen(n)[1] for n in range(4)] == errors.argmin(axis=0).tolist()
+
+
+def test_pairs_that_truly_tie_are_not_counted() -> None:
+    right, true = np.array([[True, True, False]]), np.array([0.0, 1.0, -1.0])
+    assert shares_in_order(right, true).tolist() == [0.5]
 
 
 def face_of(name: str) -> TableFace:
