@@ -26,7 +26,7 @@ from analyses.sampled.papers import (
     paper_table,
 )
 from analyses.sampled.samples import RanksResult, first_of, pairs_of, population_of, replacement
-from analyses.sampled.trials import SHARED, Settings, Way, run_trials, trials_of
+from analyses.sampled.trials import Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     axes_or_new,
@@ -357,7 +357,7 @@ class Estimates(RanksResult):
         negatives = " or ".join(f"{m:,}" for m in self.ways["m"].unique())
         return (
             f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, drawn "
-            f"{replacement(self.replace)}, {SHARED[self.draws]}: mean and standard deviation over "
+            f"{replacement(self.replace)} (draws: {self.draws}): mean and standard deviation over "
             f"{self.repeats:,} samples (seed {self.seed}). {self.population}."
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
@@ -208,14 +208,14 @@ def expected_by_size(metric: RankMetric, ranks: FullRanks, replace: bool) -> Flo
     return total / len(ranks)
 
 
-def orderings(systems: Sequence[str], values: Floats) -> list[tuple[int, str]]:
-    """Give the orderings of systems, as ``B > A = C``, each with the place at which it starts.
+def orderings(values: Floats) -> list[tuple[int, str]]:
+    """Give the orderings of the lists, as ``B > A = C``, each with the place at which it starts.
 
     Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
     """
     texts = [""]
     for column in np.round(-values, DECIMALS).T.tolist():
-        groups = groupby(sorted(zip(column, systems, strict=True)), key=itemgetter(0))
+        groups = groupby(sorted(zip(column, LISTS, strict=True)), key=itemgetter(0))
         texts.append(" > ".join(" = ".join(name for _, name in own) for _, own in groups))
     return [(n, text) for n, text in enumerate(texts[1:]) if text != texts[n]]
 
@@ -290,13 +290,12 @@ class Example(Result):
     def orders(self) -> Table:
         """Tabulate from how many negatives on each metric is expected to order the lists how."""
         rows: list[list[Cell]] = [
-            [metric, ordering, start + 1]
-            for metric, values in self.by_size.items()
-            for start, ordering in orderings([*LISTS], values)
+            [metric, order, n + 1]
+            for metric, of in self.by_size.items()
+            for n, order in orderings(of)
         ]
-        title = "From how many negatives on the metric is expected to order the lists how"
-        note = "The last order of each metric is the exact one."
-        return Table("example_orders", title, note, ["metric", "order", "from m ="], rows)
+        title = "Expected orders of the lists, and the number of negatives from which on they hold"
+        return Table("example_orders", title, self.caption(), ["metric", "order", "from m ="], rows)
 
     @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
     def plot_metrics(self, ax: Axes | None = None, *, view: str) -> Axes:
@@ -311,7 +310,7 @@ class Example(Result):
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
         labels: dict[str, Any] = {"xlabel": "negatives", "ylabel": f"expected {name}"}
         ax = draw_curves(ax, curves, title=name, xscale="log", **labels)
-        for start, _ in orderings([*LISTS], self.by_size[name])[1:]:
+        for start, _ in orderings(self.by_size[name])[1:]:
             ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
         return ax
 

@@ -355,11 +355,9 @@ class RankSettings(AnalysisSettings):
     def check(self, given: StudyFacts) -> None:
         """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
         if not given.has_training:
-            raise SettingError(
-                "studies",
-                "[analyses.sampled] needs systems that are trained from [ratings]; runs lack ranks "
-                "among all candidates. Give a table of these to `harness sampled`.",
-            )
+            rule = "[analyses.sampled] needs systems that are trained from [ratings]: runs lack "
+            rule += "ranks among all candidates. Give a table of these to `harness sampled`."
+            raise SettingError("studies", rule)
         try:
             self.samples(given.best_ranks())
         except InputError as error:

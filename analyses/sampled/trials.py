@@ -43,12 +43,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ranked: TypeAlias = Mapping[str, FullRanks]
 Draws = Literal["items", "shared", "independent"]
-SHARED = {
-    "items": "the same items for all systems",
-    "shared": "by a random number of each user that the systems share",
-    "independent": "independently for each system",
-}
-"""What systems share in repeated samples."""
+"""What systems share: sampled items, or the random number of each user, or nothing."""
 
 Drawing = Literal["uniform", "popular", "half hard", "hard"]
 

@@ -8,7 +8,7 @@ import pytest
 from analyses.sampled.metrics import rank_metric, read_metrics
 from analyses.sampled.papers import LISTS, Example, expected_by_size, orderings
 from analyses.sampled.rank_distribution import sampled_rank_pmf
-from analyses.sampled.samples import RankSettings, first_of
+from analyses.sampled.samples import RankSettings
 from analyses.sampled.sizes import Settings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
 from analyses.shared.work import RanksWork
@@ -89,7 +89,7 @@ def test_the_tables_of_the_papers_are_made() -> None:
 )
 def test_orders_by_size_are_those_verified(name: str, replace: bool, expected: str) -> None:
     by_size = [expected_by_size(rank_metric(name), of, replace) for of in LISTS.values()]
-    found = orderings([*LISTS], np.array(by_size))
+    found = orderings(np.array(by_size))
     # Without a sampled item there is a tie that values of 12 decimals still have at first.
     texts = [f"{o.replace(' > ', '').replace(' ', '')} {m + 1}" for m, o in found]
     assert texts[-len(expected.split(", ")) :] == expected.split(", ")
@@ -141,12 +141,3 @@ def test_ranks_are_counted_up_to_the_ends_of_bins() -> None:
     found = rank_distributions(RanksWork(systems), RankSettings())
     assert found.shares["one"][:4].tolist() == [0.25, 0.5, 0.5, 1.0]
     assert found.medians.tolist() == [3.0]
-
-
-def test_systems_of_different_users_are_refused() -> None:
-    one, two = FullRanks.of([1, 2], n_candidates=9), FullRanks.of([1], n_candidates=9)
-    with pytest.raises(InputError, match="have different users"):
-        first_of({"a": one, "b": two})
-    more = FullRanks.of([1, 2], n_candidates=10)
-    with pytest.raises(InputError, match="have different numbers of candidates"):
-        first_of({"a": one, "b": more})
