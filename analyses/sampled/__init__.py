@@ -11,6 +11,7 @@ GONE = {
     "strategies": f"the study `strategies` is gone: {OPTION}drawing = ['uniform', 'popular'].",
     "power": "`power` is gone: popular negatives are drawn by training ratings to the power .75.",
     "hard_by": "`hard_by` is gone: hard negatives are the top items of the first system.",
+    "in_order": "`in_order` is gone: users are counted until 90 % of the pairs are in order.",
     "lost": "`lost` is gone: popularity and exposure remove judgements of popular items.",
     "replicates": "`replicates` is gone: `harness correct` resamples users.",
 }

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
-from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator, path_for
+from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
-from analyses.sampled.samples import Population, SampledRanks, replacement, weighted_auc
+from analyses.sampled.samples import (
+    RanksResult,
+    SampledRanks,
+    pairs_of,
+    population_of,
+    replacement,
+    weighted_auc,
+)
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.result import Result, figure, table
+from analyses.shared.result import figure, table
 from analyses.shared.sentences import MOST_NAMED, listed
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from runs.shared.progress import Progress, Silent
-from runs.shared.settings import Whole
+from runs.shared.settings import Whole, read_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,20 +47,13 @@ WORTH_SAYING = 0.5
 """Bias in standard errors, from which on an interval holds the truth less than 93 of 100 times."""
 
 
-def _readable(text: str) -> str:
-    try:
-        return str(find_estimator(text))
-    except InputError as error:
-        raise ValueError(str(error)) from None
-
-
 class Settings(AnalysisSettings):
     """How metrics are estimated from ranks among sampled negatives."""
 
     removed: ClassVar[Mapping[str, str]] = {"drawn": "a table that has probabilities says so"}
 
     metrics: MetricNames = METRICS
-    estimator: Annotated[str, AfterValidator(_readable)] | None = Field(
+    estimator: Annotated[str, read_by(find_estimator)] | None = Field(
         None,
         description="Estimator of the exact metrics, with options; default: mle(iters=100), or "
         "ht-plugin (of AUC) where negatives were drawn with probabilities.",
@@ -118,7 +118,20 @@ def corrected_systems(
     progress: Progress | None = None,
 ) -> Corrected:
     """Do as `correct` with ranks that were read."""
-    estimator, metrics = _estimator_and_metrics(settings, systems)
+    known = [one.inverse_mass_above is not None for one in systems.values()]
+    if any(known) and not (all(known) and all(one.replace for one in systems.values())):
+        raise InputError(
+            "negatives drawn with probabilities must be drawn with replacement, for all systems."
+        )
+    estimator = find_estimator(settings.estimator or ("ht-plugin" if any(known) else "mle"))
+    is_weighted, names = estimator.name == "ht-plugin", settings.metrics
+    metrics = read_metrics(["AUC"] if is_weighted and names == METRICS else names)
+    others = [str(metric) for metric in metrics if metric.name != "AUC"]
+    if is_weighted and others:
+        raise InputError(
+            f"of negatives drawn with probabilities AUC alone is estimated, not {others[0]}: "
+            "give AUC as the only metric, or draw negatives uniformly."
+        )
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
@@ -127,59 +140,32 @@ def corrected_systems(
             except InputError as error:
                 raise InputError(f"system {name!r}: {error}") from None
             bar.advance()
-    plain, values, bias, replicates = (np.stack(each, axis=-1) for each in zip(*found, strict=True))
     first = next(iter(systems.values()))
     return Corrected(
-        systems=tuple(systems),
-        population=Population.of(first),
-        measures=Measures(Measure(str(metric)) for metric in metrics),
-        replace=first.replace,
-        seed=seed,
-        estimator=str(estimator),
-        negatives=(int(first.n_negatives.min()), int(first.n_negatives.max())),
-        uncorrected=plain,
-        values=values,
-        bias=bias[0],
-        steep_bias=bias[1],
-        replicates=replicates.swapaxes(1, 2),
+        Measures(Measure(str(metric)) for metric in metrics),
+        tuple(systems),
+        population_of(first),
+        first.replace,
+        seed,
+        str(estimator),
+        (int(first.n_negatives.min()), int(first.n_negatives.max())),
+        *(np.stack(each, axis=1) for each in zip(*found, strict=True)),
     )
-
-
-def _estimator_and_metrics(
-    settings: Settings, systems: Mapping[str, SampledRanks]
-) -> tuple[Estimator, Metrics]:
-    weighted = {(of.inverse_mass_above is not None, of.replace) for of in systems.values()}
-    is_weighted = any(known for known, _ in weighted)
-    if is_weighted and weighted != {(True, True)}:
-        raise InputError(
-            "negatives drawn with probabilities must be drawn with replacement, for all systems."
-        )
-    estimator = find_estimator(settings.estimator or ("ht-plugin" if is_weighted else "mle"))
-    metrics = read_metrics(settings.metrics)
-    if estimator.name == "ht-plugin":
-        metrics = read_metrics(["AUC"]) if settings.metrics == METRICS else metrics
-        if others := [str(metric) for metric in metrics if metric.name != "AUC"]:
-            raise InputError(
-                f"of negatives drawn with probabilities AUC alone is estimated, not {others[0]}: "
-                "give AUC as the only metric, or draw negatives uniformly."
-            )
-    return estimator, metrics
 
 
 def _of_system(
     sample: SampledRanks, estimator: Estimator, metrics: Metrics, replicates: int, seed: int
 ) -> tuple[Floats, ...]:
-    """Give metrics as sampled, corrected, their bias, and replicates: the last (n_metrics, n)."""
+    """Give the arrays of `Corrected`, of one system."""
     plain = find_estimator("uncorrected").fit_cells(Cells.of([sample])).estimates(metrics)[0]
     if estimator.name == "ht-plugin":
-        of_users = weighted_auc(sample)
+        of_users, unknown = weighted_auc(sample), np.full(1, np.nan)
         draws = draw_weights(len(of_users), replicates=replicates, seed=seed)
         means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
-        unknown = np.full((2, 1), np.nan)
-        return plain, of_users.mean(keepdims=True), unknown, means[np.newaxis]
-    fits = estimator.fit(sample, path=path_for(metrics))
-    again = fits.bootstrap(replicates, seed=seed).estimates(metrics).T
-    return plain, fits.estimates(metrics)[0], bias_left(fits, metrics), again
+        return plain, of_users.mean(keepdims=True), unknown, unknown, means[np.newaxis]
+    fits = estimator.fit(sample)
+    again = estimator.fit_cells(fits.cells.resampled(replicates, seed=seed)).estimates(metrics).T
+    return plain, fits.estimates(metrics)[0], *bias_left(fits, metrics), again
 
 
 def bias_left(fits: Fits, metrics: Metrics) -> Floats:
@@ -188,16 +174,16 @@ def bias_left(fits: Fits, metrics: Metrics) -> Floats:
     (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
     ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
-    guesses = []
+    guesses, cells = [], fits.cells.suited(metrics)
     for steep in (False, True):
-        masses = fits.cells.most_likely(100, steep=steep)
-        expected, exact = fits.cells.refilled(masses, metrics)
+        masses = cells.most_likely(100, steep=steep)
+        expected, exact = cells.refilled(masses, metrics)
         guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected(Result):
+class Corrected(RanksResult):
     """Metrics of systems among all candidates, estimated from one sample, and their differences.
 
     Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
@@ -208,7 +194,7 @@ class Corrected(Result):
 
     measures: Measures
     systems: tuple[str, ...]
-    population: Population
+    population: str
     replace: bool
     seed: int
     estimator: str
@@ -220,11 +206,6 @@ class Corrected(Result):
     replicates: Floats
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
-
-    @property
     def errors(self) -> Floats:
         """Standard errors over users and their samples: (n_metrics, n_systems)."""
         return np.asarray(self.replicates.std(axis=2, ddof=1))
@@ -234,13 +215,6 @@ class Corrected(Result):
         """Lower and upper limits of the estimates, 95 %."""
         return interval(self.values, self.replicates, limits=(0.0, 1.0))
 
-    def differences(self) -> Differences:
-        """Compare all pairs of systems, the first less the second."""
-        a, b = pair_indices(len(self.systems))
-        return Differences.of(
-            self.values[:, a] - self.values[:, b], self.replicates[:, a] - self.replicates[:, b]
-        )
-
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give estimates of systems, and differences of all pairs."""
         return {"corrected": self.to_frame(), "corrected_differences": self.differences_frame()}
@@ -248,25 +222,23 @@ class Corrected(Result):
     def to_frame(self) -> pd.DataFrame:
         """Give one row for each metric and system: estimates, limits, and bias that may be left."""
         lower, upper = self.limits
-        return tidy(
-            {"metric": self.metrics, "system": self.systems},
-            estimator=self.estimator,
-            uncorrected=self.uncorrected,
-            estimate=self.values,
-            standard_error=self.errors,
-            lower=lower,
-            upper=upper,
-            bias=self.bias,
-            steep_bias=self.steep_bias,
-        )
+        found = {"uncorrected": self.uncorrected, "estimate": self.values}
+        found |= {"standard_error": self.errors, "lower": lower, "upper": upper}
+        found |= {"bias": self.bias, "steep_bias": self.steep_bias}
+        axes = {"metric": self.metrics}, {"system": self.systems}
+        return tidy(*axes, estimator=self.estimator, **found)
+
+    def differences(self) -> dict[str, Floats]:
+        """Compare all pairs of systems, the first less the second; see `compare`."""
+        a, b = pair_indices(len(self.systems))
+        values, replicates = (of[:, a] - of[:, b] for of in (self.values, self.replicates))
+        return compare(values, replicates)
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
-        pairs = pair_indices(len(self.systems))
-        a, b = (np.array(self.systems, dtype=object)[own] for own in pairs)
-        axes, found = {"metric": self.metrics, "pair": range(len(a))}, self.differences()
-        numbers = {**found._asdict(), "told_apart": found.p < 1 - CONFIDENCE}
-        return tidy(axes, system_a=a, system_b=b, **numbers).drop(columns="pair")
+        axes = {"metric": self.metrics}, pairs_of(self.systems, "system_a", "system_b")
+        found = self.differences()
+        return tidy(*axes, **found, told_apart=found["p"] < 1 - CONFIDENCE)
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
@@ -275,10 +247,9 @@ class Corrected(Result):
             [f"{metric}, {system}", plain, *_with_limits(*estimate), bias, steep]
             for metric, system, _, plain, *estimate, bias, steep in self.to_frame().to_numpy()
         ]
-        headings = ["metric, system", "sampled", "corrected", "95 % interval"]
+        numbers = ["sampled", "corrected", "95 % interval", "bias left", "if steep"]
         title = f"Metrics among all candidates, by {self.estimator}"
-        headings += ["bias left", "if steep"]
-        return Table("corrected", title, self.caption(), headings, rows)
+        return Table("corrected", title, self.caption(), ["metric, system", *numbers], rows)
 
     @table("corrected_differences", "differences of all systems, corrected for sampling")
     def compared(self) -> Table:
@@ -288,8 +259,8 @@ class Corrected(Result):
             for metric, a, b, *difference, p, _ in self.differences_frame().to_numpy()
         ]
         headings = ["metric, pair", "difference", "95 % interval", "p"]
-        title = "Differences of systems"
-        return Table("corrected_differences", title, self.caption(), headings, rows)
+        name, title = "corrected_differences", "Differences of systems"
+        return Table(name, title, self.caption(), headings, rows)
 
     @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
@@ -305,15 +276,13 @@ class Corrected(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        low, high = self.negatives
-        negatives = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
         return (
-            f"Metrics of {listed(self.systems)}: estimates by {self.estimator} from ranks among "
-            f"m = {negatives} negatives, sampled {replacement(self.replace)}. {self.population}. "
-            f"Standard errors and 95 % intervals: {self.replicates.shape[2]:,} resampled sets of "
-            f"users (seed {self.seed}); those of differences hold for all pairs of a metric. Bias "
-            "left: the bias of the estimator for ranks like those that MLE(iters=100) finds; if "
-            "steep: for ranks that fit as well, with more items at the very first ranks."
+            f"Estimates by {self.estimator} from m = {negatives} negatives, sampled "
+            f"{replacement(self.replace)}. {self.population}. Standard errors and 95 % intervals: "
+            f"{self.replicates.shape[2]:,} resampled sets of users (seed {self.seed}); those of "
+            "differences hold for all pairs of a metric. Bias left: of the estimator for ranks "
+            "like those of MLE; if steep: for ranks that fit as well, with more at the very top."
         )
 
     def findings(self) -> Sequence[str]:
@@ -329,23 +298,19 @@ class Corrected(Result):
 
     def conclusion(self) -> str:
         """Say what was found, and what to beware of."""
-        return "".join(f"{sentence}\n" for sentence in [*self.findings(), *self.cautions()])
+        return "\n".join([*self.findings(), *self.cautions(), ""])
 
     def cautions(self) -> Sequence[str]:
         """Say where bias may be larger than intervals show, and what samples cannot see."""
-        with np.errstate(invalid="ignore"):
-            biased = np.abs(self.bias) > WORTH_SAYING * self.errors
-            least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
-            unseen = np.abs(self.steep_bias) > least
+        biased = np.abs(self.bias) > WORTH_SAYING * self.errors
+        least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
+        unseen = np.abs(self.steep_bias) > least
         cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.metrics])
         sentences = {
-            "Intervals of {} are too narrow: the bias that may be left is large beside them. "
-            "Compare systems, but do not report these levels.": biased.any(axis=1),
+            "Intervals of {} are too narrow for the bias that may be left.": biased.any(axis=1),
             "Estimates of {} may be off by more than their intervals: samples hardly tell the "
             "first n / m ranks from each other.": unseen.any(axis=1),
-            "{} cannot be told from so few negatives: its cut-off is above their number.": (
-                cutoffs > self.negatives[0]
-            ),
+            "The cut-off of {} is above the number of negatives.": cutoffs > self.negatives[0],
         }
         return [
             sentence.format(listed([self.metrics[n] for n in np.flatnonzero(concerned)]))
@@ -354,35 +319,23 @@ class Corrected(Result):
         ]
 
 
-class Differences(NamedTuple):
-    """Differences of pairs of systems, with intervals and p-values for all pairs of a metric.
+def compare(values: Floats, replicates: Floats) -> dict[str, Floats]:
+    r"""Compare pairs with intervals and p-values for all of a metric: (n_metrics, n_pairs) each.
 
-    All are of shape (n_metrics, n_pairs).
+    Replicates are of shape (n_metrics, n_pairs, n_replicates). With t the largest
+    :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate, intervals are
+    :math:`d \pm s t_{.95}`, and p is the share of replicates, the data among them, whose t is at
+    least :math:`|d| / s` (Westfall & Young, 1993).
     """
-
-    difference: Floats
-    standard_error: Floats
-    lower: Floats
-    upper: Floats
-    p: Floats
-
-    @classmethod
-    def of(cls, values: Floats, replicates: Floats) -> Differences:
-        r"""Compare with replicates, (n_metrics, n_pairs, n_replicates); Westfall & Young (1993).
-
-        With t the largest :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate,
-        intervals are :math:`d \pm s t_{.95}`, and p is the share of replicates, the data among
-        them, whose t is at least :math:`|d| / s`.
-        """
-        errors = replicates.std(axis=-1, ddof=1)
-        scales = np.where(errors > 0, errors, np.inf)
-        off = np.abs(replicates - values[..., np.newaxis]) / scales[..., np.newaxis]
-        largest = off.max(axis=1, initial=0.0)
-        reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * errors
-        far = (np.abs(values) / scales)[..., np.newaxis]
-        as_large = (largest[:, np.newaxis] >= far).sum(axis=-1)
-        p = (1 + as_large) / (1 + replicates.shape[-1])
-        return cls(values, errors, values - reach, values + reach, p)
+    errors = replicates.std(axis=-1, ddof=1)
+    scales = np.where(errors > 0, errors, np.inf)
+    off = np.abs(replicates - values[..., np.newaxis]) / scales[..., np.newaxis]
+    largest = off.max(axis=1, initial=0.0)
+    reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * errors
+    far = (np.abs(values) / scales)[..., np.newaxis]
+    p = (1 + (largest[:, np.newaxis] >= far).sum(axis=-1)) / (1 + replicates.shape[-1])
+    limits = {"lower": values - reach, "upper": values + reach}
+    return {"difference": values, "standard_error": errors, **limits, "p": p}
 
 
 def _with_limits(*numbers: Cell) -> tuple[str, str]:

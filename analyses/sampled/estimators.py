@@ -11,21 +11,24 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, TypeAdapter, ValidationError
 from scipy.linalg import cho_factor, cho_solve
 
-from analyses.sampled.metrics import RankMetric, distinct, rank_metric
-from analyses.sampled.rank_distribution import FLOOR, HEAD, Cells, Kernel
+from analyses.sampled.metrics import RankMetric, rank_metric
+from analyses.sampled.rank_distribution import FLOOR, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
 from runs import InputError
 from runs.shared.errors import nearest
 from runs.shared.parallel import single_threaded
+from runs.shared.settings import without_repetition
 
 Floats = NDArray[np.float64]
 Metrics = Sequence[RankMetric]
+Orders = Sequence[int]
 
 LEAST_GAMMA = 1e-6
 """Smaller weights of the variance leave so much of it that no sample is large enough."""
@@ -176,30 +179,19 @@ class Estimator:
         options = [f"{n}={v:g}" if isinstance(v, float) else f"{n}={v}" for n, v in self.options]
         return f"{label}({','.join(options)})" if options else label
 
-    @property
-    def prior(self) -> str:
-        """The prior of BV and MN; nothing for others."""
-        return str(dict(self.options).get("prior", ""))
-
-    @property
-    def iterations(self) -> int:
-        """Iterations of EM; 0 for others than MLE."""
-        return int(dict(self.options).get("iters", 0))
+    def option(self, name: str) -> Any:
+        """Give the value of an option; nothing where there is none."""
+        return dict(self.options).get(name, "")
 
     @property
     def is_linear(self) -> bool:
         """Whether estimates are means of corrected values, not of a learned distribution."""
         return KINDS[self.name].correct is not posterior_mean
 
-    def correct(self, at: Equations) -> Floats:
-        """Correct values: (n_negatives + 1, n_columns)."""
-        options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
-        return KINDS[self.name].correct(at, **options)
-
     @property
     def is_uniform(self) -> bool:
         """Whether its prior is uniform, and nothing is learned."""
-        return self.is_linear and self.prior in ("", "uniform")
+        return self.is_linear and self.option("prior") in ("", "uniform")
 
     def learn(self, cells: Cells) -> Floats:
         """Learn a distribution of ranks, up to a factor: (n_nodes, n_samples), or one for all.
@@ -207,42 +199,51 @@ class Estimator:
         A pooled prior is the mean of the estimates from all repeats, as in the released code of Li
         et al. (2023); with one sample it is not known.
         """
-        if self.iterations:
-            return cells.most_likely(self.iterations)
-        if self.name == "mes":
-            return cells.most_entropic(dict(self.options)["eta"])
         if self.is_uniform:
-            return cells.nodes.weights[:, np.newaxis]
-        name = self.prior.removeprefix("pooled:")
-        pooled = name != self.prior
-        if pooled and cells.counts.shape[1] == 1:
-            raise InputError(f"the prior {self.prior} takes repeated samples, and there is one.")
-        if name == "mes":
-            masses = cells.most_entropic(USUAL_ETA)
+            return cells.kernels[0].nodes.weights[:, np.newaxis]
+        prior = self.option("prior")
+        name = prior.removeprefix("pooled:") or f"mle@{self.option('iters')}"
+        if "mes" in (self.name, name):
+            masses = cells.most_entropic(self.option("eta") or USUAL_ETA)
         else:
             masses = cells.most_likely(int(name.removeprefix("mle@")))
-        return masses.mean(axis=1, keepdims=True) if pooled else masses
+        return masses.mean(axis=1, keepdims=True) if prior.startswith("pooled:") else masses
 
-    def fit(self, samples: SampledRanks | Sequence[SampledRanks], *, path: str = "grid") -> Fits:
+    def corrected(
+        self, kernel: Kernel, masses: Floats, n_users: int, metrics: Metrics, orders: Orders
+    ) -> Iterator[Floats]:
+        """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
+        scores = partial(_scores, metrics=metrics, orders=orders)
+        exact = scores(kernel.nodes.above, kernel.n_irrelevant)
+        options = {name: value for name, value in self.options if name in OF_CORRECTIONS}
+        for mass in (masses / masses.sum(axis=0)).T:
+            at = Equations(kernel, mass, scores, exact, n_users)
+            values = KINDS[self.name].correct(at, **options)
+            yield values.reshape(-1, len(orders), len(metrics))
+
+    def fit(self, samples: SampledRanks | Sequence[SampledRanks]) -> Fits:
         """Fit one sample, or repeated samples of the same users, each for itself.
 
-        All users count as having the mean number of candidates. The path "grid" takes sums over
-        ranks by quadrature, with errors below 1e-4 (but CLS of AUC, which is hardly determined);
-        "full" takes every rank.
+        All users count as having the mean number of candidates. Sums over ranks are by quadrature,
+        with errors below 1e-4 (but CLS of AUC, which is hardly determined), or over every rank if a
+        cut-off is above 128.
 
         Examples
         --------
         >>> sampled = SampledRanks.of([1, 1, 2, 3], n_negatives=2, n_candidates=5)
         >>> fitted = find_estimator("bv(gamma=1)").fit(sampled)
-        >>> (fitted.estimate("Recall@1") * 15).round(9)  # (8/15 + 8/15) / 4
+        >>> (fitted.estimates(["Recall@1"])[:, 0] * 15).round(9)  # (8/15 + 8/15) / 4
         array([4.])
         """
         every = [samples] if isinstance(samples, SampledRanks) else samples
+        if len(every) == 1 and self.option("prior").startswith("pooled:"):
+            prior = self.option("prior")
+            raise InputError(f"the prior {prior} takes repeated samples, and there is one.")
         if any(one.inverse_mass_above is not None for one in every):
             raise InputError(
                 f"{self} needs uniform negatives; with probabilities, ht-plugin estimates AUC."
             )
-        return self.fit_cells(Cells.of(every, path=path))
+        return self.fit_cells(Cells.of(every))
 
     def fit_cells(self, cells: Cells) -> Fits:
         """Fit samples that were counted before."""
@@ -267,23 +268,20 @@ class Fits:
         """The learned distributions of ranks at the nodes."""
         return self.estimator.learn(self.cells)
 
-    def estimate(self, name: str | RankMetric) -> Floats:
-        """Estimate a metric such as ``Recall@10``: (n_samples,)."""
-        return self.estimates([name])[:, 0]
-
     def estimates(self, names: Sequence[str | RankMetric]) -> Floats:
         """Estimate metrics from one fit: (n_samples, n_metrics).
 
-        RR is estimated from first relevant items alone. A cut-off below the top ranks of the grid
-        is refused.
+        RR is estimated from first relevant items alone.
         """
-        metrics = self._checked(names)
-        of_first = np.array([m.name == "RR" and not self.cells.has_single_items for m in metrics])
-        found = np.empty((self.cells.counts.shape[1], len(metrics)))
+        metrics = [*map(rank_metric, names)]
+        cells = self.cells.suited(metrics)
+        of_first = np.array([m.name == "RR" and not cells.has_single_items for m in metrics])
+        found = np.empty((cells.counts.shape[1], len(metrics)))
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
             for own in filter(np.any, (~of_first, of_first)):
-                fits = Fits(self.estimator, self.cells.first) if of_first[own].all() else self
+                chosen_cells = cells.first if of_first[own].all() else cells
+                fits = self if chosen_cells is self.cells else Fits(self.estimator, chosen_cells)
                 chosen = [metrics[n] for n in np.flatnonzero(own).tolist()]
                 found[:, own] = fits._estimates_of_items(chosen)
         return found
@@ -292,7 +290,8 @@ class Fits:
         cells, masses = self.cells, self.masses
         n = cells.kernels[0].n_irrelevant
         if not self.estimator.is_linear and cells.has_single_items:
-            return np.asarray(masses.T @ _scores(cells.nodes.above, n, metrics=metrics, orders=[1]))
+            above = cells.kernels[0].nodes.above
+            return np.asarray(masses.T @ _scores(above, n, metrics=metrics, orders=[1]))
         total = np.zeros((cells.counts.shape[1], len(metrics)))
         for number in range(len(cells.kernels)):
             of_kernel = cells.cells[:, 0] == number
@@ -306,13 +305,12 @@ class Fits:
                 total[served] += counts[:, served].T @ (factors * values[x, place])
         return total / cells.n_users
 
-    def _corrected(self, number: int, metrics: Metrics, orders: Sequence[int]) -> Iterator[Floats]:
-        """Correct values for each distribution: (n_negatives + 1, n_orders, n_metrics)."""
+    def _corrected(self, number: int, metrics: Metrics, orders: Orders) -> Iterator[Floats]:
         kernel, n_users = self.cells.kernels[number], self.cells.n_users
         if self.estimator.is_uniform and list(orders) == [1]:
             yield _uniformly_corrected(self.estimator, astuple(kernel), n_users, tuple(metrics))
         else:
-            yield from _corrected(self.estimator, kernel, self.masses, n_users, metrics, orders)
+            yield from self.estimator.corrected(kernel, self.masses, n_users, metrics, orders)
 
     def corrected(self, names: Sequence[str | RankMetric]) -> Floats:
         """Give the corrected values v(1), v(2), ... of metrics: (n_negatives + 1, n_metrics).
@@ -320,42 +318,7 @@ class Fits:
         They are those of the first sample, for users with one relevant item; they may be negative
         or above 1, as only their mean over users is a metric.
         """
-        return next(self._corrected(0, self._checked(names), [1]))[:, 0]
-
-    def bootstrap(self, replicates: int, *, seed: int) -> Fits:
-        """Resample users and repeat the whole fit; estimates have one value a replicate."""
-        return Fits(self.estimator, self.cells.resampled(replicates, seed=seed))
-
-    def _checked(self, names: Sequence[str | RankMetric]) -> Metrics:
-        metrics, nodes = [rank_metric(name) for name in names], self.cells.nodes
-        largest = max((metric.cutoff or 0 for metric in metrics), default=0)
-        sums_ranks = self.estimator.name not in ("uncorrected", "rank-estimate")
-        if sums_ranks and len(nodes) > nodes.head < largest:
-            raise InputError(
-                f"cut-offs on the grid must be at most {nodes.head}, got {largest}; "
-                'fit with path="full" for it.'
-            )
-        return metrics
-
-
-def path_for(metrics: Metrics) -> str:
-    """Choose the grid, unless a cut-off lies below its head."""
-    return "grid" if max(metric.cutoff or 0 for metric in metrics) <= HEAD else "full"
-
-
-def _corrected(
-    estimator: Estimator,
-    kernel: Kernel,
-    masses: Floats,
-    n_users: int,
-    metrics: Metrics,
-    orders: Sequence[int],
-) -> Iterator[Floats]:
-    scores = partial(_scores, metrics=metrics, orders=orders)
-    exact = scores(kernel.nodes.above, kernel.n_irrelevant)
-    for mass in (masses / masses.sum(axis=0)).T:
-        at = Equations(kernel, mass, scores, exact, n_users)
-        yield estimator.correct(at).reshape(-1, len(orders), len(metrics))
+        return next(self._corrected(0, [*map(rank_metric, names)], [1]))[:, 0]
 
 
 @lru_cache(maxsize=128)
@@ -365,12 +328,10 @@ def _uniformly_corrected(
     """Correct values for the uniform prior, the same for all systems: (n_negatives + 1, 1, n)."""
     here = Kernel(*kernel)
     masses = here.nodes.weights[:, np.newaxis]
-    return next(_corrected(estimator, here, masses, n_users, metrics, [1]))
+    return next(estimator.corrected(here, masses, n_users, metrics, [1]))
 
 
-def _scores(
-    above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Sequence[int]
-) -> Floats:
+def _scores(above: ArrayLike, n_irrelevant: int, *, metrics: Metrics, orders: Orders) -> Floats:
     ranks = np.asarray(above, dtype=np.float64)
     columns = [
         metric.summands(ranks + j, n=n_irrelevant + j, order=j, n_relevant=j)
@@ -381,39 +342,18 @@ def _scores(
 
 
 WRITTEN = re.compile(r"\s*([A-Za-z_-]+)\s*(?:\((.*)\))?\s*")
-PRIOR = re.compile(r"uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes)")
-GONE = {
-    "ls": "least squares cannot be computed from more than a few dozen negatives, and its "
-    "estimator `ls` is gone: use cls or bv(gamma=0.01).",
-    "nonnegative": "`nonnegative` is gone: values of CLS are never negative; write cls.",
-    "true": "the prior `true` is gone: compare with mle, mes, or their pooled forms.",
-    "mode": "`mode` is gone: estimated ranks are rounded down, as by Krichene & Rendle (2020).",
-    "scale": "`scale` is gone: MES weighs the fit by the size of the sample, m+1; set `eta`.",
-    "weights": "`weights` is gone: MES weighs the fit by the shares of the sampled ranks.",
+PRIOR = r"^(uniform|(pooled:)?(mle(@[1-9][0-9]*)?|mes))$"
+OPTIONS: Mapping[str, tuple[str, Any]] = {
+    "denominator": ("m or m+1", Literal["m", "m+1"]),
+    "gamma": ("a number from 1e-06 to 1", Annotated[float, Field(ge=LEAST_GAMMA, le=1)]),
+    "eta": ("a number from 1e-06", Annotated[float, Field(ge=1e-6, le=1e9)]),
+    "iters": ("a whole number from 1", Annotated[int, Field(ge=1)]),
+    "prior": (
+        "uniform, mle, mle@100 or mes, the last three maybe after pooled:",
+        Annotated[str, Field(pattern=PRIOR)],
+    ),
 }
-"""Estimators and options of earlier versions, with what to use instead."""
-
-
-def _prior(text: str) -> str:
-    if not PRIOR.fullmatch(text):
-        raise ValueError(text)
-    return f"{text}@100" if text.endswith("mle") else text
-
-
-def _number(text: str, kind: type[float], least: float, most: float) -> float:
-    if not least <= kind(text) <= most:
-        raise ValueError(text)
-    return kind(text)
-
-
-OPTIONS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "denominator": ("m or m+1", {"m": "m", "m+1": "m+1"}.__getitem__),
-    "gamma": ("a number from 1e-06 to 1", lambda text: _number(text, float, LEAST_GAMMA, 1)),
-    "eta": ("a number from 1e-06", lambda text: _number(text, float, 1e-6, 1e9)),
-    "iters": ("a whole number from 1", lambda text: _number(text, int, 1, np.inf)),
-    "prior": ("uniform, mle, mle@100 or mes, the last three maybe after pooled:", _prior),
-}
-"""What the value of each option must be, and what reads it."""
+"""What the value of each option must be, in words and as a type."""
 
 
 def find_estimator(text: str | Estimator) -> Estimator:
@@ -430,10 +370,10 @@ def find_estimator(text: str | Estimator) -> Estimator:
     if found is None:
         raise InputError(f"{text!r} is no estimator: it is written NAME or NAME(option=value).")
     written = found[1].lower().replace("-", "").replace("_", "")
+    if written == "ls":
+        raise InputError("the estimator `ls` is gone: use cls or bv(gamma=0.01).")
     known = {name.replace("-", ""): name for name in KINDS}
     known |= {kind.label.lower(): name for name, kind in KINDS.items()}
-    if written in GONE:
-        raise InputError(GONE[written])
     if written not in known:
         hint = nearest(found[1], [*KINDS])
         raise InputError(f"no estimator is called {found[1]!r}; {hint}")
@@ -443,19 +383,20 @@ def find_estimator(text: str | Estimator) -> Estimator:
         option, _, value = (piece.strip() for piece in part.partition("="))
         if option not in options:
             every = ", ".join(options) or "none"
-            unknown = f"{KINDS[name].label} has no option {option!r}; its options: {every}."
-            raise InputError(GONE.get(option, unknown))
-        rule, read = OPTIONS[option]
+            raise InputError(f"{KINDS[name].label} has no option {option!r}; its options: {every}.")
+        rule, kind = OPTIONS[option]
         try:
-            options[option] = read(value)
-        except (KeyError, ValueError):
-            unfit = f"`{option}` must be {rule}, got {value!r}."
-            raise InputError(GONE.get(value, unfit)) from None
+            options[option] = TypeAdapter(kind).validate_python(value)
+        except ValidationError:
+            raise InputError(f"`{option}` must be {rule}, got {value!r}.") from None
     if REQUIRED in options.values():
         raise InputError(f"{name} needs the option `gamma`, as {name}(gamma=0.1).")
+    if str(options.get("prior")).endswith("mle"):
+        options["prior"] += "@100"
     return Estimator(name, tuple(options.items()))
 
 
 def read_estimators(names: Sequence[str | Estimator]) -> tuple[Estimator, ...]:
     """Read different estimators."""
-    return distinct([find_estimator(name) for name in names], "estimator")
+    without_repetition(tuple(str(find_estimator(name)) for name in names))
+    return tuple(map(find_estimator, names))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,13 +15,12 @@ from pydantic import Field
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.settings import read_by
+from runs.shared.settings import read_by, without_repetition
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Value = TypeVar("Value")
 
 NAMES = ("AUC", "AP", "RR", "nDCG", "P", "Recall")
 OTHER_NAMES = {"Precision": "P", "NDCG": "nDCG", "MRR": "RR", "MAP": "AP"}
@@ -135,38 +134,30 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
 
 def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
     """Read different metrics, by which systems can differ."""
-    read = distinct([rank_metric(name) for name in names], "metric")
+    read = tuple(map(rank_metric, names))
+    without_repetition(tuple(map(str, read)))
     if RankMetric("P") in read:
         raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
     return read
-
-
-def distinct(values: Sequence[Value], what: str) -> tuple[Value, ...]:
-    """Refuse no values, and duplicates."""
-    if not values:
-        raise InputError(f"there must be at least one {what}.")
-    for number, value in enumerate(values):
-        if value in values[:number]:
-            raise InputError(f"the {what} {value} is duplicated.")
-    return tuple(values)
 
 
 METRICS = ("Recall@10", "nDCG@10", "AP", "AUC")
 MetricNames = Annotated[
     tuple[str, ...],
     read_by(read_metrics),
-    Field(description="Metrics of ranks: AUC, AP, RR, nDCG, P, Recall, with or without cut-off."),
+    Field(
+        min_length=1, description="Of ranks: AUC, AP, RR, nDCG, P, Recall, with or without cut-off."
+    ),
 ]
 
 
-def tidy(axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
-    """Put labels of all axes of arrays before their numbers, a row for each."""
+def tidy(*axes: Mapping[str, Iterable[Any]] | pd.DataFrame, **columns: Any) -> pd.DataFrame:
+    """Cross the labels of the axes of arrays, and put their numbers beside, a row for each."""
     import pandas as pd
 
-    labels = {name: [*values] for name, values in axes.items()}
-    shape = tuple(map(len, labels.values()))
-    numbers = {name: np.broadcast_to(values, shape).ravel() for name, values in columns.items()}
-    return pd.DataFrame(product(*labels.values()), columns=[*labels]).assign(**numbers)
+    labels = [pd.DataFrame(axis) for axis in axes]
+    frame, shape = reduce(partial(pd.merge, how="cross"), labels), [*map(len, labels)]
+    return frame.assign(**{n: np.broadcast_to(of, shape).ravel() for n, of in columns.items()})
 
 
 def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,103 +53,98 @@ def paper_metric(name: str) -> Labels:
 
 def _kdd_estimator(one: Estimator) -> Labels:
     """Give the columns that name an estimator of Krichene & Rendle; none for others."""
-    if one.name not in KDD_NAMES or one.prior not in ("", "uniform"):
+    if one.name not in KDD_NAMES or one.option("prior") not in ("", "uniform"):
         return {}
     name, printed = KDD_NAMES[one.name]
-    gamma = dict(one.options).get("gamma", "")
+    gamma = one.option("gamma")
     text = f"{printed} {gamma:g}" if gamma else printed
     return {"estimator": name, "paper_estimator": text, "gamma": gamma}
 
 
 def _aaai_estimator(one: Estimator) -> str:
     """Name an estimator as Li et al. print it; nothing if it is none of theirs."""
-    prior = one.prior.removeprefix("pooled:").partition("@")[0].upper()
+    prior = one.option("prior").removeprefix("pooled:").partition("@")[0].upper()
     if one.name in ("mes", "mle"):
         return one.name.upper()
     if one.name == "adaptive-mle":
         return ADAPTIVE
     if prior in ("MES", "MLE"):
         return f"{one.name.upper()}_{prior}"
-    return "BV" if one.prior == "uniform" and dict(one.options).get("gamma") == 0.01 else ""
+    return "BV" if one.option("prior") == "uniform" and one.option("gamma") == 0.01 else ""
 
 
-def _kdd_values(found: Estimates) -> Rows:
-    columns = ("estimator", "paper_estimator", "gamma", "m_negatives", "repeats", "value", "sd")
+def kdd_values(found: Estimates) -> Rows:
+    """Give exact and corrected metrics of all systems."""
     mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
-    ways = [
-        (way, [*names.values()])
-        for way, one in enumerate(map(find_estimator, found.estimators))
-        if (names := _kdd_estimator(one)) and found.drawings[way] == "uniform"
-    ]
+    ways = found.ways[["estimator", "drawing", "m"]].to_numpy()
     for s, n in np.ndindex(len(found.systems), len(found.metrics)):
-        place = {"dataset": found.study, "system": found.systems[s]}
-        rows = [("exact", "Exact", "", "", "", 100 * found.exact[n, s], "")]
-        for way, labels in ways:
-            sizes = (found.negatives[way], found.n_repeats)
-            rows.append((*labels, *sizes, mean[way, n, s], sd[way, n, s]))
-        for row in rows:
-            numbers = dict(zip(columns, row, strict=True))
-            yield place | paper_metric(found.metrics[n]) | numbers | {"unit": "%"}
+        place: Labels = {"dataset": found.study, "system": found.systems[s]}
+        place |= paper_metric(found.metrics[n])
+        names: Labels = {"estimator": "exact", "paper_estimator": "Exact", "gamma": ""}
+        numbers = {"m_negatives": "", "repeats": "", "value": 100 * found.exact[n, s], "sd": ""}
+        yield place | names | numbers | {"unit": "%"}
+        for way, (one, drawing, m) in enumerate(ways):
+            numbers = {"m_negatives": m, "repeats": found.repeats}
+            numbers |= {"value": mean[way, n, s], "sd": sd[way, n, s]}
+            if (names := _kdd_estimator(find_estimator(one))) and drawing == "uniform":
+                yield place | names | numbers | {"unit": "%"}
 
 
-def _kdd_orders(found: Estimates) -> Rows:
-    orders = found.orders().query("drawing == 'uniform'").fillna({"cutoff": 0})
-    for row in orders.to_dict("records"):
-        one, other, metric = row["system_1"], row["system_2"], row["metric"]
-        name = f"{metric}@{row['cutoff']}" if row["cutoff"] else metric
-        if names := _kdd_estimator(find_estimator(row["estimator"])):
-            labels = {"dataset": found.study, "pair": f"{one} vs {other}"}
-            pair = {"system_1": one, "system_2": other}
-            counts = {"m_negatives": row["m"], "repeats": row["repeats"], "value": row["correct"]}
-            unit = f"correct orders out of {found.n_repeats} runs"
-            yield labels | pair | paper_metric(name) | names | counts | {"unit": unit}
+def kdd_orders(found: Estimates) -> Rows:
+    """Count the repeats that have pairs of systems in their true order."""
+    unit: Labels = {"unit": f"correct orders out of {found.repeats} runs"}
+    for row in found.orders().query("drawing == 'uniform'").fillna({"cutoff": 0}).itertuples():
+        pair: Labels = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}"}
+        pair |= {"system_1": row.system_1, "system_2": row.system_2}
+        counts = {"m_negatives": row.m, "repeats": row.repeats, "value": row.correct}
+        if names := _kdd_estimator(find_estimator(row.estimator)):
+            metric = paper_metric(f"{row.metric}@{row.cutoff}" if row.cutoff else row.metric)
+            yield pair | metric | names | counts | unit
 
 
 def _aaai_ways(found: Estimates, adaptive: bool, size: int) -> Iterator[tuple[int, Labels]]:
-    for way, one in enumerate(found.estimators):
+    chosen = found.ways["m"].unique()[size]
+    for way, one, m in found.ways[["estimator", "m"]].itertuples():
         name = _aaai_estimator(find_estimator(one))
         of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
-        if of_table and (name == ADAPTIVE or found.negatives[way] == found.sizes[size]):
-            items = "adaptive" if name == ADAPTIVE else found.negatives[way] + 1
+        if of_table and (name == ADAPTIVE or m == chosen):
+            items = "adaptive" if name == ADAPTIVE else m + 1
             yield way, {"estimator": name, "sample_set_size": items}
 
 
-def _aaai_errors(
-    metric: str, *, adaptive: bool = False, size: int = -1
-) -> Callable[[Estimates], Rows]:
-    def rows(found: Estimates) -> Rows:
-        curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
-        names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
-        none = dict.fromkeys(names, "")
-        for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
-            place = {"dataset": found.study, "system": found.systems[s]}
-            for way, labels in _aaai_ways(found, adaptive, size):
-                errors = ("average relative error", found.errors[way, curves[number], s], "%")
-                yield place | names | labels | _spread(*errors)
-                if labels["estimator"] == ADAPTIVE:
-                    scored = ("average sample set size", found.scored_by_repeat[way, s], "items")
-                    yield place | none | labels | _spread(*scored)
-
-    return rows
+def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False, size: int = -1) -> Rows:
+    curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
+    names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
+    for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
+        place = {"dataset": found.study, "system": found.systems[s]}
+        for way, labels in _aaai_ways(found, adaptive, size):
+            rows = [(names, "average relative error", found.errors[way, curves[number], s], "%")]
+            if labels["estimator"] == ADAPTIVE:
+                scored = "average sample set size", found.scored[way, 0, s], "items"
+                rows.append((dict.fromkeys(names, ""), *scored))
+            for of_row, quantity, values, unit in rows:
+                numbers = {"value": values.mean(), "sd": values.std(ddof=1), "unit": unit}
+                yield place | of_row | labels | {"quantity": quantity} | numbers
 
 
-def _spread(quantity: str, values: Floats, unit: str) -> Labels:
-    numbers = {"value": values.mean(), "sd": values.std(ddof=1)}
-    return {"quantity": quantity, **numbers, "unit": unit}
-
-
-def _aaai_winners(found: Estimates) -> Rows:
-    unit = f"correct winners out of {found.n_repeats} repeats"
+def aaai_winners(found: Estimates) -> Rows:
+    """Count the repeats that find the best system."""
+    unit = f"correct winners out of {found.repeats} repeats"
     for number, metric in enumerate(found.metrics):
         for way, labels in _aaai_ways(found, adaptive=True, size=-1):
-            share = found.advice.winner[way, number]
+            share = found.advice["winner"][way, number]
             if rank_metric(metric).name != "AUC" and not np.isnan(share):
-                count = {"value": round(share * found.n_repeats), "unit": unit}
+                count = {"value": round(share * found.repeats), "unit": unit}
                 yield {"dataset": found.study} | paper_metric(metric) | labels | count
 
 
-def paper_table(name: str, title: str, rows: Callable[..., Rows]) -> Any:
-    """Declare a table of a paper, a method of a result; its rows are by heading."""
+RECALL = partial(_aaai_errors, metric="Recall", size=0)
+AP, NDCG = partial(RECALL, metric="AP"), partial(_aaai_errors, metric="nDCG", adaptive=True)
+FIXED_NDCG, LARGE_RECALL = partial(NDCG, adaptive=False), partial(NDCG, metric="Recall")
+
+
+def paper_table(title: str, rows: Callable[..., Rows], *names: str) -> Any:
+    """Declare a table of a paper, a method of a result called as the first of its names."""
 
     def make(self: Any) -> Table:
         every = [*rows(self)]
@@ -155,32 +152,12 @@ def paper_table(name: str, title: str, rows: Callable[..., Rows]) -> Any:
         if {row.get("estimator") for row in every} <= {"exact", "BV"}:
             every = []
         headings, cells = [*(every[0] if every else ())], [[*row.values()] for row in every]
-        return Table(name, f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
+        return Table(names[0], f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
 
-    make.__name__ = name.replace("-", "_")
-    return table(name, title)(make)
-
-
-Kind = TypeVar("Kind")
-RECALL, NDCG = _aaai_errors("Recall", size=0), _aaai_errors("nDCG", adaptive=True)
-TABLES = (
-    ("kdd2020-table3", "exact metrics and all corrections, in per cent", _kdd_values),
-    ("kdd2020-table4", "repeats that have pairs of systems in true order", _kdd_orders),
-    *((f"aaai2023-table{n}", "errors of Recall", RECALL) for n in (1, 6)),
-    *((f"aaai2023-table{n}", "errors of nDCG, adaptive", NDCG) for n in (2, 7)),
-    *((f"aaai2023-table{n}", "repeats that find the best system", _aaai_winners) for n in (3, 8)),
-    ("aaai2023-table9", "errors of AP", _aaai_errors("AP", size=0)),
-    ("aaai2023-table10", "errors of nDCG", _aaai_errors("nDCG")),
-    ("aaai2023-table11", "errors of Recall, adaptive", _aaai_errors("Recall", adaptive=True)),
-)
-"""Tables by name, title and what gives their rows."""
-
-
-def with_paper_tables(kind: type[Kind]) -> type[Kind]:
-    """Give a class of results the tables of the papers."""
-    for name, title, rows in TABLES:
-        setattr(kind, name.replace("-", "_"), paper_table(name, title, rows))
-    return kind
+    make.__name__ = names[0].replace("-", "_")
+    for name in reversed(names):
+        make = table(name, title)(make)
+    return make
 
 
 N_CANDIDATES = 10_000
@@ -192,23 +169,19 @@ RANKS = {
 LISTS = {name: FullRanks.of(ranks, n_candidates=N_CANDIDATES) for name, ranks in RANKS.items()}
 """Ranks of the relevant items of five users, by system; tables 1 and 2 of Krichene & Rendle."""
 
-EXAMPLE_METRICS = ("AUC", "AP", "nDCG", "Recall@10")
 EVERY = np.arange(1, N_CANDIDATES + 1)
 SAMPLED = 99
 """Negatives of tables 1 and 2."""
 
-EXACT = "exact metrics of the lists"
-MOMENTS = "means and deviations of sampled metrics of the lists"
 TOP, CLOSE, SHOWN = 100, 1000, 20
 """Last ranks of figure 1 (right), figures 3 and 4, and ranks in the sample of figure 4."""
 
 FIGURE_SIZES = (10, 50, 100, 500, 1000)
 """Negatives of figure 3."""
 
-CORRECTED, NEGATIVES = "AP", 100
-"""What figure 4 corrects, from how many negatives."""
-
+NEGATIVES = 100
 CORRECTIONS = (*(f"bv(gamma={gamma:g})" for gamma in (1, 0.1, 0.01, 0.001)), "cls")
+"""Corrections of figure 4, from so many negatives."""
 
 DECIMALS = 12
 """Expected values are compared after rounding to so many decimals."""
@@ -235,40 +208,37 @@ def expected_by_size(metric: RankMetric, ranks: FullRanks, replace: bool) -> Flo
     return total / len(ranks)
 
 
-def orderings(systems: Sequence[str], values: Floats) -> list[tuple[int, str]]:
-    """Give the orderings of systems, as ``B > A = C``, each with the place at which it starts.
+def orderings(values: Floats) -> list[tuple[int, str]]:
+    """Give the orderings of the lists, as ``B > A = C``, each with the place at which it starts.
 
     Values are of shape (n_systems, n_sizes), and are rounded before they are compared.
     """
-    values = np.round(values, DECIMALS)
-    signs = np.sign(values[:, np.newaxis] - values)
-    changes = (signs[:, :, 1:] != signs[:, :, :-1]).any(axis=(0, 1))
-    found = []
-    for start in (0, *(np.flatnonzero(changes) + 1).tolist()):
-        groups: dict[float, list[str]] = {}
-        for value, name in sorted(zip(-values[:, start], systems, strict=True)):
-            groups.setdefault(value, []).append(name)
-        found.append((start, " > ".join(map(" = ".join, groups.values()))))
-    return found
+    texts = [""]
+    for column in np.round(-values, DECIMALS).T.tolist():
+        groups = groupby(sorted(zip(column, LISTS, strict=True)), key=itemgetter(0))
+        texts.append(" > ".join(" = ".join(name for _, name in own) for _, own in groups))
+    return [(n, text) for n, text in enumerate(texts[1:]) if text != texts[n]]
 
 
-def _example_rows(found: Example, *, sampled: bool) -> Rows:
-    """Give the rows of table 1 or 2: ranks and metrics of each list."""
-    how: Labels = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
-    how = how if sampled else {}
-    of_ranks = {"metric": "predicted rank", "paper_metric": "Predicted Ranks", "cutoff": ""}
-    values = found.expected if sampled else found.exact
+def _exact_rows(found: Example) -> Rows:
+    """Give the rows of table 1: ranks and metrics of each list."""
     for s, (system, ranks) in enumerate(LISTS.items()):
-        rows: list[Any] = [
-            (of_ranks, n, dict.fromkeys(how, ""), rank, "")
-            for n, rank in enumerate(ranks.rank.tolist(), start=1)
-        ]
-        for m, metric in enumerate(found.names):
-            rows.append((paper_metric(metric), "", how, float(values[m, s]), float(found.sd[m, s])))
-        for names, instance, samples, value, sd in rows:
-            place = {"dataset": f"toy (n={N_CANDIDATES})", "system": system, **names}
-            row = place | {"instance": instance} | samples | {"value": value}
-            yield row | {"sd": sd} if sampled else row
+        place: Labels = {"dataset": f"toy (n={N_CANDIDATES})", "system": system}
+        for n, rank in enumerate(ranks.rank.tolist(), start=1):
+            names: Labels = {"metric": "predicted rank", "paper_metric": "Predicted Ranks"}
+            yield place | names | {"cutoff": "", "instance": n, "value": rank}
+        for metric, values in zip(found.names, found.exact, strict=True):
+            yield place | paper_metric(metric) | {"instance": "", "value": float(values[s])}
+
+
+def _sampled_rows(found: Example) -> Rows:
+    """Give the rows of table 2, those of table 1 with what is sampled and its deviation."""
+    how: Labels = {"estimator": "uncorrected", "m_negatives": SAMPLED, "repeats": "exact"}
+    of_metrics = zip(found.expected.T.flat, found.sd.T.flat, strict=True)
+    for row in _exact_rows(found):
+        rank, is_rank = row.pop("value"), bool(row["instance"])
+        value, sd = (rank, "") if is_rank else map(float, next(of_metrics))
+        yield row | (dict.fromkeys(how, "") if is_rank else how) | {"value": value, "sd": sd}
 
 
 class Example(Result):
@@ -279,16 +249,14 @@ class Example(Result):
     simulated; means and deviations here are the exact ones.
     """
 
-    names = EXAMPLE_METRICS
+    names = ("AUC", "AP", "nDCG", "Recall@10")
     views = ("all ranks", f"the first {TOP}")
     sides = (f"the first {SHOWN} ranks in the sample", "true ranks")
 
     def __init__(self) -> None:
         metrics, lists = [*map(rank_metric, self.names)], [*LISTS.values()]
         values = np.array([one(np.arange(1, SAMPLED + 2), n=SAMPLED + 1) for one in metrics]).T
-        ranks = np.array([some.rank for some in lists])
-        pmf = sampled_rank_pmf(ranks.ravel(), n=N_CANDIDATES, m=SAMPLED, replace=True)
-        pmf = pmf.reshape(*ranks.shape, -1)
+        pmf = np.array([sampled_rank_pmf(of.rank, n=N_CANDIDATES, m=SAMPLED) for of in lists])
         pmf /= pmf.sum(axis=2, keepdims=True)
         means = pmf @ values
         variances = np.maximum(pmf @ values**2 - means**2, 0.0)
@@ -299,39 +267,35 @@ class Example(Result):
     @cached_property
     def by_size(self) -> Mapping[str, Floats]:
         """Expected metrics, of 1, 2, ... all negatives: (n_lists, n_sizes), by metric."""
-        metrics = {name: rank_metric(name) for name in self.names}
         return {
-            name: np.array([expected_by_size(one, ranks, True) for ranks in LISTS.values()])
-            for name, one in metrics.items()
+            name: np.array([expected_by_size(rank_metric(name), of, True) for of in LISTS.values()])
+            for name in self.names
         }
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the tables of both papers, and the orders by number of negatives."""
         import pandas as pd
 
-        tables = [face.make(self) for face in tables_of(Example)]
-        return {one.name: pd.DataFrame(one.rows, columns=list(one.headings)) for one in tables}
+        tables = {face.name: face.make(self) for face in tables_of(Example)}
+        return {name: pd.DataFrame(of.rows, columns=[*of.headings]) for name, of in tables.items()}
 
-    kdd2020_table1, rendle2019_table1 = (
-        paper_table(f"{paper}-table1", EXACT, partial(_example_rows, sampled=False))
-        for paper in ("kdd2020", "rendle2019")
+    kdd2020_table1 = paper_table(
+        "exact metrics of the lists", _exact_rows, "kdd2020-table1", "rendle2019-table1"
     )
-    kdd2020_table2, rendle2019_table2 = (
-        paper_table(f"{paper}-table2", MOMENTS, partial(_example_rows, sampled=True))
-        for paper in ("kdd2020", "rendle2019")
+    kdd2020_table2 = paper_table(
+        "moments of sampled metrics", _sampled_rows, "kdd2020-table2", "rendle2019-table2"
     )
 
     @table("example_orders", "orders of the lists by the number of negatives")
     def orders(self) -> Table:
         """Tabulate from how many negatives on each metric is expected to order the lists how."""
         rows: list[list[Cell]] = [
-            [metric, ordering, start + 1]
-            for metric, values in self.by_size.items()
-            for start, ordering in orderings([*LISTS], values)
+            [metric, order, n + 1]
+            for metric, of in self.by_size.items()
+            for n, order in orderings(of)
         ]
-        title = "From how many negatives on the metric is expected to order the lists how"
-        note = "The last order of each metric is the exact one."
-        return Table("example_orders", title, note, ["metric", "order", "from m ="], rows)
+        title = "Expected orders of the lists, and the number of negatives from which on they hold"
+        return Table("example_orders", title, self.caption(), ["metric", "order", "from m ="], rows)
 
     @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
     def plot_metrics(self, ax: Axes | None = None, *, view: str) -> Axes:
@@ -344,10 +308,10 @@ class Example(Result):
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
-        ax = draw_curves(ax, curves, title=name, xlabel="negatives", ylabel=f"expected {name}")
-        for start, _ in orderings([*LISTS], self.by_size[name])[1:]:
+        labels: dict[str, Any] = {"xlabel": "negatives", "ylabel": f"expected {name}"}
+        ax = draw_curves(ax, curves, title=name, xscale="log", **labels)
+        for start, _ in orderings(self.by_size[name])[1:]:
             ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
-        ax.set_xscale("log")
         return ax
 
     @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, roomy=True)
@@ -365,17 +329,14 @@ class Example(Result):
         """Draw corrected values against the rank in the sample, or what is expected of them."""
         sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
         every = map(find_estimator, CORRECTIONS)
-        values = {str(one): one.fit(sample).corrected([CORRECTED])[:, 0] for one in every}
+        values = {str(one): one.fit(sample).corrected(["AP"])[:, 0] for one in every}
+        labels: dict[str, Any] = {"title": side, "xlabel": "rank"}
         if side == self.sides[0]:
             first = {name: own[:SHOWN] for name, own in values.items()}
-            label = f"corrected {CORRECTED}"
-            return draw_curves(ax, first, title=side, xlabel="rank", ylabel=label)
+            return draw_curves(ax, first, ylabel="corrected AP", **labels)
         curves = {name: _expected_by_rank(own) for name, own in values.items()}
-        curves["exact"] = rank_metric(CORRECTED)(EVERY[:CLOSE], n=N_CANDIDATES)
-        label = f"expected corrected {CORRECTED}"
-        ax = draw_curves(ax, curves, title=side, xlabel="rank", ylabel=label)
-        ax.set_xscale("log")
-        return ax
+        curves["exact"] = rank_metric("AP")(EVERY[:CLOSE], n=N_CANDIDATES)
+        return draw_curves(ax, curves, ylabel="expected corrected AP", xscale="log", **labels)
 
     def caption(self) -> str:
         """Say what is shown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +29,7 @@ AT_ONCE = 1 << 20
 """Probabilities held at a time: 8 MB, and a few times as much while they are computed."""
 
 HEAD = 128
-"""Ranks from the top that a grid holds one by one; no cut-off may lie below them."""
+"""Ranks from the top that a grid holds one by one."""
 
 PANEL = 2.0
 """Width of a panel of the grid in standard deviations of the angle of a sampled share,
@@ -41,7 +42,7 @@ CONVERGED = 1e-10
 """Largest gradient of the dual of the entropy problem."""
 
 
-def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool) -> Floats:
+def sampled_rank_pmf(ranks: ArrayLike, *, n: ArrayLike, m: int, replace: bool = True) -> Floats:
     r"""Give the distribution of the rank among m sampled negatives: (n_ranks, m + 1).
 
     .. math:: t - 1 \sim \mathrm{Bin}\left(m, \frac{r-1}{n-1}\right) \quad \text{or} \quad
@@ -91,22 +92,18 @@ def expected_counts(
 class Nodes:
     """Where sums over ranks are taken: numbers of irrelevant candidates above, and weights.
 
-    They are all numbers ("full"), or those of a quadrature grid, of which the first ``head`` stand
-    for themselves: 9 times as fast for MLE of 100 samples among 9,916 candidates.
+    They are all numbers, or those of a quadrature grid, of which the first `HEAD` stand for
+    themselves: 9 times as fast for MLE of 100 samples among 9,916 candidates.
     """
 
     above: Floats
     weights: Floats
-    head: int
-
-    def __len__(self) -> int:
-        return len(self.above)
 
     @classmethod
-    def of(cls, size: int, n_negatives: int, *, replace: bool, path: str) -> Nodes:
-        """Give the nodes for so many irrelevant candidates, on the path "grid" or "full"."""
-        full = cls(np.arange(size + 1.0), np.ones(size + 1), size + 1)
-        if path == "full" or size + 1 <= HEAD:
+    def of(cls, size: int, n_negatives: int, *, replace: bool, grid: bool) -> Nodes:
+        """Give the nodes for so many irrelevant candidates."""
+        full = cls(np.arange(size + 1.0), np.ones(size + 1))
+        if not grid or size + 1 <= HEAD:
             return full
         width = PANEL * 0.5 / np.sqrt(n_negatives)
         if not replace:
@@ -119,8 +116,8 @@ class Nodes:
         per_angle = 2 * size * np.sin(angles) * np.cos(angles)
         above = [np.arange(float(HEAD)), size * np.sin(angles) ** 2, np.array([float(size)])]
         weights = [np.ones(HEAD), (halves * shares).ravel() * per_angle, np.ones(1)]
-        grid = cls(np.concatenate(above), np.concatenate(weights), HEAD)
-        return grid if len(grid) < len(full) else full
+        nodes = cls(np.concatenate(above), np.concatenate(weights))
+        return nodes if len(nodes.above) < size + 1 else full
 
 
 @dataclass(frozen=True)
@@ -131,12 +128,12 @@ class Kernel:
     most: int
     n_negatives: int
     replace: bool
-    path: str
+    grid: bool = True
 
     @cached_property
     def nodes(self) -> Nodes:
         """Where sums over ranks are taken."""
-        return Nodes.of(self.n_irrelevant, self.most, replace=self.replace, path=self.path)
+        return Nodes.of(self.n_irrelevant, self.most, replace=self.replace, grid=self.grid)
 
     @cached_property
     def matrix(self) -> Floats:
@@ -173,40 +170,44 @@ class Cells:
     _learned: dict[tuple[int, bool], Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, samples: Sequence[SampledRanks], *, path: str = "grid") -> Cells:
-        """Count repeated samples; sums over ranks are taken on the path "grid" or "full"."""
+    def of(cls, samples: Sequence[SampledRanks]) -> Cells:
+        """Count repeated samples."""
+        from pandas import factorize
+
         first = samples[0]
         for name in ("order", "n_relevant", "n_candidates", "replace"):
             if not all(np.array_equal(getattr(first, name), getattr(s, name)) for s in samples):
                 raise InputError("repeated samples must be of the same users, and drawn alike.")
-        kinds, kind_of = _distinct(first.order, first.n_relevant)
-        sizes = np.unique([m for one in samples for m in np.unique(one.n_negatives)])
-        # A block of cells for each kind of relevant item and number of negatives.
-        starts = np.cumsum([0, *np.tile(sizes + 1, len(kinds))])
-        blocks = (kind_of * len(sizes) + np.searchsorted(sizes, s.n_negatives) for s in samples)
-        codes = np.array([starts[own] + s.above for own, s in zip(blocks, samples, strict=True)])
-        counts = np.array([np.bincount(own, minlength=starts[-1]) for own in codes]).T
-        filled = np.flatnonzero(counts.any(axis=1))
-        block = np.searchsorted(starts, filled, side="right") - 1
+        most = max(int(s.n_negatives.max()) for s in samples)
+        shape = (most + 1, *[int(first.n_relevant.max()) + 1] * 2, most + 1)
+        labels = ((s.n_negatives, first.order, first.n_relevant, s.above) for s in samples)
+        codes = np.array([np.ravel_multi_index(each, shape) for each in labels])
+        flat, cells = factorize(codes.ravel(), sort=True)
+        numbers, (negatives, *others) = flat.reshape(codes.shape), np.unravel_index(cells, shape)
+        sizes, kernel = np.unique(negatives, return_inverse=True)
+        counts = np.array([np.bincount(each, minlength=len(cells)) for each in numbers]).T
+        users, user = np.unique(first.user, return_inverse=True)
+        where = (np.ones(len(first)), (numbers[0], user))
         # The mean may be below what was sampled of some.
-        most = int(sizes[-1])
         size = max(int(np.rint(first.n_irrelevant.mean())), most)
-        of_kind, negatives = kinds[block // len(sizes)], sizes[block % len(sizes)]
-        met, kernel = np.unique(negatives, return_inverse=True)
-        users, columns = np.unique(first.user, return_inverse=True)
-        places = np.searchsorted(filled, codes[0]), columns
         return cls(
-            kernels=tuple(Kernel(size, most, m, first.replace, path) for m in met.tolist()),
-            cells=np.column_stack([kernel, of_kind, filled - starts[block]]),
-            counts=counts[filled].astype(np.float64),
+            kernels=tuple(Kernel(size, most, m, first.replace) for m in sizes.tolist()),
+            cells=np.column_stack([kernel, *others]),
+            counts=counts.astype(np.float64),
             n_users=len(users),
-            incidence=csr_array((np.ones(len(first)), places), shape=(len(filled), len(users))),
+            incidence=csr_array(where, shape=(len(cells), len(users))),
         )
 
-    @property
-    def nodes(self) -> Nodes:
-        """Where all kernels take their sums over ranks."""
-        return self.kernels[0].nodes
+    @cached_property
+    def on_all_ranks(self) -> Cells:
+        """The same with sums over all ranks, not over a grid."""
+        kernels = tuple(replace(kernel, grid=False) for kernel in self.kernels)
+        return replace(self, kernels=kernels, _learned={})
+
+    def suited(self, metrics: Sequence[RankMetric]) -> Cells:
+        """Sum over all ranks if a cut-off lies below the first ranks of the grid."""
+        largest = max(metric.cutoff or 0 for metric in metrics)
+        return self.on_all_ranks if largest > HEAD else self
 
     @property
     def has_single_items(self) -> bool:
@@ -221,20 +222,16 @@ class Cells:
         return replace(self, **kept, _learned={})
 
     @cached_property
-    def shares(self) -> list[Floats]:
-        """Shares of the items in the cells of each kernel: (n_negatives + 1, n_samples)."""
-        counted = self.counts / self.counts.sum(axis=0)
-        every = [np.zeros((kernel.n_negatives + 1, counted.shape[1])) for kernel in self.kernels]
-        for number, shares in enumerate(every):
+    def shares(self) -> list[tuple[Floats, Floats]]:
+        """By kernel: its columns that have cells, and shares of the items in them, by sample."""
+        counted, found = self.counts / self.counts.sum(axis=0), []
+        for number, kernel in enumerate(self.kernels):
             of_kernel = self.cells[:, 0] == number
-            np.add.at(shares, self.cells[of_kernel, 3], counted[of_kernel])
-        return every
-
-    @cached_property
-    def _met(self) -> list[tuple[Floats, Floats]]:
-        met = [share.any(axis=1) for share in self.shares]
-        every = zip(self.kernels, self.shares, met, strict=True)
-        return [(kernel.matrix[:, own], share[own]) for kernel, share, own in every]
+            above, place = np.unique(self.cells[of_kernel, 3], return_inverse=True)
+            shares = np.zeros((len(above), counted.shape[1]))
+            np.add.at(shares, place, counted[of_kernel])
+            found.append((kernel.matrix[:, above], shares))
+        return found
 
     def most_likely(self, iterations: int, *, steep: bool = False) -> Floats:
         r"""Learn the rank distribution of each sample by EM: (n_nodes, n_samples).
@@ -246,18 +243,19 @@ class Cells:
         fits as well, but has many items at the very first ranks.
         """
         if (iterations, steep) not in self._learned:
-            weights = self.nodes.weights / (self.nodes.above + 1 if steep else 1)
+            nodes = self.kernels[0].nodes
+            weights = nodes.weights / (nodes.above + 1 if steep else 1)
             mass = np.repeat((weights / weights.sum())[:, np.newaxis], self.counts.shape[1], axis=1)
             for _ in range(iterations):
-                terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self._met)
+                terms = (p @ (w / np.maximum(p.T @ mass, FLOOR)) for p, w in self.shares)
                 mass = np.asarray(mass * sum(terms))
             self._learned[iterations, steep] = mass
         return self._learned[iterations, steep]
 
     def most_entropic(self, eta: float) -> Floats:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
-        kernel, (shares,) = self.kernels[0], self.shares
-        every = [most_entropy(kernel, share, eta) for share in shares.T]
+        ((matrix, shares),) = self.shares
+        every = [most_entropy(self.kernels[0], matrix, share, eta) for share in shares.T]
         return np.stack(every, axis=1)
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
@@ -266,12 +264,14 @@ class Cells:
         counts = np.concatenate([self.incidence @ times.T for _, times in draws], axis=1)
         return replace(self, counts=counts, _learned={})
 
-    def expected(self, ranks: FullRanks) -> Cells:
-        """Fill the cells as samples of these full ranks, of one size, are expected to."""
-        kernel = self.kernels[0]
+    @classmethod
+    def expected(cls, ranks: FullRanks, m: int, replace: bool = True) -> Cells:
+        """Fill the cells as samples of m negatives of these full ranks are expected to."""
         kinds, kind_of = _distinct(np.zeros_like(ranks.order), ranks.order, ranks.n_relevant)
-        counts = expected_counts(ranks, kind_of, m=kernel.n_negatives, replace=kernel.replace)
-        return self._filled(kinds, list(counts), len(np.unique(ranks.user)))
+        counts = expected_counts(ranks, kind_of, m=m, replace=replace)
+        size = max(int(np.rint(ranks.n_irrelevant.mean())), m)
+        kernel = Kernel(size, m, m, replace)
+        return cls._filled((kernel,), kinds, [*counts], len(np.unique(ranks.user)))
 
     def refilled(self, masses: Floats, metrics: Sequence[RankMetric]) -> tuple[Cells, Floats]:
         """Fill the cells as expected if ranks had this distribution, (n_nodes, 1).
@@ -292,17 +292,18 @@ class Cells:
             ranks, n = kernel.nodes.above + order, kernel.n_irrelevant + n_relevant
             asked = {"n": n, "order": order, "n_relevant": n_relevant}
             exact += [mass @ metric.summands(ranks, **asked) for metric in metrics]
-        return self._filled(kinds, filled, self.n_users), exact / self.n_users
+        return self._filled(self.kernels, kinds, filled, self.n_users), exact / self.n_users
 
-    def _filled(self, kinds: Integers, filled: list[Floats], n_users: int) -> Cells:
+    @classmethod
+    def _filled(
+        cls, kernels: tuple[Kernel, ...], kinds: Integers, filled: list[Floats], n_users: int
+    ) -> Cells:
         """Put counts, (n_negatives + 1,), of each kernel, place and number of items in."""
-        cells = [
-            np.column_stack([np.tile(kind, (len(own), 1)), np.arange(len(own))])
-            for kind, own in zip(kinds, filled, strict=True)
-        ]
+        lengths = [*map(len, filled)]
+        above = np.concatenate([*map(np.arange, lengths)])
+        cells = np.column_stack([np.repeat(kinds, lengths, axis=0), above])
         counts = np.concatenate(filled)[:, np.newaxis]
-        empty = csr_array((len(counts), 0))
-        return Cells(self.kernels, np.concatenate(cells), counts, n_users, empty)
+        return cls(kernels, cells, counts, n_users, csr_array((len(counts), 0)))
 
 
 def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
@@ -310,7 +311,7 @@ def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
     return rows, place.ravel()
 
 
-def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
+def most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> Floats:
     r"""Give the rank distribution, (n_nodes,), that trades fit for entropy (Li et al., section 5).
 
     .. math:: \min_p\; (m + 1) \sum_t h(t) ((P'p)(t) - h(t))^2 - \eta H(p)
@@ -322,7 +323,7 @@ def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
         - \sum_t \frac{\eta \lambda_t^2}{4 (m + 1) h(t)}
     """
     used = shares > 0
-    columns, targets = np.ascontiguousarray(kernel.matrix[:, used]), shares[used]
+    columns, targets = np.ascontiguousarray(matrix[:, used]), shares[used]
     ridge = eta / (2 * (kernel.n_negatives + 1) * targets)
     logarithms = np.log(kernel.nodes.weights)
 
@@ -339,12 +340,5 @@ def most_entropy(kernel: Kernel, shares: Floats, eta: float) -> Floats:
         means = weighted.sum(axis=0)
         return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
 
-    found = minimize(
-        dual,
-        np.zeros(len(targets)),
-        jac=True,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": CONVERGED},
-    )
-    return mass(found.x)
+    how: dict[str, Any] = {"method": "trust-exact", "options": {"gtol": CONVERGED}}
+    return mass(minimize(dual, np.zeros(len(targets)), jac=True, hess=curvature, **how).x)

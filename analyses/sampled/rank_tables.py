@@ -25,6 +25,7 @@ Sampled: TypeAlias = "Tables | Mapping[str, SampledRanks]"
 Line = tuple[int, list[str]]
 
 CANDIDATES, NEGATIVES, MASS = "n_candidates", "n_negatives", "inverse_mass_above"
+COLUMNS = ["rank", CANDIDATES, "number"]
 LEAST = {CANDIDATES: 2, NEGATIVES: 1}
 OTHER_NAMES = {"user_id": "user", "item_id": "item", "prediction": "score", "relevant": "label"}
 PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
@@ -33,13 +34,12 @@ PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 
 def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, FullRanks]:
     """Read the full ranks of systems from a table of text, long or wide; see `correct`."""
-    rows = _Rows.read(path, read_lines(path)).ranked({CANDIDATES: candidates})
-    rows.refuse(
-        rows.frame["rank"] > rows.frame[CANDIDATES],
-        "a rank must not be above the candidates, {n_candidates}, got {rank}.",
-    )
+    rows = _Rows.read(path, read_lines(path))
+    rows.rank({CANDIDATES: candidates})
+    rule = "a rank must not be above the candidates, {n_candidates}, got {rank}."
+    rows.refuse(rows.frame["rank"] > rows.frame[CANDIDATES], rule)
     systems = {
-        str(system): FullRanks(*(own[c].to_numpy() for c in ("rank", CANDIDATES, "number")))
+        str(system): FullRanks(*own[COLUMNS].to_numpy().T)
         for system, own in rows.frame.groupby("system", sort=False)
     }
     try:
@@ -57,25 +57,21 @@ def sampled_of(
     replace: bool = True,
 ) -> dict[str, SampledRanks]:
     """Read the sampled ranks of systems, of the same users; see `correct`."""
-    if isinstance(given, Mapping):
-        first_of(given)
-        return dict(given)
-    systems: dict[str, SampledRanks] = {}
-    sizes = {NEGATIVES: negatives, CANDIDATES: candidates}
-    for path, lines in _tables(given):
+    systems = dict(given) if isinstance(given, Mapping) else {}
+    for path, lines in () if isinstance(given, Mapping) else _tables(given):
         rows = _Rows.read(path, lines)
-        read = rows.scored if {"score", "label"} <= set(rows.frame) else rows.ranked
-        ranked = read(sizes)
-        ranked.check_lengths()
-        for system, own in ranked.frame.groupby("system", sort=False):
+        read = rows.rank_scores if {"score", "label"} <= set(rows.frame) else rows.rank
+        read({NEGATIVES: negatives, CANDIDATES: candidates})
+        rows.check_lengths()
+        for system, own in rows.frame.groupby("system", sort=False):
             if system in systems:
                 raise InputError(f"{path}: system {system!r} is duplicated, in another file.")
-            columns = own.sort_values(["number", "rank"])
+            ranks = own.sort_values(["number", "rank"])
             systems[str(system)] = SampledRanks(
-                *(columns[name].to_numpy(np.int64) for name in ("rank", CANDIDATES, "number")),
-                n_negatives=columns[NEGATIVES].to_numpy(np.int64),
+                *ranks[COLUMNS].to_numpy().T,
+                n_negatives=ranks[NEGATIVES].to_numpy(),
                 replace=replace,
-                inverse_mass_above=columns[MASS].to_numpy() if MASS in columns else None,
+                inverse_mass_above=ranks[MASS].to_numpy() if MASS in ranks else None,
             )
     first_of(systems)
     return systems
@@ -125,57 +121,51 @@ class _Rows:
         self.refuse(numbers < least, rule)
         self.frame[column] = numbers
 
-    def number(self, column: str, where: Any = True) -> None:
-        """Read finite numbers, where they are needed; NaN elsewhere."""
+    def number(self, column: str) -> None:
         numbers = [float(t) if is_number(t) else np.nan for t in self.frame[column]]
         rule = f"column '{column}': a number expected, found {{{column}!r}}."
-        self.refuse(~np.isfinite(numbers) & where, rule)
-        self.frame[column] = np.where(where, numbers, np.nan)
+        self.refuse(~np.isfinite(numbers), rule)
+        self.frame[column] = numbers
 
     def size(self, column: str, given: int | None) -> None:
         """Read numbers of negatives or candidates, from a column or as they hold for all."""
         what = column.removeprefix("n_")
         if (column in self.frame) == (given is not None):
-            missing = f"the number of {what} must be given, as there is no column {column}."
-            twice = f"the table has a column {column}, so their number may not be given besides."
-            raise InputError.at(self.path, 1, missing if given is None else twice)
+            rule = f"the number of {what} must be given, or a column {column}, and not both."
+            raise InputError.at(self.path, 1, rule)
         if given is None:
             self.whole(column, f"a number of {what}", least=LEAST[column])
         else:
             self.frame[column] = given
 
-    def numbered(self) -> _Rows:
+    def number_users(self) -> None:
         """Number the users, and refuse a rank that two relevant items of a user share."""
         self.frame["number"] = self.frame["user"].factorize()[0].astype(np.int64)
         keys = ["system", "user", "rank"]
         self.frame["before"] = self.frame.groupby(keys, sort=False)["line"].transform("first")
-        self.refuse(
-            self.frame.duplicated(keys),
-            "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}.",
-        )
-        return self
+        rule = "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}."
+        self.refuse(self.frame.duplicated(keys), rule)
 
-    def ranked(self, sizes: Mapping[str, int | None]) -> _Rows:
+    def rank(self, sizes: Mapping[str, int | None]) -> None:
         """Read a table of ranks, long or wide: a row for each rank, and users numbered."""
         for column, given in sizes.items():
             self.size(column, given)
         if MASS in self.frame:
             self.number(MASS)
-        frame, kept = self.frame, ["line", *(n for n in (*LEAST, MASS) if n in self.frame)]
+        frame, kept = self.frame, ["line", *self.frame.columns.intersection([*sizes, MASS])]
         if not {"user", "rank"} <= set(frame):
             first, *_ = names = [*frame.columns[1:]]
             has_ids = first.lower() in ID_HEADERS
             frame["user"] = frame[first] if has_ids else frame["line"].astype(str)
             systems = [name for name in names[has_ids:] if name not in kept]
             frame = frame.melt([*kept, "user"], systems, var_name="system", value_name="rank")
-            frame = frame.sort_values("line", kind="stable", ignore_index=True)
+            self.frame = frame.sort_values("line", kind="stable", ignore_index=True)
         elif "system" not in frame:
             frame["system"] = self.path.stem
-        rows = _Rows(self.path, frame)
-        rows.whole("rank", "a rank", least=1)
-        return rows.numbered()
+        self.whole("rank", "a rank", least=1)
+        self.number_users()
 
-    def scored(self, sizes: Mapping[str, int | None]) -> _Rows:
+    def rank_scores(self, sizes: Mapping[str, int | None]) -> None:
         """Rank the relevant items of a table of scores among the negatives of their user.
 
         They are placed below those of the same score.
@@ -185,73 +175,60 @@ class _Rows:
         frame = self.frame
         if "user" not in frame:
             raise InputError.at(self.path, 1, "a table of scores has a column user, and none here.")
-        labels = frame["label"].isin(["0", "1", "0.0", "1.0"])
-        self.refuse(~labels, "a label must be 1 (relevant) or 0 (a negative), found {label!r}.")
-        frame["relevant"] = frame["label"].astype(float) == 1
+        relevant = frame["label"].isin(["1", "1.0"])
+        is_label = relevant | frame["label"].isin(["0", "0.0"])
+        self.refuse(~is_label, "a label must be 1 (relevant) or 0 (a negative), found {label!r}.")
         self.number("score")
         self.size(CANDIDATES, sizes[CANDIDATES])
         if "probability" in frame:
-            self.number("probability", where=~frame["relevant"])
-            wrong = (frame["probability"] <= 0) | (frame["probability"] > 1)
+            frame.loc[relevant, "probability"] = "1"
+            self.number("probability")
             rule = "a probability must be above 0 and at most 1, got {probability:g}."
-            self.refuse(wrong, rule)
+            self.refuse(~frame["probability"].between(0, 1, inclusive="right"), rule)
         if "system" not in frame:
             frame["system"] = self.path.stem
-        groups, negatives = frame.groupby(["system", "user"], sort=False), sizes[NEGATIVES]
+        frame["relevant"], negatives = relevant, sizes[NEGATIVES]
+        groups = frame.groupby(["system", "user"], sort=False)
         n_relevant = groups["relevant"].transform("sum")
-        frame["n"] = groups["relevant"].transform("size") - n_relevant
+        frame[NEGATIVES] = groups["relevant"].transform("size") - n_relevant
         if negatives is not None:
-            rule = f"user {{user!r}} has {{n}} negatives, not {negatives}."
-            self.refuse(frame["n"] != negatives, rule)
+            rule = f"user {{user!r}} has {{n_negatives}} negatives, not {negatives}."
+            self.refuse(frame[NEGATIVES] != negatives, rule)
         self.refuse(n_relevant == 0, "user {user!r} has no relevant item.")
-        self.refuse(frame["n"] == 0, "user {user!r} has no negative.")
-        ranked = pd.concat([_rank_among(own) for _, own in groups], ignore_index=True)
-        if n_tied := int(ranked["tied"].sum()):
+        self.refuse(frame[NEGATIVES] == 0, "user {user!r} has no negative.")
+        self.frame = pd.concat([_rank_among(own) for _, own in groups], ignore_index=True)
+        if n_tied := int(self.frame["tied"].sum()):
             sentence = "relevant items have the score of a negative; they are placed below those."
             warn(f"{self.path}: {n_tied:,} {sentence}", InputWarning, stacklevel=3)
-        return _Rows(self.path, ranked).numbered()
+        self.number_users()
 
     def check_lengths(self) -> None:
         """Refuse ranks below the sample, samples above the candidates, and sizes that differ."""
         frame, sizes = self.frame, [NEGATIVES, CANDIDATES]
         own = frame.groupby(["system", "user"], sort=False)
         frame["before"], n_relevant = own["line"].transform("first"), own["rank"].transform("size")
-        frame["most"], frame["length"] = (
-            frame[CANDIDATES] - n_relevant,
-            frame[NEGATIVES] + n_relevant,
-        )
-        for wrong, finding in (
-            (
-                (own[sizes].transform("first") != frame[sizes]).any(axis=1),
-                "user {user!r} has other negatives or candidates in line {before}.",
-            ),
-            (
-                frame[NEGATIVES] > frame["most"],
-                "the negatives must not be above the irrelevant candidates, {most}, got "
-                "{n_negatives}.",
-            ),
-            (
-                frame["rank"] > frame["length"],
-                "a rank must not be above {length}, the relevant items and negatives of the user, "
-                "got {rank}.",
-            ),
-        ):
-            self.refuse(wrong, finding)
+        frame["most"] = frame[CANDIDATES] - n_relevant
+        frame["length"] = frame[NEGATIVES] + n_relevant
+        differs = (own[sizes].transform("first") != frame[sizes]).any(axis=1)
+        self.refuse(differs, "user {user!r} has other negatives or candidates in line {before}.")
+        rule = "negatives must not be above the irrelevant candidates, {most}, got {n_negatives}."
+        self.refuse(frame[NEGATIVES] > frame["most"], rule)
+        rule = "a rank must not be above {length}, the relevant items and negatives, got {rank}."
+        self.refuse(frame["rank"] > frame["length"], rule)
 
 
 def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
     import pandas as pd
 
-    rows, seen = [], set()
+    rows, users = [], []
     for line, (pair, *scores) in body:
         found = PAIR.fullmatch(pair)
         if found is None or len(scores) < 2:
             finding = "(user,item), its score and those of its negatives expected, between tabs."
             raise InputError.at(path, line, finding)
-        if found[1] in seen:
-            raise InputError.at(path, line, f"user {found[1]!r} is duplicated.")
-        seen.add(found[1])
+        users.append((line, found[1]))
         rows += [(line, found[1], score, "10"[place > 0]) for place, score in enumerate(scores)]
+    distinct(path, users, "user")
     return pd.DataFrame(rows, columns=["line", "user", "score", "label"])
 
 
@@ -261,7 +238,6 @@ def _rank_among(own: pd.DataFrame) -> pd.DataFrame:
     off = negatives["score"].to_numpy() - ranked["score"].to_numpy()[:, np.newaxis]
     ranked["rank"] = (off >= 0).sum(axis=1) + np.arange(1, len(ranked) + 1)
     ranked["tied"] = (off == 0).any(axis=1)
-    ranked[NEGATIVES] = len(negatives)
     if "probability" in own:
         ranked[MASS] = (off >= 0) @ (1 / negatives["probability"].to_numpy())
     return ranked

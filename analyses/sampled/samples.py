@@ -11,17 +11,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from analyses.sampled.metrics import RankMetric
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
+from analyses.shared.result import Result
+from analyses.significance.permutation import pair_indices
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.fields import Integers, spread, whole
+from runs.shared.fields import Integers, spread
 from runs.shared.streams import random_uniforms
 
 Floats = NDArray[np.float64]
@@ -67,11 +69,9 @@ class SampledRanks(FullRanks):
         replace: bool = True,
     ) -> SampledRanks:
         """Take ranks of users with one relevant item each; single numbers hold for all users."""
-        ranks = np.atleast_1d(whole(rank, what="rank"))
-        candidates = spread(n_candidates, len(ranks), what="number of candidates")
-        negatives = spread(n_negatives, len(ranks), what="number of negatives")
-        users = np.arange(len(ranks))
-        return cls(ranks, candidates, users, n_negatives=negatives, replace=replace)
+        full = FullRanks.of(rank, n_candidates=n_candidates)
+        m = spread(n_negatives, len(full), what="number of negatives")
+        return cls(full.rank, full.n_candidates, full.user, n_negatives=m, replace=replace)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,10 +94,8 @@ def weighted_auc(sample: SampledRanks) -> Floats:
     """
     if sample.inverse_mass_above is None:
         raise InputError("HT needs the probabilities of negatives (inverse_mass_above).")
-    ranks = sample.inverse_mass_above / sample.n_negatives + sample.order
-    terms = RankMetric("AUC").summands(
-        ranks, n=sample.n_candidates, order=sample.order, n_relevant=sample.n_relevant
-    )
+    above = sample.inverse_mass_above / sample.n_negatives
+    terms = (1 - above / sample.n_irrelevant) / sample.n_relevant
     _, user = np.unique(sample.user, return_inverse=True)
     return np.bincount(user, weights=terms).astype(np.float64)
 
@@ -166,25 +164,12 @@ class SampleDesign:
                 left = np.broadcast_to(size - before - found, rows.shape)
                 drawn[rows] = found + negatives_above(uniforms, left, above, others, self.replace)
             negatives[growing] = size
-        return sampled_ranks(ranks, drawn, negatives, self.replace)
+        return sampled_ranks(ranks, drawn, n_negatives=negatives, replace=self.replace)
 
 
-def sampled_ranks(
-    ranks: FullRanks,
-    above: Integers,
-    negatives: Integers,
-    replace: bool,
-    masses: Floats | None = None,
-) -> SampledRanks:
+def sampled_ranks(ranks: FullRanks, above: Integers, **sampled: Any) -> SampledRanks:
     """Rank the same items among negatives, of which so many are above."""
-    return SampledRanks(
-        above + ranks.order,
-        ranks.n_candidates,
-        ranks.user,
-        n_negatives=negatives,
-        replace=replace,
-        inverse_mass_above=masses,
-    )
+    return SampledRanks(above + ranks.order, ranks.n_candidates, ranks.user, **sampled)
 
 
 @numba.njit(nogil=True, cache=True)
@@ -273,8 +258,9 @@ class Negatives:
         """
         if self.fixed is not None:
             return np.broadcast_to(self.fixed[user, :n], (self.repeats, n)), None
+        assert self.relevant.item is not None
         is_candidate = self.ranks.rank[user] > 0
-        is_candidate[_items(self.relevant)[rows]] = False
+        is_candidate[self.relevant.item[rows]] = False
         own = np.flatnonzero(is_candidate)
         places = np.arange(self.repeats * n)
         uniforms = random_uniforms(places, self.seed, "shared negatives", user, *key)
@@ -297,7 +283,7 @@ class Negatives:
         """
         require_negatives(sizes[-1], relevant.n_irrelevant, name="negatives")
         above, negatives = np.zeros((2, len(relevant), self.repeats), dtype=np.int64)
-        masses = None if self.weigh is None else np.zeros(above.shape)
+        masses = np.zeros(above.shape)
         users, starts = np.unique(relevant.user[relevant.by_user], return_index=True)
         of_users = np.split(relevant.by_user, starts[1:])
         for user, rows in zip(users.tolist(), of_users, strict=True):
@@ -309,12 +295,17 @@ class Negatives:
                 passed = ranks.rank[user, items] < relevant.rank[rows, np.newaxis, np.newaxis]
                 above[rows] += np.where(grows, passed.sum(axis=2), 0)
                 negatives[rows] = np.where(grows, size, negatives[rows])
-                if masses is not None:
+                if inverse is not None:
                     masses[rows] = (passed * inverse).sum(axis=2)
-        every = (above.T, negatives.T, [None] * self.repeats if masses is None else masses.T)
         return [
-            sampled_ranks(relevant, some, m, self.replace, mass)
-            for some, m, mass in zip(*every, strict=True)
+            sampled_ranks(
+                relevant,
+                above[..., n],
+                n_negatives=negatives[..., n],
+                replace=self.replace,
+                inverse_mass_above=masses[..., n] if self.weigh else None,
+            )
+            for n in range(self.repeats)
         ]
 
 
@@ -323,23 +314,17 @@ def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Integers
     require_negatives(m, relevant.n_irrelevant)
     last = np.iinfo(ranks.rank.dtype).max
     places = np.where(ranks.rank > 0, ranks.rank, last)
-    places[relevant.user, _items(relevant)] = last
+    places[relevant.user, relevant.item] = last
     return np.argsort(places, axis=1, kind="stable")[:, :m]
-
-
-def _items(relevant: FullRanks) -> NDArray[np.int32]:
-    if relevant.item is None:
-        raise ValueError("ranks of relevant items whose names are not known")
-    return relevant.item
 
 
 def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
     """Give the ranks of the first system, whose users and candidates are those of all others."""
     if not systems:
         raise InputError("there must be at least one system.")
-    (known, first), *others = systems.items()
-    for name, ranks in others:
-        for what, of in (("users", "user"), ("numbers of candidates", "n_candidates")):
+    (known, first), *_ = systems.items()
+    for what, of in (("users", "user"), ("numbers of candidates", "n_candidates")):
+        for name, ranks in systems.items():
             own, other = (getattr(each, of)[each.by_user] for each in (first, ranks))
             if not np.array_equal(own, other):
                 raise InputError(f"systems {known!r} and {name!r} have different {what}.")
@@ -353,23 +338,10 @@ def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
     return float(np.average(values, weights=1 / ranks.n_relevant))
 
 
-@dataclass(frozen=True)
-class Population:
-    """Users, their relevant items, and the mean number of candidates of a user."""
-
-    n_users: int
-    n_relevant: int
-    mean_candidates: float
-
-    @classmethod
-    def of(cls, ranks: FullRanks) -> Population:
-        """Count those of some ranks."""
-        users, mean = np.unique(ranks.user), mean_of_users(ranks.n_candidates, ranks)
-        return cls(len(users), len(ranks), mean)
-
-    def __str__(self) -> str:
-        items = f"{self.n_relevant:,} relevant items of {self.n_users:,} users"
-        return f"{items} among n = {self.mean_candidates:,.6g} candidates (mean)"
+def population_of(ranks: FullRanks) -> str:
+    """Name the users, their relevant items, and the mean number of candidates of a user."""
+    items = f"{len(ranks):,} relevant items of {len(np.unique(ranks.user)):,} users"
+    return f"{items} among n = {mean_of_users(ranks.n_candidates, ranks):,.6g} candidates (mean)"
 
 
 def replacement(replace: bool) -> str:
@@ -383,15 +355,29 @@ class RankSettings(AnalysisSettings):
     def check(self, given: StudyFacts) -> None:
         """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
         if not given.has_training:
-            raise SettingError(
-                "studies",
-                "[analyses.sampled] needs systems that are trained from [ratings]; runs lack ranks "
-                "among all candidates. Give a table of these to `harness sampled`.",
-            )
+            rule = "[analyses.sampled] needs systems that are trained from [ratings]: runs lack "
+            rule += "ranks among all candidates. Give a table of these to `harness sampled`."
+            raise SettingError("studies", rule)
         try:
-            self.check_ranks(given.best_ranks())
+            self.samples(given.best_ranks())
         except InputError as error:
             raise SettingError("negatives", str(error)) from None
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
+    def samples(self, ranks: FullRanks) -> object:
+        """Say what is sampled; refuse what these users lack."""
+        return None
+
+
+def pairs_of(systems: Sequence[str], *names: str) -> dict[str, NDArray[Any]]:
+    """Label the first and the second system of all pairs by these names."""
+    pairs = pair_indices(len(systems))
+    return {n: np.array(systems, dtype=object)[own] for n, own in zip(names, pairs, strict=True)}
+
+
+class RanksResult(Result):
+    """What is found of metrics of ranks."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics."""
+        return self.measures.metrics

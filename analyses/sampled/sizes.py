@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.ordering import tau_b
-from analyses.sampled.estimators import find_estimator, path_for
+from analyses.sampled.estimators import find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, tidy, with_cutoffs
+from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
-    Population,
     RankSettings,
+    RanksResult,
     first_of,
+    population_of,
     replacement,
     require_negatives,
 )
-from analyses.sampled.trials import expect, expected_cells
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import (
     DASHES,
@@ -32,10 +33,9 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes as Numbers
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
+NUMBERS = ["expected", "exact"]
 
 N_BINS = 50
 """Equal bins of the histogram."""
@@ -68,11 +69,7 @@ class Settings(RankSettings):
         description="Numbers of negatives of the study sizes; default: 1, 2, 5, 10, ... up to all.",
     )
 
-    def check_ranks(self, ranks: FullRanks) -> None:
-        """Refuse samples that these users lack."""
-        self.numbers(ranks)
-
-    def numbers(self, ranks: FullRanks) -> tuple[int, ...]:
+    def samples(self, ranks: FullRanks) -> tuple[int, ...]:
         """Give the numbers of negatives."""
         if self.sizes is None:
             return round_numbers(int(ranks.n_irrelevant.min()))
@@ -86,113 +83,90 @@ class Settings(RankSettings):
 def sizes(work: Work, settings: Settings) -> Sizes:
     """Expect metrics of systems, uncorrected and by BV(0.1), from samples of several sizes."""
     systems, metrics = work.full_ranks, read_metrics(settings.metrics)
-    first = first_of(systems)
-    numbers, estimators = settings.numbers(first), [find_estimator(name) for name in ESTIMATORS]
+    first, measures = first_of(systems), Measures(Measure(str(metric)) for metric in metrics)
+    numbers, estimators = settings.samples(first), [find_estimator(name) for name in ESTIMATORS]
     found = np.empty((len(numbers), len(estimators), len(metrics), len(systems)))
-    with work.progress("Expecting sampled metrics", len(numbers)) as bar, single_threaded("blas"):
+    with work.progress("Expecting sampled metrics", len(numbers)) as bar:
         for n, m in enumerate(numbers):
             for s, ranks in enumerate(systems.values()):
-                cells = expected_cells(ranks, m, settings.replace, path_for(metrics))
-                found[n, :, :, s] = [expect(one, cells, metrics) for one in estimators]
+                cells = Cells.expected(ranks, m, settings.replace)
+                found[n, :, :, s] = [e.fit_cells(cells).estimates(metrics)[0] for e in estimators]
             bar.advance()
-    return Sizes(
-        measures=Measures(Measure(str(metric)) for metric in metrics),
-        systems=tuple(systems),
-        estimators=tuple(map(str, estimators)),
-        negatives=numbers,
-        exact=np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics]),
-        expected=found,
-        population=Population.of(first),
-        replace=settings.replace,
-    )
+    exact = np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics])
+    ways = {"m": numbers}, {"estimator": [*map(str, estimators)]}
+    axes = *ways, {"metric": measures.metrics}, {"system": [*systems]}
+    population = population_of(first)
+    return Sizes(measures, tidy(*axes, expected=found, exact=exact), population, settings.replace)
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(Result):
-    """Expected estimates of metrics by number of negatives.
-
-    Exact metrics are of shape (n_metrics, n_systems), what is expected of (n_sizes, n_estimators,
-    n_metrics, n_systems).
-    """
+class Sizes(RanksResult):
+    """Expected estimates of metrics, and exact ones, by number of negatives m, and so on."""
 
     measures: Measures
-    systems: tuple[str, ...]
-    estimators: tuple[str, ...]
-    negatives: tuple[int, ...]
-    exact: Floats
-    expected: Floats
-    population: Population
+    expected: pd.DataFrame
+    population: str
     replace: bool
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give the expected and exact metrics by number of negatives, estimator and system."""
-        axes = {"m": self.negatives, "estimator": self.estimators, "metric": self.metrics}
-        frame = tidy({**axes, "system": self.systems}, expected=self.expected, exact=self.exact)
-        return {"sampled_sizes": with_cutoffs(frame)}
+        return {"sampled_sizes": with_cutoffs(self.expected.copy())}
+
+    def _of(self, metric: str) -> pd.DataFrame:
+        return self.expected[self.expected["metric"] == metric]
 
     @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
-        taus = tau_b(self.expected, self.exact)
-        names = [*np.ndindex(len(self.metrics), len(self.estimators))]
-        rows: list[list[Cell]] = [
-            [f"{self.metrics[n]}, {self.estimators[e]}", *taus[:, e, n].tolist()] for n, e in names
-        ]
-        headings = ["metric, estimator", *(f"{m:,}" for m in self.negatives)]
+        cells = {
+            (f"{name}, {estimator}", f"{m:,}"): float(tau_b(*own[NUMBERS].to_numpy().T))
+            for name in self.metrics
+            for (estimator, m), own in self._of(name).groupby(["estimator", "m"], sort=False)
+        }
         title = "Agreement (tau-b) of the expected with the exact order, by negatives"
-        return Table("sampled_sizes", title, self.caption(), headings, rows)
+        corner = "metric, estimator"
+        return Table.crossed("sampled_sizes", title, self.caption(), corner, cells)
 
-    @figure(
-        "kdd2020-figure6",
-        "Sampled negatives: expected metrics by their number",
-        panels="metric",
-        comparable=False,
-    )
+    @figure("kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False)
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric, by default the first, by number of negatives, and exact values."""
-        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
-        expected = self.expected[:, :, number]
-        for system, (label, style) in enumerate(categories(self.systems)):
-            exact = self.exact[number, system]
-            ax.axhline(exact, color=style["color"], linewidth=0.6, label=f"{label}, exact")
-            for e, name in enumerate(self.estimators):
-                own = style | {"linestyle": DASHES[e], "linewidth": 1, "markersize": 2.5}
-                ax.plot(self.negatives, expected[:, e, system], label=f"{label}, {name}", **own)
-        if min(expected.min(), self.exact[number].min()) > 0:
+        name, ax = self.metrics[chosen_panel(self.metrics, metric)], axes_or_new(ax)
+        own = self._of(name)
+        for system, style in categories([*own["system"].unique()]):
+            of_system = own[own["system"] == system]
+            exact = of_system["exact"].iloc[0]
+            ax.axhline(exact, color=style["color"], linewidth=0.6, label=f"{system}, exact")
+            curves = of_system.groupby("estimator", sort=False)
+            for dash, (estimator, of) in zip(DASHES, curves, strict=False):
+                look = style | {"linestyle": dash, "linewidth": 1, "markersize": 2.5}
+                ax.plot(of["m"], of["expected"], label=f"{system}, {estimator}", **look)
+        if own[NUMBERS].to_numpy().min() > 0:
             scale_by_factors(ax, along="y")
-        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples")
-        ax.set_title(self.metrics[number])
+        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples", title=name)
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
-        return (
-            f"Expected estimates of metrics of {len(self.systems):,} systems from m negatives, "
-            f"drawn {replacement(self.replace)}; thin lines: exact values. {self.population}."
-        )
+        how = f"drawn {replacement(self.replace)}; thin lines: exact values"
+        return f"Expected estimates of metrics from m negatives, {how}. {self.population}."
 
 
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
 def ranks(work: Work, settings: RankSettings) -> RankDistributions:
     """Count the relevant items up to the ends of equal bins, and to round ranks at the top."""
+    import pandas as pd
+
     systems, first = work.full_ranks, first_of(work.full_ranks)
     last = int(first.n_candidates.max())
     ends = np.union1d(equal_bins(last), round_numbers(last))
-    below = [np.searchsorted(np.sort(one.rank), ends, side="right") for one in systems.values()]
-    return RankDistributions(
-        systems=tuple(systems),
-        ends=ends,
-        cumulative=np.array(below) / len(first),
-        medians=np.array([np.median(each.rank) for each in systems.values()]),
-        population=Population.of(first),
-    )
+    shares = {
+        name: np.searchsorted(np.sort(one.rank), ends, side="right") / len(first)
+        for name, one in systems.items()
+    }
+    medians = np.array([np.median(each.rank) for each in systems.values()])
+    return RankDistributions(pd.DataFrame({"last": ends} | shares), medians, population_of(first))
 
 
 def equal_bins(last: int) -> NDArray[np.int64]:
@@ -203,45 +177,40 @@ def equal_bins(last: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class RankDistributions(Result):
-    """Shares of the relevant items up to some ranks, and median ranks.
+    """Shares of the relevant items up to some ranks, and median ranks, by system.
 
-    ``cumulative`` is of shape (n_systems, n_ends); the ends are last ranks of bins of equal width,
+    The shares have a column for each system beside ``last``: the last ranks of bins of equal width,
     and 1, 2, 5, 10, 20, 50, ...
     """
 
-    systems: tuple[str, ...]
-    ends: NDArray[np.int64]
-    cumulative: Floats
+    shares: pd.DataFrame
     medians: Floats
-    population: Population
+    population: str
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give rows of system, last (a rank) and cumulative, the share of the items up to it."""
-        axes = {"system": self.systems, "last": self.ends}
-        return {"sampled_ranks": tidy(axes, cumulative=self.cumulative)}
-
-    def _up_to(self, ranks: NDArray[np.int64]) -> Floats:
-        return self.cumulative[:, np.searchsorted(self.ends, ranks)]
+        frame = self.shares.melt("last", var_name="system", value_name="cumulative")
+        return {"sampled_ranks": frame[["system", "last", "cumulative"]]}
 
     @table("sampled_ranks", "distribution of the ranks of relevant items")
     def at_the_top(self) -> Table:
         """Tabulate median ranks, and shares of the items in the first ranks, by system."""
-        tops = [k for k in (1, 10, 100) if k <= self.ends[-1]]
-        shares = self._up_to(np.array(tops)).T.tolist()
+        tops = self.shares.set_index("last").filter([1, 10, 100], axis=0)
         medians = (f"{median:,g}" for median in self.medians)
-        rows = [*zip(self.systems, medians, *shares, strict=True)]
-        headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops)]
+        rows = [*zip(tops, medians, *tops.to_numpy().tolist(), strict=True)]
+        headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops.index)]
         title = "Ranks of the relevant items: median, and shares of them"
         return Table("sampled_ranks", title, self.caption(), headings, rows)
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of the items in each bin, by system."""
-        ax, bins = axes_or_new(ax), equal_bins(int(self.ends[-1]))
-        edges, shares = np.append(0.5, bins + 0.5), np.diff(self._up_to(bins), axis=1, prepend=0)
-        for (label, style), own in zip(categories(self.systems), shares, strict=True):
+        frame, ax = self.shares.set_index("last"), axes_or_new(ax)
+        bins = equal_bins(int(frame.index[-1]))
+        for label, style in categories([*frame]):
             # Outlines cover each other less than bars do.
             line = {name: style[name] for name in ("color", "linestyle")}
+            own, edges = np.diff(frame[label][bins], prepend=0), np.append(0.5, bins + 0.5)
             ax.stairs(own, edges, baseline=None, label=label, linewidth=1.1, **line)
         ax.set(yscale="log", xlabel="rank of the relevant item", ylabel="share of the items")
         ax.yaxis.set_major_formatter("{x:g}")
@@ -250,5 +219,4 @@ class RankDistributions(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        bins = min(N_BINS, int(self.ends[-1]))
-        return f"Full ranks of {self.population}: shares in {bins} bins of equal width."
+        return f"Full ranks of {self.population}: shares in up to {N_BINS} bins of equal width."

@@ -70,10 +70,10 @@ def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
-def read_by(reader: Callable[[tuple[str, ...]], Any]) -> AfterValidator:
-    """Refuse names that a reader refuses with an `InputError`."""
+def read_by(reader: Callable[[Any], Any]) -> AfterValidator:
+    """Refuse a name, or names, that a reader refuses with an `InputError`."""
 
-    def check(names: tuple[str, ...]) -> tuple[str, ...]:
+    def check(names: Any) -> Any:
         try:
             reader(names)
         except InputError as error:

@@ -22,8 +22,10 @@ def sample_of(counts: Sequence[int], *, n: int, replace: bool = True) -> Sampled
     return SampledRanks.of(ranks, n_negatives=len(counts) - 1, n_candidates=n, replace=replace)
 
 
-def fit(name: str, sample: SampledRanks | Sequence[SampledRanks], path: str = "full") -> Fits:
-    return find_estimator(name).fit(sample, path=path)
+def fit(name: str, sample: SampledRanks | Sequence[SampledRanks]) -> Fits:
+    """Fit with sums over all ranks."""
+    fits = find_estimator(name).fit(sample)
+    return Fits(fits.estimator, fits.cells.on_all_ranks)
 
 
 def studied(

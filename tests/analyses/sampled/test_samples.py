@@ -59,11 +59,6 @@ def test_adaptive_samples_end_where_something_is_above_and_have_the_expected_siz
     )
 
 
-def test_adaptive_sizes_double() -> None:
-    with pytest.raises(InputError, match="times a power of 2, got 24"):
-        SampleDesign.growing(4, 24)
-
-
 @pytest.mark.parametrize(
     ("rank", "m", "sentence"),
     [
