@@ -11,7 +11,6 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from analyses.intervals.populations import Populations, interval
@@ -26,6 +25,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, shown
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 LEAST_RANGE = 0.1
 """Shades of a table of taus run over as much at least, so that little differences look little."""
-
-Floats = NDArray[np.float64]
 
 
 def _known(name: str) -> str:
@@ -430,7 +428,7 @@ def _with_intervals_over_systems(found: Correlation, means: Floats) -> Correlati
     numbers = found.measures.numbers(found.measures.reported)
     coefficient, n_systems = find_coefficient(found.coefficient), len(found.systems)
 
-    def agreements(some: NDArray[np.intp]) -> Floats:
+    def agreements(some: Numbers) -> Floats:
         return _every_two(coefficient, means[numbers][:, some])
 
     limits = (coefficient.lowest(n_systems), 1.0)

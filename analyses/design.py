@@ -33,6 +33,7 @@ from analyses.significance.power import (
 )
 from analyses.significance.question import Standard, standardised
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Whole
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-Floats = NDArray[np.float64]
 
 N_SIZES = 60
 SMALLEST = 10
@@ -149,7 +149,7 @@ def design(work: Work, settings: Settings) -> Design:
 
 
 def _possible_effects(
-    values: Floats, pairs: NDArray[np.intp], effects: Floats, settings: Settings, seed: int
+    values: Floats, pairs: Numbers, effects: Floats, settings: Settings, seed: int
 ) -> Floats:
     """Draw effects that may be behind those observed, (n_measures, n_draws, n_pairs)."""
     _, n_systems, n_users = values.shape
@@ -200,7 +200,7 @@ class Design(Result):
 
     measures: Measures
     systems: tuple[str, ...]
-    pairs: NDArray[np.intp]
+    pairs: Numbers
     n_users: int
     means: Floats
     differences: Floats

@@ -37,6 +37,7 @@ from analyses.significance.question import (
     standardised,
 )
 from runs import InputError
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -202,12 +203,12 @@ class Discrimination(Result):
 
     measures: Measures
     systems: tuple[str, ...]
-    differences: NDArray[np.float64]
-    effects: Mapping[str, NDArray[np.float64]]
-    p: NDArray[np.float64]
+    differences: Floats
+    effects: Mapping[str, Floats]
+    p: Floats
     methods: NDArray[np.str_]
-    required: NDArray[np.float64]
-    p_adjusted: NDArray[np.float64] | None
+    required: Floats
+    p_adjusted: Floats | None
     samples: PowerSamples
     n_users: int
     test: Test
@@ -227,7 +228,7 @@ class Discrimination(Result):
         return tuple((self.systems[i], self.systems[j]) for i, j in ends)
 
     @property
-    def dp(self) -> NDArray[np.float64]:
+    def dp(self) -> Floats:
         """Discriminative power: sum of p over the unordered pairs, lower is better.
 
         Of shape (n_measures,). Valcarce et al. (2018) sum over ordered pairs: twice as much.
@@ -235,13 +236,13 @@ class Discrimination(Result):
         return np.asarray(self.p.sum(axis=1))
 
     @property
-    def median_is_bound(self) -> NDArray[np.bool_]:
+    def median_is_bound(self) -> Masks:
         """Mark measures of whose median p only an upper bound is known, of shape (n_measures,)."""
         bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
         return np.asarray(np.median(self.p, axis=1) <= bounds)
 
     @property
-    def alike(self) -> NDArray[np.bool_]:
+    def alike(self) -> Masks:
         """Mark pairs of systems that score every user alike by every measure: their p is 1.
 
         Of shape (n_pairs,).
@@ -249,12 +250,12 @@ class Discrimination(Result):
         return np.asarray((self.effects["equal"] == 1).all(axis=0))
 
     @property
-    def dp_without_alike(self) -> NDArray[np.float64]:
+    def dp_without_alike(self) -> Floats:
         """DP over the pairs that are not `alike`, of shape (n_measures,)."""
         return np.asarray(self.p[:, ~self.alike].sum(axis=1))
 
     @property
-    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def interval(self) -> tuple[Floats, Floats]:
         """95 % interval of ``dp`` over users, each end of shape (n_measures,); NaN if unknown.
 
         Of the DP that as many users have on average, by the spread of its logarithm over resampled
@@ -262,13 +263,13 @@ class Discrimination(Result):
         """
         return ratio_around(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 
-    def _limits_over_systems(self) -> dict[str, NDArray[np.float64]]:
+    def _limits_over_systems(self) -> dict[str, Floats]:
         """Give the limits over systems, and over users and systems, by the logarithm."""
         within = self._within_subsets()
         logs = np.empty((len(self.measures), 0)) if within is None else _logs(within)
         systems = reach_over_systems(logs, len(self.systems))
         both = np.hypot(systems, REACH * deviations(_logs(self.samples.powers)))
-        limits: dict[str, NDArray[np.float64]] = {}
+        limits: dict[str, Floats] = {}
         for name, reach in (("systems", systems), ("both", both)):
             high = np.minimum(self.dp * np.exp(reach), self.p.shape[1])
             limits |= {f"dp_{name}_low": self.dp * np.exp(-reach), f"dp_{name}_high": high}
@@ -394,7 +395,7 @@ class Discrimination(Result):
             f"{len(self.pairs):,} pairs of systems ({named}); without them it is {rest}."
         ]
 
-    def _within_subsets(self) -> NDArray[np.float64] | None:
+    def _within_subsets(self) -> Floats | None:
         """Give DP in random subsets, as of all pairs; None where not all pairs were tested."""
         if self.baseline is not None:
             return None
@@ -582,7 +583,7 @@ class Discrimination(Result):
         return f"{permutation}, computed exactly{but}"
 
 
-def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> NDArray[np.intp]:
+def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> Numbers:
     """Number the pairs with the baseline, or all, in the order of `pair_indices`."""
     first, second = pair_indices(len(systems))
     if baseline is None:
@@ -600,13 +601,11 @@ def _check(scores: Scores) -> None:
         raise InputError("discrimination needs at least one user, got none.")
 
 
-def _logs(powers: NDArray[np.float64]) -> NDArray[np.float64]:
+def _logs(powers: Floats) -> Floats:
     return np.log(np.maximum(powers, FLOOR))
 
 
-def _over_pairs(
-    summarise: Callable[[NDArray[np.float64]], np.floating], required: NDArray[np.float64]
-) -> list[float]:
+def _over_pairs(summarise: Callable[[Floats], np.floating], required: Floats) -> list[float]:
     """Summarise each measure's required differences, leaving out what is not known."""
     known = [row[~np.isnan(row)] for row in required]
     return [float(summarise(row)) if len(row) > 0 else np.nan for row in known]

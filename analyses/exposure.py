@@ -21,6 +21,7 @@ from analyses.shared.table import Table, shown
 from analyses.shared.work import CountedIn, Work
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import require_choice
 from runs.shared.settings import Cutoffs, Whole
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
 
 Aspect: TypeAlias = Literal["coverage", "Gini index", "Shannon entropy", "PopREO"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
@@ -342,7 +342,7 @@ def pop_reo(recalls: Floats) -> Floats:
     return _divided(np.sqrt(_divided((deviations**2).sum(axis=-1), n)), means)
 
 
-def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> NDArray[np.intp]:
+def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
     """Group items so that each group has about as many ratings, from the least popular to the most.
 
     An item belongs where the middle of its ratings falls when items are laid in a row, rising; of
@@ -369,7 +369,7 @@ def _weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, 
     return chain([(slice(0, 1), np.ones((1, n_users)))], moved)
 
 
-def _relevant_by_group(qrels: Qrels, groups: NDArray[np.intp], n_groups: int) -> Floats:
+def _relevant_by_group(qrels: Qrels, groups: Numbers, n_groups: int) -> Floats:
     """Count the relevant items of every user in each group, of shape (n_users, n_groups)."""
     cells = qrels.users[qrels.relevant] * n_groups + groups[qrels.items[qrels.relevant]]
     return _tallied(cells, (qrels.n_users, n_groups))
@@ -381,9 +381,9 @@ class _Lists:
 
     run: Run
     qrels: Qrels
-    groups: NDArray[np.intp]
+    groups: Numbers
     relevant: Floats
-    catalogue: NDArray[np.bool_]
+    catalogue: Masks
 
     def measured(self, weights: Floats, cutoffs: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
         """Measure users weighed, (n_replicates, n_users), at every cut-off."""

@@ -16,6 +16,7 @@ from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.result import figure
 from analyses.shared.work import CountedIn
 from qrels import Qrels
+from runs.shared.arrays import Masks
 from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
@@ -62,7 +63,7 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     """
     counted_in, counts = settings.counted(work)
 
-    def draw(level: float) -> NDArray[np.bool_]:
+    def draw(level: float) -> Masks:
         return keep_graded(
             work.qrels,
             counts,
@@ -92,7 +93,7 @@ def keep_graded(
     level: float,
     n_samples: int,
     seed: int,
-) -> NDArray[np.bool_]:
+) -> Masks:
     """Draw judgements without replacement, of popular items the more seldom.
 
     The result: masks of shape (n_judgements, n_samples).

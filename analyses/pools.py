@@ -19,6 +19,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, shown
 from qrels import match
 from runs import Run
+from runs.shared.arrays import Floats, Masks
 from runs.shared.settings import Cutoffs, Whole
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analyses.shared.work import Work
-
-Floats = NDArray[np.float64]
 
 
 class Settings(AnalysisSettings):
@@ -237,7 +236,7 @@ class Pools(Result):
         )
 
 
-def judged_ranks(work: Work, runs: Sequence[Run]) -> NDArray[np.float64]:
+def judged_ranks(work: Work, runs: Sequence[Run]) -> Floats:
     """Give the rank of every judged item in every run, of shape (n_judgements, n_runs).
 
     Items that a run does not have are at infinity.
@@ -250,7 +249,7 @@ def judged_ranks(work: Work, runs: Sequence[Run]) -> NDArray[np.float64]:
     return ranks
 
 
-def _pools(tops: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _pools(tops: Masks) -> Masks:
     """Pool all systems, then all but each: masks of shape (n_judgements, 1 + n_systems)."""
     n_pooling = tops.sum(axis=1)
     return np.column_stack([n_pooling > 0, n_pooling[:, None] - tops > 0])

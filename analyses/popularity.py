@@ -26,6 +26,7 @@ from analyses.shared.measure import Measures, RunDeviations
 from analyses.shared.result import Result, figure
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
@@ -163,12 +164,12 @@ class Removal:
     cut: Cut
     removed: Removed
     counted_in: CountedIn
-    taus: NDArray[np.float64]
-    deviations: NDArray[np.float64]
-    coefficients: Mapping[str, NDArray[np.float64]]
-    replicates: NDArray[np.float64]
-    within: NDArray[np.float64]
-    n_kept: NDArray[np.float64]
+    taus: Floats
+    deviations: Floats
+    coefficients: Mapping[str, Floats]
+    replicates: Floats
+    within: Floats
+    n_kept: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,12 +296,12 @@ def _removal(
     choice: Choice,
     sum_samples: SumSamples,
     qrels: Qrels,
-    kept: NDArray[np.bool_],
+    kept: Masks,
     resampling: Resampling,
     runs: RunDeviations | None,
     *,
     levels: Sequence[float],
-    subsets: NDArray[np.intp],
+    subsets: Numbers,
 ) -> Removal:
     """Compare the orderings on the judgements kept with that on all."""
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
@@ -317,7 +318,7 @@ def _removal(
     for agreements in (taus, replicated, within, *coefficients.values()):
         agreements[:, without_relevant] = np.nan
 
-    def by_order(agreements: NDArray[np.float64]) -> NDArray[np.float64]:
+    def by_order(agreements: Floats) -> Floats:
         """Give agreements (n_measures, n_distinct, ...) by level, with the orders last."""
         shape = (len(agreements), n_levels, n_orders, *agreements.shape[2:])
         return np.moveaxis(agreements.take(of_order, axis=1).reshape(shape), 2, -1)
@@ -333,7 +334,7 @@ def _removal(
     )
 
 
-def _distinct(kept: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+def _distinct(kept: Masks) -> tuple[Masks, Numbers]:
     """Give the masks that differ from those of the first order, and which each is."""
     first = np.arange(kept.shape[2]) == 0
     own = first | (kept != kept[:, :, :1]).any(axis=0)
@@ -349,7 +350,7 @@ def keep_items(
     cut: Cut = "items",
     removed: Removed = "most popular",
     ties: NDArray[np.integer] | None = None,
-) -> NDArray[np.bool_]:
+) -> Masks:
     """Keep the judgements of items that are not among the most (or least) popular.
 
     Of the n_items of the catalogue, those whose count is not -1, round(level * n_items) are kept;

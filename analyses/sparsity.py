@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.random_loss import RandomLoss, lose_at_random
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.judgement_samples import Mode, Sampling
 from analyses.shared.result import figure
+from runs.shared.arrays import Masks
 from runs.shared.settings import Levels, Whole
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
     Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
     """
 
-    def draw(level: float) -> NDArray[np.bool_]:
+    def draw(level: float) -> Masks:
         return settings.sampling.draw(
             work.qrels, level=level, n_samples=settings.samples, seed=work.seed
         )

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.ordering import DECIMALS
@@ -18,6 +17,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.settings import Whole
 from runs.shared.streams import random_words
 
@@ -78,7 +78,7 @@ class Swaps(Result):
     """
 
     measures: Measures
-    rates: NDArray[np.float64]
+    rates: Floats
     n_systems: int
     n_users: int
     repeats: int
@@ -127,9 +127,7 @@ class Swaps(Result):
         return ax
 
 
-def half_means(
-    values: NDArray[np.float64], *, repeats: int, seed: int
-) -> Iterator[NDArray[np.float64]]:
+def half_means(values: Floats, *, repeats: int, seed: int) -> Iterator[Floats]:
     """Give the mean scores on two random halves of the users, draw by draw.
 
     Draw k depends on (seed, k) alone; of an odd number of users one is in neither.
@@ -145,7 +143,7 @@ def half_means(
         yield np.stack([values[:, :, half].mean(axis=2) for half in halves])
 
 
-def swapped(means: NDArray[np.float64]) -> NDArray[np.float64]:
+def swapped(means: Floats) -> Floats:
     """Give the share of the pairs that halves (2, n_measures, n_systems) order differently.
 
     A pair that ties on a half is not swapped.

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.resampling import percentiles
@@ -30,6 +29,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Table
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words
@@ -137,12 +137,12 @@ class Users(Result):
 
     measures: Measures
     sizes: tuple[int, ...]
-    taus: NDArray[np.float64]
-    coefficients: Mapping[str, NDArray[np.float64]]
+    taus: Floats
+    coefficients: Mapping[str, Floats]
     tested: Measures
-    dp: NDArray[np.float64]
-    significant: NDArray[np.float64]
-    median_p: NDArray[np.float64]
+    dp: Floats
+    significant: Floats
+    median_p: Floats
     n_systems: int
     permutations: int
     seed: int
@@ -187,7 +187,7 @@ class Users(Result):
             }
         )
 
-    def _of_all(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _of_all(self, values: Floats) -> Floats:
         """Put values of the tested measures in the places of all, NaN elsewhere; flat."""
         filled = np.full((len(self.measures), len(self.sizes)), np.nan)
         filled[[self.measures.index(measure) for measure in self.tested]] = values
@@ -224,7 +224,7 @@ class Users(Result):
 
     def _by_users(
         self,
-        values: NDArray[np.float64],
+        values: Floats,
         measures: Measures,
         cutoff: int | None,
         *,
@@ -269,7 +269,7 @@ class Users(Result):
         return ax
 
     def _draw(
-        self, ax: Axes, values: NDArray[np.float64], curves: Sequence[Curve], *, with_spread: bool
+        self, ax: Axes, values: Floats, curves: Sequence[Curve], *, with_spread: bool
     ) -> Axes:
         """Draw means over subsets against the number of users, with their spread or without."""
         means = mean_of_defined(values)
@@ -313,15 +313,13 @@ def usual_sizes(n_users: int) -> list[int]:
     return [size for size in series if smallest <= size < n_users]
 
 
-def random_order(n_users: int, seed: int, repeat: int) -> NDArray[np.intp]:
+def random_order(n_users: int, seed: int, repeat: int) -> Numbers:
     """Give a random order of users, of which a subset has the first."""
     words = random_words(n_users, seed, "users", n_users, repeat)
     return np.argsort(words, kind="stable")
 
 
-def subset_means(
-    scores: Scores, subsets: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     """Average over each subset, (n_measures, n_subsets, n_systems), and over all, (..., 1, ...).
 
     Scores are summed on a grid, on which the order of users changes nothing.
@@ -336,23 +334,21 @@ def subset_means(
     return means[:, :-1], means[:, -1:]
 
 
-def _means(values: NDArray[np.float64], chosen: NDArray[np.float64]) -> NDArray[np.float64]:
+def _means(values: Floats, chosen: Floats) -> Floats:
     """Average scores (n_systems, n_users) over the chosen users: (n_subsets, n_systems)."""
     grid, exponents = to_grid(values[None])[0], grid_exponents(values[None])[0]
     sums = np.ldexp(chosen.T @ grid.T, exponents)
     return np.asarray(sums / chosen.sum(axis=0)[:, None])
 
 
-def _test(
-    work: Work, settings: Settings, measures: Sequence[int], subsets: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _test(work: Work, settings: Settings, measures: Sequence[int], subsets: Numbers) -> Floats:
     """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs)."""
     values = work.scores.values[measures]
     n_measures, n_systems, _ = values.shape
     size = subsets.shape[1]
     at_once = max(1, SCORES_AT_ONCE // (n_measures * n_systems * max(size, SUMS_AT_LEAST)))
 
-    def test(some: NDArray[np.intp]) -> NDArray[np.float64]:
+    def test(some: Numbers) -> Floats:
         together = values[:, :, some].transpose(2, 0, 1, 3).reshape(-1, n_systems, size)
         p = monte_carlo_test(together, permutations=settings.permutations, seed=work.seed)
         return p.reshape(len(some), n_measures, -1)
@@ -363,6 +359,6 @@ def _test(
         return np.concatenate(Parallel(n_jobs=work.n_jobs, prefer="threads")(tasks))
 
 
-def _without_the_one(p: NDArray[np.float64], permutations: int) -> NDArray[np.float64]:
+def _without_the_one(p: Floats, permutations: int) -> Floats:
     """Turn (count + 1) / (permutations + 1) into the unbiased count / permutations."""
     return np.asarray((p * (permutations + 1) - 1) / permutations)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -62,9 +63,9 @@ class Catalogue:
     n_items: int
     popularity: NDArray[np.int64] | None = None
     n_raters: int | None = None
-    features: NDArray[np.float64] | None = None
+    features: Floats | None = None
     feature_names: Sequence[str] = ()
-    propensities: NDArray[np.float64] | None = None
+    propensities: Floats | None = None
     profiles: csr_array[Any] | None = None
     hidden_ranks: Mapping[str, JudgedRanks] | None = None
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError
+from runs.shared.arrays import Floats, Masks
 
 LARGEST_GRADE: Final = np.iinfo(np.int32).max
 FACTORS: Final = (1, 2, 10, 100, 1000)
@@ -42,13 +43,13 @@ class Scale:
         How grades were made, in words.
     """
 
-    ratings: NDArray[np.float64]
+    ratings: Floats
     grades: NDArray[np.int32]
     threshold: float
     level: int
     rule: str
 
-    def grades_of(self, ratings: NDArray[np.float64]) -> NDArray[np.int32]:
+    def grades_of(self, ratings: Floats) -> NDArray[np.int32]:
         """Grades of ratings on this scale, int32 of the same shape."""
         places = np.minimum(np.searchsorted(self.ratings, ratings), len(self.ratings) - 1)
         unknown = ratings[self.ratings[places] != ratings]
@@ -56,7 +57,7 @@ class Scale:
             raise InputError(f"the rating {unknown[0]:g} is not on the scale of the data set.")
         return self.grades[places]
 
-    def nearest_grades(self, ratings: NDArray[np.float64]) -> NDArray[np.int32]:
+    def nearest_grades(self, ratings: Floats) -> NDArray[np.int32]:
         """Grades of numbers between ratings, such as expected ones, int32 of the same shape.
 
         A number has the grade of the nearest rating, as far as that leaves relevant what reaches
@@ -112,7 +113,7 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
 
 
 def _graded(
-    distinct: NDArray[np.float64], threshold: float, rule: GradeRule | None
+    distinct: Floats, threshold: float, rule: GradeRule | None
 ) -> tuple[NDArray[np.int64], int, str]:
     """Give whole numbers for the distinct ratings, the lowest relevant one, and the rule."""
     if isinstance(rule, tuple):
@@ -140,7 +141,7 @@ def _graded(
 
 
 def _by_cuts(
-    distinct: NDArray[np.float64], threshold: float, cuts: Sequence[float]
+    distinct: Floats, threshold: float, cuts: Sequence[float]
 ) -> tuple[NDArray[np.int64], int, str]:
     listed = ", ".join(f"{cut:g}" for cut in cuts)
     grades = np.searchsorted(np.array(cuts), distinct, side="right")
@@ -153,6 +154,6 @@ def _by_cuts(
     return grades, level, f"number of the cuts {listed} that the rating reaches"
 
 
-def _is_whole(distinct: NDArray[np.float64], factor: int) -> NDArray[np.bool_]:
+def _is_whole(distinct: Floats, factor: int) -> Masks:
     """Mark what a whole number divided by the factor gives, to the last bit."""
     return np.rint(distinct * factor) / factor == distinct

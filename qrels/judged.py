@@ -15,6 +15,7 @@ from qrels.catalogue import Catalogue, ItemsSeen
 from qrels.qrels import Qrels
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import NO_ITEM, InputError, Run
+from runs.shared.arrays import Floats, Masks, Numbers
 
 UNJUDGED = -1
 
@@ -60,8 +61,8 @@ class Judged:
     (array([2]), array([1]))
     """
 
-    grades: NDArray[np.float64]
-    judgements: NDArray[np.float64]
+    grades: Floats
+    judgements: Floats
     relevance_level: float = 1.0
     lengths: NDArray[np.integer] | None = None
 
@@ -78,11 +79,7 @@ class Judged:
         return self.once(_at_level, relevance_level=relevance_level)
 
     def with_lists(
-        self,
-        grades: NDArray[np.float64],
-        lengths: NDArray[np.integer] | None,
-        *,
-        places: Places | None = None,
+        self, grades: Floats, lengths: NDArray[np.integer] | None, *, places: Places | None = None
     ) -> Judged:
         """See other lists of the same users; what follows from the judgements is kept.
 
@@ -119,8 +116,8 @@ class Judged:
         return _once(self._of_judgements, derive, self, options)
 
     def total(
-        self, earned: Callable[..., NDArray[np.float64]], *, cutoff: Cutoff = None, **options: Any
-    ) -> NDArray[np.float64]:
+        self, earned: Callable[..., Floats], *, cutoff: Cutoff = None, **options: Any
+    ) -> Floats:
         """Add what the first ranks earn; worked out once for all cut-offs.
 
         Ranks are added one after the other, so that ranks that earn nothing change no digit.
@@ -149,14 +146,12 @@ class Judged:
         return self.down_to(cutoff, self.once(_running, of=earned, by=np.add, **options))
 
     def highest(
-        self, earned: Callable[..., NDArray[np.float64]], *, cutoff: Cutoff = None, **options: Any
-    ) -> NDArray[np.float64]:
+        self, earned: Callable[..., Floats], *, cutoff: Cutoff = None, **options: Any
+    ) -> Floats:
         """Give the most that one of the first ranks earns, at least 0; otherwise as `total`."""
         return self.down_to(cutoff, self.once(_running, of=earned, by=np.maximum, **options))
 
-    def best_so_far(
-        self, earned: Callable[..., NDArray[np.float64]], **options: Any
-    ) -> NDArray[np.float64]:
+    def best_so_far(self, earned: Callable[..., Floats], **options: Any) -> Floats:
         """Add what the best list earns down to each rank, of shape (n_users, n_ranks)."""
         running = self.best.once(_running, of=earned, by=np.add, **options)
         if running.shape[1] == 0:
@@ -166,15 +161,15 @@ class Judged:
             return running[:, columns]
         return np.take_along_axis(running, columns, axis=1)
 
-    def hits(self, cutoff: Cutoff = None) -> NDArray[np.float64]:
+    def hits(self, cutoff: Cutoff = None) -> Floats:
         """Count the relevant items in the first ranks, float64 of shape (n_users,)."""
         return self.down_to(cutoff, self.relevant_so_far)
 
-    def nonrelevant_hits(self, cutoff: Cutoff = None) -> NDArray[np.float64]:
+    def nonrelevant_hits(self, cutoff: Cutoff = None) -> Floats:
         """Count the judged non-relevant items in the first ranks, of shape (n_users,)."""
         return self.down_to(cutoff, self.nonrelevant_so_far)
 
-    def down_to(self, cutoff: Cutoff, running: NDArray[np.float64]) -> NDArray[np.float64]:
+    def down_to(self, cutoff: Cutoff, running: Floats) -> Floats:
         """Read a running total at a cut-off, or at the end of the lists if that comes first."""
         if running.shape[1] == 0:
             return np.zeros(self.n_users)
@@ -225,27 +220,27 @@ class Judged:
         )
 
     @cached_property
-    def relevant(self) -> NDArray[np.bool_]:
+    def relevant(self) -> Masks:
         """Where a relevant item is ranked, of shape (n_users, n_ranks)."""
         return self.grades >= self.relevance_level
 
     @cached_property
-    def nonrelevant(self) -> NDArray[np.bool_]:
+    def nonrelevant(self) -> Masks:
         """Where a *judged* non-relevant item is ranked, of shape (n_users, n_ranks)."""
         return (self.grades >= 0) & (self.grades < self.relevance_level)
 
     @cached_property
-    def relevant_so_far(self) -> NDArray[np.float64]:
+    def relevant_so_far(self) -> Floats:
         """Number of relevant items down to each rank, of shape (n_users, n_ranks)."""
         return running(self.relevant)
 
     @cached_property
-    def nonrelevant_so_far(self) -> NDArray[np.float64]:
+    def nonrelevant_so_far(self) -> Floats:
         """Number of judged non-relevant items down to each rank, of shape (n_users, n_ranks)."""
         return running(self.nonrelevant)
 
     @cached_property
-    def gains(self) -> NDArray[np.float64]:
+    def gains(self) -> Floats:
         """Grade at each rank, 0 where there is none, of shape (n_users, n_ranks)."""
         return np.fmax(self.grades, 0.0)
 
@@ -308,22 +303,22 @@ class Judged:
         return self.once_for_all(_best_lists)
 
     @property
-    def ideal_gains(self) -> NDArray[np.float64]:
+    def ideal_gains(self) -> Floats:
         """All grades of each user from the best down, 0 at the end, of shape (n_users, n)."""
         return self.best.gains
 
     @property
-    def n_relevant(self) -> NDArray[np.intp]:
+    def n_relevant(self) -> Numbers:
         """R: relevant items in the user's qrels, of shape (n_users,)."""
         return self.once_for_all(_count_relevant)
 
     @property
-    def n_nonrelevant(self) -> NDArray[np.intp]:
+    def n_nonrelevant(self) -> Numbers:
         """N: judged non-relevant items in the user's qrels, of shape (n_users,)."""
         return self.once_for_all(_count_nonrelevant)
 
     @cached_property
-    def n_retrieved(self) -> NDArray[np.intp]:
+    def n_retrieved(self) -> Numbers:
         """Items in each list, of shape (n_users,)."""
         if self.lengths is None:
             return np.full(self.n_users, self.depth)
@@ -381,22 +376,20 @@ def _best_lists(judged: Judged) -> Judged:
     return best
 
 
-def _count_relevant(judged: Judged) -> NDArray[np.intp]:
+def _count_relevant(judged: Judged) -> Numbers:
     return np.count_nonzero(judged.judgements >= judged.relevance_level, axis=1)
 
 
-def _count_nonrelevant(judged: Judged) -> NDArray[np.intp]:
+def _count_nonrelevant(judged: Judged) -> Numbers:
     return np.count_nonzero(judged.judgements >= 0, axis=1) - judged.n_relevant
 
 
-def _running(
-    judged: Judged, *, of: Callable[..., NDArray[np.float64]], by: np.ufunc, **options: Any
-) -> NDArray[np.float64]:
+def _running(judged: Judged, *, of: Callable[..., Floats], by: np.ufunc, **options: Any) -> Floats:
     """Add up, or take the highest of, what each rank earns, down to every rank."""
     return running(of(judged, **options), by=by)
 
 
-def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> NDArray[np.float64]:
+def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
     """Add up the columns of (n_users, n_ranks) from left to right, as ``cumsum(axis=1)``.
 
     Adding column to column is several times faster than numpy's walk along each row.
@@ -412,7 +405,7 @@ def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> NDArray[np.float6
     return columns.T
 
 
-def _cells(judged: Judged, *, cutoff: int | NDArray[np.integer]) -> NDArray[np.intp]:
+def _cells(judged: Judged, *, cutoff: int | NDArray[np.integer]) -> Numbers:
     """Find the last rank down to a cut-off in tables laid out rank by rank; negative: none."""
     if isinstance(cutoff, int) and judged._places is not None:
         columns = judged._places.last(cutoff, n_rows=judged.n_users)
@@ -437,7 +430,7 @@ class Places:
         """Give the ranks of rows, (n_rows, n_ranks): each list in all samples of judgements."""
         return np.repeat(self.listed, self._repeats(n_rows), axis=1).T
 
-    def last(self, cutoff: int, *, n_rows: int) -> NDArray[np.intp]:
+    def last(self, cutoff: int, *, n_rows: int) -> Numbers:
         """Find the last column down to a cut-off, of shape (n_rows,); -1 where there is none."""
         columns = np.count_nonzero(self.listed <= cutoff, axis=0) - 1
         return np.repeat(columns, self._repeats(n_rows))

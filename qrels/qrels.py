@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError
+from runs.shared.arrays import Masks
 from runs.shared.errors import warn
 
 
@@ -64,20 +65,20 @@ class Qrels:
         return np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets))
 
     @cached_property
-    def relevant(self) -> NDArray[np.bool_]:
+    def relevant(self) -> Masks:
         """Which judgements say relevant."""
         return self.grades >= self.relevance_level
 
     @cached_property
-    def nonrelevant(self) -> NDArray[np.bool_]:
+    def nonrelevant(self) -> Masks:
         """Which judgements say non-relevant."""
         return (self.grades >= 0) & ~self.relevant
 
-    def per_user(self, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def per_user(self, chosen: Masks) -> NDArray[np.int64]:
         """Count the chosen judgements of every user, of shape (n_users,)."""
         return np.bincount(self.users[chosen], minlength=self.n_users).astype(np.int64)
 
-    def keep(self, kept: NDArray[np.bool_]) -> Qrels:
+    def keep(self, kept: Masks) -> Qrels:
         """Keep the judgements of a mask, (n_judgements,); users stay, even those left with none."""
         offsets = np.concatenate([[0], np.cumsum(self.per_user(kept))])
         return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
@@ -24,6 +23,7 @@ from recommenders.shared.system import (
     system,
 )
 from runs import InputError
+from runs.shared.arrays import Floats
 
 
 class ALSKNNSettings(Settings):
@@ -97,7 +97,7 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
     return LinearItemScorer(ratings, cosine_neighbours(factors, count=settings.neighbours))
 
 
-def item_factors(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> NDArray[np.float64]:
+def item_factors(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> Floats:
     """Learn factors by LensKit's implicit ALS, of shape (n_items, n_factors)."""
     from lenskit.als import ImplicitMFScorer
 

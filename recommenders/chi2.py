@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from qrels import Ratings
 from recommenders.kernels.language_models import ExpansionSettings, expansion_scorer
 from recommenders.kernels.neighbours import NeighbourSumScorer
 from recommenders.shared.system import system
+from runs.shared.arrays import Floats
 
 
 class CHI2Settings(ExpansionSettings):
@@ -36,6 +34,6 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
     return expansion_scorer(ratings, chi_squared, settings, system="chi2")
 
 
-def chi_squared(near: NDArray[np.float64], in_all: NDArray[np.float64]) -> NDArray[np.float64]:
+def chi_squared(near: Floats, in_all: Floats) -> Floats:
     """Give the terms of the chi-squared statistic."""
     return (near - in_all) ** 2 / in_all

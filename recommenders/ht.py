@@ -14,6 +14,7 @@ from qrels import Ratings
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings, row_blocks
 from recommenders.shared.system import Need, Positive, Settings, require_amounts, system
 from runs import InputError
+from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -94,8 +95,8 @@ class HittingTimes(HistoryScorer):
     to the resolution, so that errors of rounding do not settle ties.
     """
 
-    weights: NDArray[np.float64]
-    item_offsets: NDArray[np.float64]
+    weights: Floats
+    item_offsets: Floats
     components: NDArray[np.int32]
     resolution: float
 
@@ -141,9 +142,7 @@ class TruncatedHittingTimes(TrainedOnRatings):
         return *chances, connected_components(matrix)[1]
 
 
-def hitting_times(
-    matrix: csr_array[Any],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int32]]:
+def hitting_times(matrix: csr_array[Any]) -> tuple[Floats, Floats, NDArray[np.int32]]:
     """Solve for the weights, offsets and components of :class:`HittingTimes`."""
     components = connected_components(matrix)[1]
     degrees = matrix.sum(axis=0)
@@ -153,7 +152,7 @@ def hitting_times(
     return weights, offsets, components
 
 
-def inverse_laplacian(matrix: csr_array[Any], components: NDArray[np.int32]) -> NDArray[np.float64]:
+def inverse_laplacian(matrix: csr_array[Any], components: NDArray[np.int32]) -> Floats:
     r"""Invert :math:`D_I - R^\top D_U^{-1} R`, made regular by a constant on each component.
 
     The constant shifts the inverse by a constant, which hitting times cancel.
@@ -172,7 +171,7 @@ def inverse_laplacian(matrix: csr_array[Any], components: NDArray[np.int32]) -> 
     return _inverse(laplacian)
 
 
-def _inverse(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse(matrix: Floats) -> Floats:
     """Invert a positive definite matrix in its own memory."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
@@ -200,7 +199,7 @@ def connected_components(matrix: csr_array[Any]) -> tuple[NDArray[np.int32], NDA
     return labels[:n_users], labels[n_users:]
 
 
-def reached(histories: csr_array[Any], components: NDArray[np.int32]) -> NDArray[np.bool_]:
+def reached(histories: csr_array[Any], components: NDArray[np.int32]) -> Masks:
     """Tell which items are in a connected component with one that is rated above 0, of each row."""
     from scipy.sparse import csr_array
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.language_models import ExpansionSettings, expansion_scorer
 from recommenders.kernels.neighbours import NeighbourSumScorer
 from recommenders.shared.system import system
+from runs.shared.arrays import Floats
 
 
 class KLDSettings(ExpansionSettings):
@@ -37,6 +37,6 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
     return expansion_scorer(ratings, divergence, settings, system="kld")
 
 
-def divergence(near: NDArray[np.float64], in_all: NDArray[np.float64]) -> NDArray[np.float64]:
+def divergence(near: Floats, in_all: Floats) -> Floats:
     """Give the terms of the Kullback-Leibler divergence."""
     return near * np.log(near / in_all)

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.neighbours import (
@@ -17,6 +16,7 @@ from recommenders.kernels.neighbours import (
     nearest_by_cosine,
 )
 from recommenders.shared.system import NotNegative, Range, searched, system
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -68,6 +68,6 @@ def nncosngbr_ub(
 
 def _on_baselines(
     sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any], *, baselines: Baselines
-) -> NDArray[np.float64]:
+) -> Floats:
     """Add the baselines; where no neighbour has rated, they stand alone."""
     return sums.toarray() + baselines.of_users(histories)[:, np.newaxis] + baselines.of_items

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.shared.scorers import FactorScorer
@@ -16,6 +15,7 @@ from recommenders.shared.system import (
     searched,
     system,
 )
+from runs.shared.arrays import Floats
 
 BLOCK_RATINGS = 8192
 
@@ -70,9 +70,7 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer
     return FactorScorer(ratings, of_users, of_items)
 
 
-def em_step(
-    ratings: Ratings, of_users: NDArray[np.float64], of_items: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def em_step(ratings: Ratings, of_users: Floats, of_items: Floats) -> tuple[Floats, Floats]:
     r"""Take one step of EM, from ratings above 0.
 
     It changes :math:`P(z \mid u)`, of shape (n_users, n_topics), rows summing to 1, and
@@ -86,9 +84,7 @@ def em_step(
     )
 
 
-def likelihoods(
-    ratings: Ratings, of_users: NDArray[np.float64], of_items: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def likelihoods(ratings: Ratings, of_users: Floats, of_items: Floats) -> Floats:
     r"""Give :math:`P(i \mid u)` for every rating, of shape (n_ratings,)."""
     found = np.empty(len(ratings))
     for start in range(0, len(ratings), BLOCK_RATINGS):
@@ -98,7 +94,7 @@ def likelihoods(
     return found
 
 
-def distributions(weights: NDArray[np.float64], *, axis: int) -> NDArray[np.float64]:
+def distributions(weights: Floats, *, axis: int) -> Floats:
     """Scale weights to sums of 1 along an axis; all zeros become equal shares."""
     sums = weights.sum(axis=axis, keepdims=True)
     shares = np.full_like(weights, 1 / weights.shape[axis])

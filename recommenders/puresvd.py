@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.shared.scorers import ProjectionScorer
 from recommenders.shared.system import Factors, Range, Settings, require_any, searched, system
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -45,7 +45,7 @@ def puresvd(ratings: Ratings, settings: PureSVDSettings, *, seed: int) -> Projec
     return ProjectionScorer(ratings, basis)
 
 
-def right_singular_vectors(matrix: csr_array[Any], *, count: int, seed: int) -> NDArray[np.float64]:
+def right_singular_vectors(matrix: csr_array[Any], *, count: int, seed: int) -> Floats:
     """Give the leading right singular vectors as columns, all of them if there are fewer."""
     rank = min(matrix.shape)
     if count >= rank:  # ARPACK finds all but one at most.

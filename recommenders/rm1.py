@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.language_models import (
@@ -20,6 +19,7 @@ from recommenders.kernels.language_models import (
 from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
 from recommenders.shared.scorers import pattern, row_maxima, row_of_entry, with_data
 from recommenders.shared.system import Range, searched, system
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -71,7 +71,7 @@ def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
 
 def _mixtures(
     sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any], *, models: LanguageModels
-) -> NDArray[np.float64]:
+) -> Floats:
     """Add the background; a user without neighbours has none, an item without ratings neither."""
     background = (near @ models.background_shares)[:, np.newaxis] * models.collection
     return sums.toarray() + np.where(background > 0, background, np.nan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.kernels.neighbours import nearest
@@ -17,6 +16,7 @@ from recommenders.shared.system import (
     searched,
     system,
 )
+from runs.shared.arrays import Floats
 
 
 class RP3BetaSettings(Settings):
@@ -64,7 +64,7 @@ def rp3beta(ratings: Ratings, settings: RP3BetaSettings, *, seed: int) -> Linear
     from_items = of_items.multiply(_powers(sizes, -settings.alpha)[:, np.newaxis]).tocsr()
     discounts = _powers(sizes, -settings.beta)
 
-    def likeness(rows: slice) -> NDArray[np.float64]:
+    def likeness(rows: slice) -> Floats:
         weights = (from_items[rows] @ from_users).toarray() * discounts
         return np.where(weights > 0, weights, -np.inf)
 
@@ -72,6 +72,6 @@ def rp3beta(ratings: Ratings, settings: RP3BetaSettings, *, seed: int) -> Linear
     return LinearItemScorer(ratings, weights)
 
 
-def _powers(counts: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+def _powers(counts: Floats, power: float) -> Floats:
     """Raise counts to a power; 0 as if it were 1, for there is nothing to weigh."""
     return np.asarray(np.maximum(counts, 1) ** power)

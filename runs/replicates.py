@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runs.run import Run
+from runs.shared.arrays import Floats, Masks, Numbers
 
 DECIMALS = 14
 """Means over replicates are rounded to these, so that equal ones are equal in every order."""
@@ -28,8 +28,8 @@ class Replicates:
     """
 
     systems: tuple[str, ...]
-    numbers: NDArray[np.intp]
-    ranked_for: NDArray[np.bool_]
+    numbers: Numbers
+    ranked_for: Masks
 
     @classmethod
     def of(cls, names: Sequence[str], runs: Sequence[Run]) -> Replicates:
@@ -41,14 +41,14 @@ class Replicates:
         return cls(systems, numbers, ranked_for | (made.counts == 0)[numbers])
 
     @property
-    def counts(self) -> NDArray[np.intp]:
+    def counts(self) -> Numbers:
         """Runs of each system that rank for each user, of shape (n_systems, n_users)."""
         found = np.zeros((len(self.systems), self.ranked_for.shape[1]), dtype=np.intp)
         np.add.at(found, self.numbers, self.ranked_for)
         return found
 
     @property
-    def sizes(self) -> NDArray[np.intp]:
+    def sizes(self) -> Numbers:
         """Number of runs of each system, of shape (n_systems,)."""
         return np.bincount(self.numbers)
 
@@ -58,11 +58,11 @@ class Replicates:
         return int(np.lcm.reduce(np.unique(self.counts)))
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Weight of each run in a user's mean of its system, of shape (n_runs, n_users)."""
         return self.ranked_for / self.counts[self.numbers]
 
-    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean(self, values: Floats) -> Floats:
         """Average values of shape (..., n_runs, n_users) over the runs of each system."""
         counts = self.counts
         found = np.zeros((*values.shape[:-2], *counts.shape))
@@ -70,6 +70,6 @@ class Replicates:
             found[..., system, :] += np.where(self.ranked_for[run], values[..., run, :], 0.0)
         return np.where(counts > 1, (found / counts).round(DECIMALS), found)
 
-    def common(self, system: int) -> NDArray[np.bool_]:
+    def common(self, system: int) -> Masks:
         """Mark the users whom all runs of a system rank for, of shape (n_users,)."""
         return np.asarray(self.ranked_for[self.numbers == system].all(axis=0))

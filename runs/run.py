@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Numbers
 from runs.shared.errors import InputError
 
 NO_ITEM = np.int32(-1)
@@ -65,7 +66,7 @@ class Run:
         return self.items.shape[1]
 
     @cached_property
-    def lengths(self) -> NDArray[np.intp]:
+    def lengths(self) -> Numbers:
         """Number of items recommended to each user, of shape (n_users,)."""
         return np.count_nonzero(self.items >= 0, axis=1)
 

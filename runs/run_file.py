@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.run import NO_ITEM, Run
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import InputError, InputWarning, NearTies
 from runs.shared.ids import Numbering
 
@@ -33,7 +34,7 @@ class RunFile:
     items: Numbering
     user: NDArray[np.int32]
     item: NDArray[np.int32]
-    score: NDArray[np.float64]
+    score: Floats
 
     def to_run(
         self,
@@ -66,7 +67,7 @@ class RunFile:
         return Run(self.system, ranked)
 
 
-def in_single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+def in_single_precision(scores: Floats) -> NDArray[np.float32]:
     """Round scores to float32, those beyond its range to infinity."""
     with np.errstate(over="ignore", under="ignore"):
         return scores.astype(np.float32)
@@ -74,7 +75,7 @@ def in_single_precision(scores: NDArray[np.float64]) -> NDArray[np.float32]:
 
 def _ranking(
     topic: NDArray[np.int32], score: NDArray[np.floating], item: NDArray[np.int32]
-) -> NDArray[np.intp]:
+) -> Numbers:
     """Sort by topic, then falling score, then falling item; most lists are in order already."""
     order = np.argsort(topic, kind="stable")
     topics, scores, items = topic[order], score[order], item[order]

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.resampling import band
 from analyses.intervals.systems import reach_over_systems, too_few
@@ -23,6 +22,7 @@ from analyses.shared.estimate import (
 )
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,17 +53,17 @@ class Curves:
 
     measures: Measures
     levels: Sequence[float]
-    taus: NDArray[np.float64]
-    replicates: NDArray[np.float64]
-    within: NDArray[np.float64] | None = None
+    taus: Floats
+    replicates: Floats
+    within: Floats | None = None
     n_systems: int = 0
 
-    def band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def band(self) -> tuple[Floats, Floats]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
         return self._band
 
     @cached_property
-    def _band(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _band(self) -> tuple[Floats, Floats]:
         return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
     def in_words(self, *, seed: str = "", samples: str = "") -> str:
@@ -147,7 +147,7 @@ class Curves:
         frame = frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
         return frame.assign(**self._limits_over_systems())
 
-    def _limits_over_systems(self) -> dict[str, NDArray[np.float64]]:
+    def _limits_over_systems(self) -> dict[str, Floats]:
         values, replicates = self._areas
         within = np.empty((len(values), 0)) if self.within is None else self.within
         systems = reach_over_systems(np.arcsin(within), self.n_systems)
@@ -182,13 +182,13 @@ class Curves:
         )
 
     @cached_property
-    def _areas(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _areas(self) -> tuple[Floats, Floats]:
         """Areas, and those of the replicates, of shape (n_measures, n_replicates)."""
         replicates = self.replicates.swapaxes(1, 2)
         return area(self.levels, self.taus), area(self.levels, replicates)
 
 
-def area(levels: Sequence[float], taus: NDArray[np.float64]) -> NDArray[np.float64]:
+def area(levels: Sequence[float], taus: Floats) -> Floats:
     """Give the area under curves, divided by the width of the levels: the mean tau over them.
 
     The result: areas by the trapezoidal rule, of shape (...): in [-1, 1], 1 if the ordering never

@@ -10,9 +10,9 @@ import math
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from runs.shared.arrays import Floats
+
 Noise = tuple[Floats, Floats, Floats]
 
 TOGETHER = 8

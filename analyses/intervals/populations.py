@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.resampling import POPULATIONS, percentiles, random_halves
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 LEAST_IN_CLUSTER, LEAST_BESIDE = 3, 2
 
@@ -185,7 +182,7 @@ class Populations:
         return np.asarray(units[:, None], dtype=np.float64)
 
     @cached_property
-    def _alike(self) -> list[NDArray[np.intp]]:
+    def _alike(self) -> list[Numbers]:
         """For each measure, the first of the systems that it scores as it scores each."""
         return [
             (replicates[:, None] == replicates).all(axis=2).argmax(axis=1)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.resampling import (
@@ -24,6 +23,7 @@ from analyses.ordering.coefficients import IN_TABLES, mean_coefficients, stacked
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from qrels import Qrels
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ it takes of 50, and four times the memory. Beyond 256 MB of judgements kept or l
 def lose_at_random(
     kind: type[LossT],
     work: Work,
-    draw: Callable[[float], NDArray[np.bool_]],
+    draw: Callable[[float], Masks],
     *,
     levels: tuple[float, ...],
     n_samples: int,
@@ -71,9 +71,7 @@ def lose_at_random(
         parts = np.split(sums, ends[:-1], axis=-1)
         return [compare(*level) for level in zip(some, kept, parts, strict=True)]
 
-    def compare(
-        level: float, kept: NDArray[np.bool_], sums: NDArray[np.float64]
-    ) -> tuple[Any, ...]:
+    def compare(level: float, kept: Masks, sums: Floats) -> tuple[Any, ...]:
         """Give, of one level, what `RandomLoss` has of all: taus to n_kept."""
         means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
         full = of_systems(reference.sum(axis=1)[..., None], runs).swapaxes(1, 2) / qrels.n_users
@@ -145,12 +143,12 @@ class RandomLoss(Result):
 
     measures: Measures
     levels: tuple[float, ...]
-    taus: NDArray[np.float64]
-    coefficients: Mapping[str, NDArray[np.float64]]
-    replicates: NDArray[np.float64]
-    within: NDArray[np.float64]
-    without_relevant: NDArray[np.float64]
-    n_kept: NDArray[np.float64]
+    taus: Floats
+    coefficients: Mapping[str, Floats]
+    replicates: Floats
+    within: Floats
+    without_relevant: Floats
+    n_kept: Floats
     n_systems: int
     n_users: int
     n_judgements: int
@@ -162,11 +160,11 @@ class RandomLoss(Result):
         return self.taus.shape[2]
 
     @property
-    def undefined(self) -> NDArray[np.intp]:
+    def undefined(self) -> Numbers:
         """Samples whose tau is undefined, of shape (n_measures, n_levels)."""
         return np.count_nonzero(np.isnan(self.taus), axis=2)
 
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Mean tau of the samples in which it is defined, of shape (n_measures, n_levels)."""
         return mean_of_defined(self.taus)
 
@@ -261,7 +259,7 @@ class RandomLoss(Result):
         )
 
 
-def _resample_samples(taus: NDArray[np.float64], *, level: float, seed: int) -> NDArray[np.float64]:
+def _resample_samples(taus: Floats, *, level: float, seed: int) -> Floats:
     """Average replicates (n_measures, n_samples, n_replicates), each over samples drawn anew."""
     _, n_samples, replicates = taus.shape
     if replicates == 0:
@@ -273,7 +271,7 @@ def _resample_samples(taus: NDArray[np.float64], *, level: float, seed: int) -> 
     return mean_of_defined(taus.swapaxes(1, 2), weights)
 
 
-def _without_relevant(qrels: Qrels, kept: NDArray[np.bool_]) -> float:
+def _without_relevant(qrels: Qrels, kept: Masks) -> float:
     """Count the users without a relevant judgement, in the mean over samples (bits of a byte)."""
     users = qrels.users[qrels.relevant]
     firsts = np.flatnonzero(np.diff(users, prepend=-1))

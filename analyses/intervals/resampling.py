@@ -13,6 +13,7 @@ from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
 from analyses.shared.measure import RunDeviations, exponents_of, grid_exponents, to_grid
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
 
@@ -91,7 +92,7 @@ WEIGHTS_AT_ONCE = 1 << 22
 
 def draw_weights(
     n_users: int, *, replicates: int, seed: int, block: int | None = None
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+) -> Iterator[tuple[slice, Floats]]:
     """Draw users, or what else is resampled, with replacement, as many as there are.
 
     A replicate depends on the seed, its number and n_users alone.
@@ -111,7 +112,7 @@ def draw_weights(
 
 def resampled_users(
     start: int, stop: int, *, n_users: int, seed: int, purpose: int = RESAMPLING
-) -> NDArray[np.float64]:
+) -> Floats:
     """Count how often each user is drawn in the replicates ``start`` to ``stop``.
 
     What is not users but resampled like them has a purpose of its own (see
@@ -126,9 +127,7 @@ def resampled_users(
     return counts.reshape(cells.shape).astype(np.float64)
 
 
-def resample_means(
-    values: NDArray[np.float64], *, replicates: int, seed: int
-) -> NDArray[np.float64]:
+def resample_means(values: Floats, *, replicates: int, seed: int) -> Floats:
     """Give the means over resampled users of values of shape (..., n_users).
 
     The result: means, of shape (..., replicates). Values are rounded to a grid (see `to_grid`) on
@@ -143,7 +142,7 @@ def resample_means(
     return means.reshape(*values.shape[:-1], replicates)
 
 
-def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> NDArray[np.intp]:
+def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> Numbers:
     """Put users into random blocks of (almost) equal size, to be resampled as wholes.
 
     The result: the block of each user, of shape (n_users,): numbers below min(n_blocks, n_users).
@@ -155,11 +154,8 @@ def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> NDArray[np.intp]
 
 
 def interval(
-    observed: NDArray[np.float64],
-    replicates: NDArray[np.float64],
-    *,
-    limits: tuple[float, float] = (-np.inf, np.inf),
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    observed: Floats, replicates: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf)
+) -> tuple[Floats, Floats]:
     r"""Give a symmetric percentile interval about what was observed.
 
     Resampling adds noise, and noise makes orderings less alike: the replicates of a coefficient
@@ -180,9 +176,7 @@ def interval(
     return np.clip(observed - reach, *limits), np.clip(observed + reach, *limits)
 
 
-def percentiles(
-    replicates: NDArray[np.float64], *, confidence: float = CONFIDENCE
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> tuple[Floats, Floats]:
     """Give the limits of the middle part along the last axis, 95 % by default."""
     tail = (1 - confidence) / 2
     undefined = np.asarray(np.isnan(replicates).all(axis=-1))
@@ -193,9 +187,7 @@ def percentiles(
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
-def run_noise(
-    runs: RunDeviations | None, *, replicates: int, seed: int
-) -> NDArray[np.float64] | float:
+def run_noise(runs: RunDeviations | None, *, replicates: int, seed: int) -> Floats | float:
     """Draw what the mean scores of systems vary by with their runs, as `run_weights` does.
 
     The result: an array of shape (n_measures, n_systems, replicates), to be added to means over
@@ -208,7 +200,7 @@ def run_noise(
     return np.einsum("mr,bsr->msb", runs.values, shares)
 
 
-def run_weights(systems: NDArray[np.intp], *, replicates: int, seed: int) -> NDArray[np.float64]:
+def run_weights(systems: Numbers, *, replicates: int, seed: int) -> Floats:
     r"""Draw how often each run counts in the mean of its system: 1 on average.
 
     Of a system with R runs as many are drawn with replacement, and how far that is from once each
@@ -230,12 +222,12 @@ def run_weights(systems: NDArray[np.intp], *, replicates: int, seed: int) -> NDA
     return weights
 
 
-def which_runs(systems: NDArray[np.intp]) -> NDArray[np.bool_]:
+def which_runs(systems: Numbers) -> Masks:
     """Mark the runs of each system, of shape (n_systems, n_runs)."""
     return np.asarray(systems == np.arange(systems.max(initial=-1) + 1)[:, None])
 
 
-def of_systems(sums: NDArray[np.float64], runs: RunDeviations | None) -> NDArray[np.float64]:
+def of_systems(sums: Floats, runs: RunDeviations | None) -> Floats:
     """Add up what runs add to the scores of their systems: (..., n_runs, n_samples)."""
     return sums if runs is None else which_runs(runs.systems) @ sums
 
@@ -263,9 +255,9 @@ class Resampling:
         n_runs); None where each system has one.
     """
 
-    blocks: NDArray[np.intp]
-    weights: NDArray[np.float64]
-    runs: NDArray[np.float64] | None = None
+    blocks: Numbers
+    weights: Floats
+    runs: Floats | None = None
 
     @classmethod
     def of(
@@ -286,9 +278,7 @@ class Resampling:
         of_runs = run_weights(runs.systems, replicates=replicates, seed=seed)
         return cls(blocks, of_users, np.where(runs.complete[:, None], of_runs, systems))
 
-    def taus(
-        self, sums: NDArray[np.float64], reference: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def taus(self, sums: Floats, reference: Floats) -> Floats:
         """Compare samples with the reference anew, among the users of every replicate.
 
         The result: Kendall's tau-b of shape (n_measures, n_samples, n_replicates); NaN where all
@@ -307,7 +297,7 @@ class Resampling:
                 taus[measure] = sample_taus(totals[0], totals[1][..., 0], scale).T
         return taus
 
-    def means(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    def means(self, sums: Floats) -> Floats:
         """Average sums over blocks, with the users that there are and with those of each replicate.
 
         The result: means over users, of shape (1 + n_replicates, n_measures, ...).
@@ -320,25 +310,22 @@ class Resampling:
                 resampled[:, measure] = self._totals(of_blocks, unit) * unit
         return np.concatenate([plain, resampled]) / len(self.blocks)
 
-    def _totals(self, sums: NDArray[np.float64], unit: float) -> NDArray[np.float64]:
+    def _totals(self, sums: Floats, unit: float) -> Floats:
         """Weigh sums (n_blocks, ...) in whole units, which is exact: (n_replicates, ...)."""
         units = np.multiply(sums, 1 / unit).reshape(len(sums), -1)
-        totals: NDArray[np.float64] = self.weights @ np.rint(units, out=units)
+        totals: Floats = self.weights @ np.rint(units, out=units)
         return totals.reshape(-1, *sums.shape[1:])
 
 
-def _unit(*sums: NDArray[np.float64]) -> float:
+def _unit(*sums: Floats) -> float:
     """Give the grid on which weighted sums over blocks, of shape (n_blocks, ...), are exact."""
     ends = [end for some in sums for end in (some.max(initial=0.0), -some.min(initial=0.0))]
     return float(2.0 ** exponents_of(np.max(ends), len(sums[0])))
 
 
 def band(
-    observed: NDArray[np.float64],
-    replicates: NDArray[np.float64],
-    *,
-    limits: tuple[float, float] = (-np.inf, np.inf),
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    observed: Floats, replicates: Floats, *, limits: tuple[float, float] = (-np.inf, np.inf)
+) -> tuple[Floats, Floats]:
     """Give 95 % of the replicates, shifted to where the observed values are, within limits.
 
     A user who is drawn twice brings the same lost judgements, or the same items, twice: among

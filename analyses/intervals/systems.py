@@ -15,10 +15,9 @@ from scipy.special import stdtrit
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.estimate import CONFIDENCE
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
-
-Floats = NDArray[np.float64]
 
 SHARE = 0.75
 """Part of the systems that is in a subset."""
@@ -29,7 +28,7 @@ LEAST_SYSTEMS = 8
 
 
 @lru_cache
-def system_subsets(n_systems: int, *, seed: int, n_subsets: int = N_SUBSETS) -> NDArray[np.intp]:
+def system_subsets(n_systems: int, *, seed: int, n_subsets: int = N_SUBSETS) -> Numbers:
     """Draw subsets of three quarters of the systems, without copies, of shape (n_subsets, size).
 
     None of fewer than 8 systems.
@@ -53,7 +52,7 @@ def too_few(n_systems: int) -> list[str]:
     ]
 
 
-def pairs_within(subsets: NDArray[np.intp], n_systems: int) -> Floats:
+def pairs_within(subsets: Numbers, n_systems: int) -> Floats:
     """Mark the pairs i < j in each subset of the systems, of shape (n_subsets, n_pairs)."""
     chosen = np.zeros((len(subsets), n_systems))
     np.put_along_axis(chosen, subsets, 1.0, axis=1)
@@ -61,7 +60,7 @@ def pairs_within(subsets: NDArray[np.intp], n_systems: int) -> Floats:
     return chosen[:, first] * chosen[:, second]
 
 
-def taus_within(estimates: Floats, references: Floats, subsets: NDArray[np.intp]) -> Floats:
+def taus_within(estimates: Floats, references: Floats, subsets: Numbers) -> Floats:
     """Compare orderings by `tau_b` among the systems of each subset.
 
     Pairs are compared once, and counted by whole numbers that 32 bits hold: sums are exact.
@@ -112,7 +111,7 @@ def deviation_over_systems(values: Floats, n_systems: int) -> Floats:
 
 
 def over_systems(
-    statistic: Callable[[NDArray[np.intp]], Floats],
+    statistic: Callable[[Numbers], Floats],
     n_systems: int,
     *,
     seed: int,

@@ -14,10 +14,10 @@ from analyses.intervals.resampling import ranges
 from analyses.online.experiments import Experiment, require_unique
 from analyses.ordering import DECIMALS
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.streams import random_words
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+Indices = Numbers
 
 MOST_ENUMERATED: Final = 9
 """Models up to which all orders are enumerated, 362,880, if all data sets have the same models."""

@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.online.rates import TAIL, OverTime
 from analyses.shared.estimate import REACH
 from analyses.shared.measure import Measure, Scores
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
 from runs.shared.fields import check_width, distinct, read_cutoff, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 
 FEWEST_MODELS: Final = 3
 ONE_EXPERIMENT: Final = "data"

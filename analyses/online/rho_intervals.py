@@ -7,13 +7,11 @@ from itertools import product
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.online.experiments import Experiment
 from analyses.ordering import spearman
+from runs.shared.arrays import Floats
 from runs.shared.streams import random_uniforms
-
-Floats = NDArray[np.float64]
 
 SPREADS: Final = np.linspace(0.1, 2.2, 12)
 """Standard deviations of true values, relative to those observed."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from runs.shared.arrays import Floats
 
 DECIMALS = 12
 """System scores are rounded to this many decimals, so that equal systems tie."""

@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.correlations import PERSISTENCE, rbo, rbo_floor, tau_ap, tau_b
 from runs import InputError
-
-Floats = NDArray[np.float64]
+from runs.shared.arrays import Floats
 
 
 @dataclass(frozen=True)

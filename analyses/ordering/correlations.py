@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from runs.shared.arrays import Floats
 
 PERSISTENCE = 0.9
 """Of a reader who goes from one system to the next: ten systems are read in the mean."""

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.ordering.agreement import DECIMALS
+from runs.shared.arrays import Floats
 
-Row = NDArray[np.float64]
+Row = Floats
 
 jit = numba.njit(nogil=True, cache=True)
 
@@ -238,9 +239,7 @@ def rbo(estimates: Row, references: Row, persistence: float) -> Row:
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def sample_taus(
-    estimates: NDArray[np.float64], references: NDArray[np.float64], scale: float
-) -> NDArray[np.float64]:
+def sample_taus(estimates: Floats, references: Floats, scale: float) -> Floats:
     """Compare the ordering of the systems in every sample with that of the reference by tau-b.
 
     The loops run over the samples, and vectorise: most pairs of systems have one order in all

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.settings import Section
 
 Validation: TypeAlias = Literal["LOO", "LLOO"]
@@ -71,7 +72,7 @@ class RecallSettings(Section):
 
 def item_weights(
     counts: NDArray[np.integer], *, beta: float, smoothing: Smoothing = "add-one"
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Give what a hidden item weighs, :math:`p_i^{-\beta}`, of shape (n_items,).
 
     An item that no event was seen of, where none is added, weighs 0.

@@ -12,12 +12,11 @@ from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weight
 from analyses.shared.drawing import gradations, label_curves
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import InputError
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-Floats = NDArray[np.float64]
 
 
 def measure_recall(
@@ -122,10 +121,10 @@ def errors_of_means(
 class _Rows(NamedTuple):
     """The hidden items that count under one validation, and their ranks; users are from 0."""
 
-    user: NDArray[np.intp]
+    user: Numbers
     item: NDArray[np.int32]
     rank: NDArray[np.int64]
-    reachable: NDArray[np.bool_]
+    reachable: Masks
 
 
 def _rows(

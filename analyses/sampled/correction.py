@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, ValidationError
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
@@ -31,6 +30,7 @@ from analyses.shared.sentences import MOST_NAMED, listed
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.progress import Progress, Silent
 from runs.shared.settings import Whole, read_by
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 HALF_WIDTH = 1.96
 """Of an interval of 95 %, in standard errors."""

@@ -39,6 +39,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
 from analyses.shared.table import MISSING, Cell, Table, shown
 from analyses.significance.permutation import pair_indices
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
     from qrels import FullRanks
 
-Floats = NDArray[np.float64]
 
 DECIMALS = 12
 """Values are compared after rounding to so many decimals."""

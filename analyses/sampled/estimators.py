@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Field, TypeAdapter, ValidationError
 from scipy.linalg import cho_factor, cho_solve
 
@@ -22,11 +22,11 @@ from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import FLOOR, Cells, Kernel
 from analyses.sampled.samples import SampledRanks
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import without_repetition
 
-Floats = NDArray[np.float64]
 Metrics = Sequence[RankMetric]
 Orders = Sequence[int]
 

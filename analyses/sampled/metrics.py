@@ -9,18 +9,18 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import Field
 
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
 from runs.shared.settings import read_by, without_repetition
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 
 NAMES = ("AUC", "AP", "RR", "nDCG", "P", "Recall")
 OTHER_NAMES = {"Precision": "P", "NDCG": "nDCG", "MRR": "RR", "MAP": "AP"}

@@ -9,7 +9,6 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.metrics import RankMetric, rank_metric
@@ -19,12 +18,12 @@ from analyses.shared.drawing import axes_or_new, categories, gradations, label_c
 from analyses.shared.result import Result, figure, table, tables_of
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 Labels: TypeAlias = "dict[str, Cell]"
 Rows: TypeAlias = "Iterator[Labels]"
 Estimates: TypeAlias = Any

@@ -18,8 +18,8 @@ from analyses.sampled.metrics import RankMetric
 from analyses.sampled.samples import SampledRanks, require_negatives
 from qrels import FullRanks
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FLOOR = 1e-300
@@ -306,7 +306,7 @@ class Cells:
         return cls(kernels, cells, counts, n_users, csr_array((len(counts), 0)))
 
 
-def _distinct(*columns: Integers) -> tuple[Integers, NDArray[np.intp]]:
+def _distinct(*columns: Integers) -> tuple[Integers, Numbers]:
     rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return rows, place.ravel()
 

@@ -23,10 +23,9 @@ from analyses.significance.permutation import pair_indices
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.fields import Integers, spread
 from runs.shared.streams import random_uniforms
-
-Floats = NDArray[np.float64]
 
 NEGLIGIBLE = 45.0
 """Minus the logarithm of a chance that is left out: 3e-20, well below the step of a uniform."""

@@ -36,7 +36,8 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.settings import Sizes as Numbers
+from runs.shared.arrays import Floats
+from runs.shared.settings import Sizes as Counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-Floats = NDArray[np.float64]
 ESTIMATORS = ("uncorrected", "bv(gamma=0.1)")
 NUMBERS = ["expected", "exact"]
 
@@ -64,9 +64,9 @@ class Settings(RankSettings):
 
     metrics: MetricNames = METRICS
     replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
-    sizes: Numbers | None = Field(
+    sizes: Counts | None = Field(
         None,
-        description="Numbers of negatives of the study sizes; default: 1, 2, 5, 10, ... up to all.",
+        description="Counts of negatives of the study sizes; default: 1, 2, 5, 10, ... up to all.",
     )
 
     def samples(self, ranks: FullRanks) -> tuple[int, ...]:

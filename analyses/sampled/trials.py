@@ -34,13 +34,13 @@ from analyses.sampled.samples import (
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.parallel import processes, single_threaded
 from runs.shared.settings import Sizes, Whole, read_by, without_repetition
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
 
-Floats = NDArray[np.float64]
 Ranked: TypeAlias = Mapping[str, FullRanks]
 Draws = Literal["items", "shared", "independent"]
 """What systems share: sampled items, or the random number of each user, or nothing."""

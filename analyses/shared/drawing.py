@@ -16,6 +16,7 @@ from scipy.optimize import isotonic_regression
 
 from analyses.shared.measure import Measures
 from runs import InputError
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -173,7 +174,7 @@ def has_positive(ax: Axes, *, along: Literal["x", "y"]) -> bool:
 def draw_band(
     ax: Axes,
     places: NDArray[np.floating],
-    limits: tuple[NDArray[np.float64], NDArray[np.float64]],
+    limits: tuple[Floats, Floats],
     style: Mapping[str, Any],
     *,
     label: str | None,
@@ -189,8 +190,8 @@ def draw_band(
 def draw_whiskers(
     ax: Axes,
     places: NDArray[np.floating],
-    values: NDArray[np.float64],
-    limits: tuple[NDArray[np.float64], NDArray[np.float64]],
+    values: Floats,
+    limits: tuple[Floats, Floats],
     style: Mapping[str, Any],
     *,
     label: str,
@@ -202,7 +203,7 @@ def draw_whiskers(
         whiskers.set_label(SPREAD + label)
 
 
-def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[NDArray[np.float64]]:
+def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[Floats]:
     """Move each curve a little along a logarithmic axis, so that whiskers do not cover another."""
     for number in range(n_curves):
         yield np.asarray(places) * 1.02 ** (number - (n_curves - 1) / 2)
@@ -283,9 +284,7 @@ def right_end(curve: Line2D, box: Bbox) -> tuple[float, float]:
     return min(float(x), box.x1), float(np.clip(y, box.y0, box.y1))
 
 
-def spread(
-    wanted: NDArray[np.float64], apart: float, limits: tuple[float, float]
-) -> NDArray[np.float64]:
+def spread(wanted: Floats, apart: float, limits: tuple[float, float]) -> Floats:
     """Move heights as little as may be, in the mean square, so that none are nearer than asked.
 
     Of equal heights the first comes out on top.

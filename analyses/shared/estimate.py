@@ -11,16 +11,14 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import shown
+from runs.shared.arrays import Floats, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Floats = NDArray[np.float64]
 
 CONFIDENCE = 0.95
 """Level of all intervals."""
@@ -113,8 +111,7 @@ def stabilised(estimates: Floats, replicates: Floats) -> Floats:
     return np.asarray(estimates[..., None] + slopes[..., None] * (angles - means[..., None]))
 
 
-Numbers = NDArray[np.intp]
-Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+Limits = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
@@ -163,12 +160,12 @@ class Estimates:
     best: str
     more: str
     measures: Measures
-    values: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    replicates: NDArray[np.float64]
+    values: Floats
+    low: Floats
+    high: Floats
+    replicates: Floats
     lower_is_better: bool = False
-    within: NDArray[np.float64] | None = None
+    within: Floats | None = None
 
     def of(self, some: Measures) -> dict[str, Estimate]:
         """Give the estimates of some measures by their labels, where they are defined."""
@@ -237,7 +234,7 @@ class Estimates:
         return Estimate(float((self.values[a] - self.values[b])[0]), float(low[0]), float(high[0]))
 
     @property
-    def moved(self) -> NDArray[np.float64]:
+    def moved(self) -> Floats:
         """Replicates, moved to the values that are defined."""
         moved, known = np.full_like(self.replicates, np.nan), ~np.isnan(self.values)
         if moved.shape[1] > 1:

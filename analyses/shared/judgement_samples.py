@@ -12,6 +12,7 @@ from pydantic import Field
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.work import CountedIn
 from qrels import Qrels
+from runs.shared.arrays import Masks, Numbers
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Sampling:
     least_relevant: int = 1
     least_nonrelevant: int = 10
 
-    def draw(self, qrels: Qrels, *, level: float, n_samples: int, seed: int) -> NDArray[np.bool_]:
+    def draw(self, qrels: Qrels, *, level: float, n_samples: int, seed: int) -> Masks:
         """Draw samples, as masks of shape (n_judgements, n_samples)."""
         if self.mode == "all":
             n_judgements = len(qrels.items)
@@ -73,9 +74,7 @@ class Sampling:
         )
 
 
-def sample_judgements(
-    n_judgements: int, *, level: float, n_samples: int, seed: int
-) -> NDArray[np.bool_]:
+def sample_judgements(n_judgements: int, *, level: float, n_samples: int, seed: int) -> Masks:
     """Keep round(level * n_judgements) judgements, at least one, without replacement.
 
     The result: masks of shape (n_judgements, n_samples).
@@ -88,7 +87,7 @@ def sample_judgements(
     return np.ascontiguousarray(kept.T)
 
 
-def sample_of_users(qrels: Qrels, *, level: float, n_samples: int, seed: int) -> NDArray[np.bool_]:
+def sample_of_users(qrels: Qrels, *, level: float, n_samples: int, seed: int) -> Masks:
     """Keep round(level * n) of the n judgements of every user, at least one.
 
     The result: masks of shape (n_judgements, n_samples).
@@ -107,7 +106,7 @@ def sample_strata(
     seed: int,
     least_relevant: int = 1,
     least_nonrelevant: int = 10,
-) -> NDArray[np.bool_]:
+) -> Masks:
     """Keep a share of every user's relevant, and of the user's judged non-relevant, items.
 
     Of n in a stratum round(level * n) are kept, and at least the number given, or all n where there
@@ -133,7 +132,7 @@ def _sample_groups(
     level: float,
     n_samples: int,
     key: tuple[int | str, ...],
-) -> NDArray[np.bool_]:
+) -> Masks:
     """Keep round(level * n) judgements of each group of n, or the least number, or all."""
     order = np.argsort(groups, kind="stable")
     counts = np.bincount(groups, minlength=len(least))
@@ -152,7 +151,7 @@ def _sample_groups(
     return np.ascontiguousarray(kept.T)
 
 
-def _lowest(keys: NDArray[np.uint32], n_kept: int) -> NDArray[np.bool_]:
+def _lowest(keys: NDArray[np.uint32], n_kept: int) -> Masks:
     """Choose the lowest keys, of equal ones at the border the first."""
     border = _nth_lowest(keys, n_kept - 1)
     chosen = keys < border
@@ -192,7 +191,7 @@ class CountedSettings(AnalysisSettings):
                 f"'test', got {self.counted_in!r}.",
             )
 
-    def counted(self, work: Work) -> tuple[CountedIn, NDArray[np.intp]]:
+    def counted(self, work: Work) -> tuple[CountedIn, Numbers]:
         """Say where is counted, and give the ratings of each item there."""
         counts = work.popularity_counts
         where = next(iter(counts)) if self.counted_in is None else self.counted_in

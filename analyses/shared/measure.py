@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.table import excerpt
 from runs import InputError
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +218,7 @@ class Scores:
         What the runs differ by whose means the values are; None of single runs.
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     measures: Measures
     systems: tuple[str, ...]
     users: NDArray[np.str_]
@@ -234,7 +235,7 @@ class Scores:
                 f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
             )
 
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """Mean over all users, of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))
 
@@ -278,15 +279,15 @@ class RunDeviations:
         Whether all runs of a system rank for every user, of shape (n_systems,).
     """
 
-    values: NDArray[np.float64]
-    systems: NDArray[np.intp]
-    complete: NDArray[np.bool_]
+    values: Floats
+    systems: Numbers
+    complete: Masks
 
-    def of(self, numbers: list[int], signs: float | NDArray[np.float64] = 1.0) -> RunDeviations:
+    def of(self, numbers: list[int], signs: float | Floats = 1.0) -> RunDeviations:
         """Take some of the measures, perhaps turned round."""
         return replace(self, values=(self.values[numbers].T * signs).T)
 
-    def variances(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    def variances(self) -> tuple[Floats, Numbers]:
         """Give the variances of systems' means over their runs, and the degrees of freedom of each.
 
         Of shapes (n_measures, n_systems) and (n_systems,); 0 of a system with a single run.
@@ -296,7 +297,7 @@ class RunDeviations:
         return squares / np.maximum(sizes * (sizes - 1), 1), sizes - 1
 
 
-def to_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def to_grid(scores: Floats) -> Floats:
     """Round each measure's scores to whole numbers of its grid, whose sums float64 holds.
 
     The grid 2^k has n_users max|x| 2^-k < 2^51, so that every partial sum, and every difference
@@ -305,12 +306,12 @@ def to_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.rint(np.ldexp(scores, -grid_exponents(scores)))
 
 
-def grid_exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
+def grid_exponents(scores: Floats) -> NDArray[np.intc]:
     """Give the k of each measure's grid 2^k, of shape (n_measures, 1, 1)."""
     largest = np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0)
     return exponents_of(largest, scores.shape[2])
 
 
-def exponents_of(largest: NDArray[np.float64], count: int) -> NDArray[np.intc]:
+def exponents_of(largest: Floats, count: int) -> NDArray[np.intc]:
     """Give the k of the grid 2^k for sums of so many numbers that are no larger, likewise."""
     return np.frexp(largest * count)[1] - 51

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Scores
 from runs import InputError
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.progress import Progress, Silent
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ CountedIn = Literal["train", "test", "all"]
 class SumSamples(Protocol):
     """Scores under changed judgements, in the sum over blocks of users."""
 
-    def __call__(self, kept: NDArray[np.bool_], *, blocks: NDArray[np.intp]) -> NDArray[np.float64]:
+    def __call__(self, kept: Masks, *, blocks: Numbers) -> Floats:
         """Score samples of the judgements.
 
         The result: sums of shape (n_measures, n_blocks, n_systems, n_samples); where there are
@@ -134,7 +135,7 @@ class Work:
         self._refuse("judgements")
 
     @cached_property
-    def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
+    def popularity_counts(self) -> Mapping[CountedIn, Numbers]:
         """Ratings of every item, by where they are counted; -1 for what is not in the catalogue."""
         self._refuse("counts of ratings")
 

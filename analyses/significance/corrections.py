@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import SHUFFLING, below, count_in_parts, random_halves
 from analyses.shared.measure import to_grid
 from analyses.significance.permutation import PairSums, flipped_sums, pair_indices
+from runs.shared.arrays import Floats, Numbers
 
 __all__ = ["benjamini_hochberg", "bonferroni", "holm", "max_t_test", "tukey_test"]
 
 
-def bonferroni(p: NDArray[np.float64]) -> NDArray[np.float64]:
+def bonferroni(p: Floats) -> Floats:
     r"""Adjust the m p-values of each family: :math:`\tilde p = \min(1, m p)`.
 
     Bounds the chance of any false rejection in the family, however the tests depend on each
@@ -34,7 +35,7 @@ def bonferroni(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(p.shape[-1] * p, 1.0)
 
 
-def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
+def holm(p: Floats) -> Floats:
     r"""Adjust the m p-values of each family step by step, from the smallest.
 
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})
@@ -54,7 +55,7 @@ def holm(p: NDArray[np.float64]) -> NDArray[np.float64]:
     return adjusted
 
 
-def benjamini_hochberg(p: NDArray[np.float64]) -> NDArray[np.float64]:
+def benjamini_hochberg(p: Floats) -> Floats:
     r"""Adjust the m p-values of each family step by step, from the largest.
 
     .. math:: \tilde p_{(i)} = \min_{j \ge i} \frac{m}{j}\, p_{(j)}
@@ -76,14 +77,14 @@ SIGNS_PER_TASK = 2048
 
 
 def max_t_test(
-    scores: NDArray[np.float64],
+    scores: Floats,
     *,
     permutations: int,
     seed: int,
     step_down: bool = True,
     n_jobs: int = 1,
     advance: Callable[[int], object] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Test all pairs of each measure against the largest statistic that random signs give.
 
     The signs are those of :func:`analyses.significance.permutation.monte_carlo_test` with this
@@ -124,15 +125,15 @@ class Family:
     z. By the tolerance sums on the grid may differ where true sums tie.
     """
 
-    order: NDArray[np.intp]
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    scales: NDArray[np.float64]
-    observed: NDArray[np.float64]
+    order: Numbers
+    first: Numbers
+    second: Numbers
+    scales: Floats
+    observed: Floats
     tolerance: float
 
     @classmethod
-    def of(cls, grid: NDArray[np.float64]) -> Family:
+    def of(cls, grid: Floats) -> Family:
         """Standardise the observed sums of gridded scores (n_systems, n_users)."""
         tolerance = 2.0 * grid.shape[1]
         sums = PairSums.of(grid, n_powers=1)
@@ -144,7 +145,7 @@ class Family:
         pairs = (first[order], second[order], scales[order], observed[order])
         return cls(order, *pairs, tolerance)
 
-    def count(self, flipped: NDArray[np.float64], *, step_down: bool) -> NDArray[np.int64]:
+    def count(self, flipped: Floats, *, step_down: bool) -> NDArray[np.int64]:
         """Count for each pair the signs whose maximum reaches z; sums are (n_systems, n_signs)."""
         distances = np.abs(flipped[self.first] - flipped[self.second]) + self.tolerance
         distances *= self.scales[:, np.newaxis]
@@ -154,7 +155,7 @@ class Family:
             maxima = distances.max(axis=0, keepdims=True)
         return np.count_nonzero(maxima >= self.observed[:, np.newaxis], axis=1)
 
-    def never_falling(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
+    def never_falling(self, p: Floats) -> Floats:
         """Raise p-values that fall below one of a larger z."""
         raised = np.empty_like(p)
         raised[self.order] = np.maximum.accumulate(p[self.order])
@@ -162,7 +163,7 @@ class Family:
 
 
 def count_maxima(
-    grid: NDArray[np.float64],
+    grid: Floats,
     families: list[Family],
     start: int,
     stop: int,
@@ -184,13 +185,13 @@ SHUFFLES_PER_TASK = 256
 
 
 def tukey_test(
-    scores: NDArray[np.float64],
+    scores: Floats,
     *,
     permutations: int = 5000,
     seed: int,
     n_jobs: int = 1,
     advance: Callable[[int], object] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Test all pairs of each measure against the range of the systems' means under permutation.
 
     The null hypothesis is that all systems are alike: a user's scores may be dealt out to the
@@ -222,7 +223,7 @@ def tukey_test(
 
 
 def count_ranges(
-    by_user: NDArray[np.float64], start: int, stop: int, *, seed: int, block: int = SHUFFLES_AT_ONCE
+    by_user: Floats, start: int, stop: int, *, seed: int, block: int = SHUFFLES_AT_ONCE
 ) -> NDArray[np.int64]:
     """Count the permutations whose range of sums is at least each pair's difference.
 

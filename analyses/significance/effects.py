@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtri, stdtr, stdtrit
 
 from analyses.shared.measure import RunDeviations
@@ -18,13 +17,12 @@ from analyses.significance.paired_tests import (
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs import InputError
+from runs.shared.arrays import Floats
 
-Limits = tuple[NDArray[np.float64], NDArray[np.float64]]
+Limits = tuple[Floats, Floats]
 
 
-def t_limits(
-    means: NDArray[np.float64], deviations: NDArray[np.float64], *, n_users: int, level: float
-) -> Limits:
+def t_limits(means: Floats, deviations: Floats, *, n_users: int, level: float) -> Limits:
     r"""Give :math:`\bar d \pm t_{n-1}\, s_d / \sqrt n` from means and standard deviations.
 
     Both are of any shape. Limits are NaN for a single user.
@@ -56,19 +54,17 @@ class Effects:
         below about 12 decimals are none.
     """
 
-    differences: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    relative: NDArray[np.float64]
-    standardised: NDArray[np.float64]
-    better: NDArray[np.float64]
-    worse: NDArray[np.float64]
-    equal: NDArray[np.float64]
+    differences: Floats
+    lower: Floats
+    upper: Floats
+    relative: Floats
+    standardised: Floats
+    better: Floats
+    worse: Floats
+    equal: Floats
 
 
-def effects(
-    scores: NDArray[np.float64], *, level: float = 0.95, runs: RunDeviations | None = None
-) -> Effects:
+def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None = None) -> Effects:
     """Measure the difference between the systems of every pair, for every measure."""
     if not 0 < level < 1:
         raise InputError(f"`level` must lie between 0 and 1, got {level}.")
@@ -94,12 +90,7 @@ def effects(
 
 
 def _welch_limits(
-    differences: NDArray[np.float64],
-    spreads: NDArray[np.float64],
-    runs: RunDeviations,
-    *,
-    n_users: int,
-    level: float,
+    differences: Floats, spreads: Floats, runs: RunDeviations, *, n_users: int, level: float
 ) -> Limits:
     """Give limits by the variances over users and over the runs of both systems, added.
 
@@ -119,7 +110,7 @@ def _welch_limits(
     return differences - reaches, differences + reaches
 
 
-def _columns_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def _columns_of_rows(differences: Floats) -> Floats:
     """Mean, deviation, and shares of users above, below and at 0, of shape (n_rows, 5)."""
     steps, n_users = in_steps(differences), differences.shape[1]
     sides = (steps > 0, steps < 0, steps == 0)
@@ -127,27 +118,19 @@ def _columns_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.stack([*means_and_deviations(differences), *shares], axis=1)
 
 
-def _standardised(
-    means: NDArray[np.float64], deviations: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _standardised(means: Floats, deviations: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
 
 
-def _relative(differences: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _relative(differences: Floats, scores: Floats) -> Floats:
     _, second = pair_indices(scores.shape[1])
     baselines = np.abs(scores.mean(axis=2))[:, second]
     missing = np.full(differences.shape, np.nan)
     return np.divide(differences, baselines, out=missing, where=baselines > 0)
 
 
-def equivalence_test(
-    means: NDArray[np.float64],
-    deviations: NDArray[np.float64],
-    bounds: NDArray[np.float64],
-    *,
-    n_users: int,
-) -> NDArray[np.float64]:
+def equivalence_test(means: Floats, deviations: Floats, bounds: Floats, *, n_users: int) -> Floats:
     r"""Test by two one-sided t-tests whether mean differences lie within bounds (TOST).
 
     The null hypothesis is that the difference is as large as the bound b, or larger:
@@ -186,15 +169,15 @@ class Components:
         means themselves are.
     """
 
-    systems: NDArray[np.float64]
-    users: NDArray[np.float64]
-    interaction: NDArray[np.float64]
-    relative: NDArray[np.float64]
-    relative_low: NDArray[np.float64]
-    relative_high: NDArray[np.float64]
-    absolute: NDArray[np.float64]
+    systems: Floats
+    users: Floats
+    interaction: Floats
+    relative: Floats
+    relative_low: Floats
+    relative_high: Floats
+    absolute: Floats
 
-    def users_for(self, reliability: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def users_for(self, reliability: float) -> tuple[Floats, Floats]:
         r"""Give the users that make :math:`E\rho^2` and :math:`\Phi` so high; infinite if none."""
         odds = reliability / (1 - reliability)
         noises = self.interaction, self.users + self.interaction
@@ -205,13 +188,13 @@ class Components:
         return first, second
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Floats:
         """Of the whole variance: systems, users, interaction, (n_measures, 3)."""
         parts = np.stack([self.systems, self.users, self.interaction], axis=1)
         return np.asarray(_ratio(parts, parts.sum(axis=1, keepdims=True)))
 
 
-def variance_components(values: NDArray[np.float64], *, level: float = 0.95) -> Components:
+def variance_components(values: Floats, *, level: float = 0.95) -> Components:
     """Take scores (n_measures, n_systems, n_users) apart by the analysis of variance.
 
     There are two systems and two users at least.
@@ -253,16 +236,16 @@ def variance_components(values: NDArray[np.float64], *, level: float = 0.95) -> 
     )
 
 
-def _reliability(systems: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+def _reliability(systems: Floats, noise: Floats) -> Floats:
     return _ratio(systems, systems + noise)
 
 
-def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ratio(above: Floats, below: Floats) -> Floats:
     """Divide; by nothing, what is positive gives infinity, and nothing is unknown."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(above / below)
 
 
-def _rounded_up(users: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded_up(users: Floats) -> Floats:
     """Round up to whole users, one at least; what is a rounding error above one is that."""
     return np.maximum(np.ceil(users - 1e-9), 1.0)

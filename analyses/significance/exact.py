@@ -22,7 +22,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from runs.shared.arrays import Floats, Numbers
+
 Tail = Callable[[float], float]
 
 REACH = 8.6
@@ -272,7 +273,7 @@ def revives(differences: Floats) -> bool:
     return bool((np.abs(products[numbers > N_TERMS]) > REVIVAL).any())
 
 
-def distinct_sizes(differences: NDArray[np.number]) -> tuple[Floats, NDArray[np.intp]]:
+def distinct_sizes(differences: NDArray[np.number]) -> tuple[Floats, Numbers]:
     """Give the distinct absolute differences except 0 and how often each occurs, frequent first."""
     sizes = np.abs(differences)
     if sizes.max(initial=0) < FEW_SIZES and np.array_equal(whole := sizes.astype(np.intp), sizes):
@@ -285,7 +286,7 @@ def distinct_sizes(differences: NDArray[np.number]) -> tuple[Floats, NDArray[np.
     return sizes[order].astype(np.float64), counts[order]
 
 
-def _in_units(differences: Floats) -> tuple[Floats, NDArray[np.intp], int]:
+def _in_units(differences: Floats) -> tuple[Floats, Numbers, int]:
     """Give distinct sizes in units of their common divisor, their counts, and the divisor."""
     sizes, counts = distinct_sizes(differences)
     unit = int(np.gcd.reduce(sizes.astype(np.int64)))
@@ -293,7 +294,7 @@ def _in_units(differences: Floats) -> tuple[Floats, NDArray[np.intp], int]:
 
 
 def _lattice_tail(
-    sizes: Floats, counts: NDArray[np.intp], *, nearest: float, farthest: float, n_looks: int
+    sizes: Floats, counts: Numbers, *, nearest: float, farthest: float, n_looks: int
 ) -> Tail:
     """Give the tail of whole sizes, at totals of the right parity from nearest to farthest."""
     n_users, highest = int(counts.sum()), int((counts * sizes).sum())
@@ -375,7 +376,7 @@ def _enumerate(left: Floats, right: Floats, tolerance: float, total: float) -> f
     return float(min(1.0, float(n_upper) / (len(left) * len(right) / 2)))
 
 
-def _periodic_tail(sizes: Floats, counts: NDArray[np.intp], *, farthest: float) -> Tail:
+def _periodic_tail(sizes: Floats, counts: Numbers, *, farthest: float) -> Tail:
     r"""Sum over the full period of the characteristic function, ties counted exactly.
 
     The signed sum of integers has the parity of the total t, so with n odd,
@@ -412,7 +413,7 @@ def _product_tail(differences: Floats, *, farthest: float) -> Tail:
     return lambda total: float("nan")
 
 
-def _sum_product(step: float, numbers: NDArray[np.intp], products: Floats, total: float) -> float:
+def _sum_product(step: float, numbers: Numbers, products: Floats, total: float) -> float:
     terms = _fourier_terms(step * total * numbers, numbers, products)
     return float(1 - step * total / np.pi - terms.sum())
 
@@ -422,7 +423,7 @@ def _step(differences: Floats, farthest: float) -> float:
     return float(2 * np.pi / (farthest + REACH * deviation))
 
 
-def _lengths(sizes: Floats, counts: NDArray[np.intp], step: float) -> Iterator[int]:
+def _lengths(sizes: Floats, counts: Numbers, step: float) -> Iterator[int]:
     """Numbers of terms to try: twice what decay and revivals ask for, then doubled."""
     angle = max(_decay_angle(sizes, counts), REVIVAL_REACH / sizes.max())
     n_terms = 2 * max(N_TERMS, int(np.ceil(min(angle / step, MOST_TERMS))))
@@ -431,7 +432,7 @@ def _lengths(sizes: Floats, counts: NDArray[np.intp], step: float) -> Iterator[i
         n_terms *= 2
 
 
-def _decay_angle(sizes: Floats, counts: NDArray[np.intp]) -> float:
+def _decay_angle(sizes: Floats, counts: Numbers) -> float:
     r"""Find the angle at which the characteristic function has provably decayed.
 
     :math:`|\cos x| \le e^{-x^2/2}` for :math:`|x| \le \pi/2`, hence
@@ -466,15 +467,15 @@ def _sum_series(steps: Floats, totals: Floats, characteristic: Floats) -> Floats
 
 
 def _fourier_terms(
-    angles: NDArray[np.floating], numbers: NDArray[np.intp], characteristic: Floats
+    angles: NDArray[np.floating], numbers: Numbers, characteristic: Floats
 ) -> Floats:
     """Terms (2/pi) sin(k h t) phi(k h) / k from the angles k h t and the numbers k."""
     return (2 / np.pi) * np.sin(angles) * characteristic / numbers
 
 
 def characteristic_function(
-    sizes: Floats, counts: NDArray[np.intp], *, step: float, n_angles: int
-) -> tuple[NDArray[np.intp], Floats]:
+    sizes: Floats, counts: Numbers, *, step: float, n_angles: int
+) -> tuple[Numbers, Floats]:
     r"""Multiply cosines, :math:`\varphi(\theta) = \prod_v \cos(\theta v)^{n_v}`, at even steps.
 
     Few angles need their cosines. With x the distance of an angle from the nearest multiple of
@@ -496,9 +497,7 @@ def characteristic_function(
     return numbers, _multiply_cosines(numbers, turns, counts)
 
 
-def _screen(
-    numbers: NDArray[np.intp], turns: Floats, counts: NDArray[np.intp], *, slack: Floats
-) -> NDArray[np.intp]:
+def _screen(numbers: Numbers, turns: Floats, counts: Numbers, *, slack: Floats) -> Numbers:
     """Keep the multiples of the step where the bound, less the slack, is not negligible."""
     bounds = np.zeros(len(numbers))
     start = 0
@@ -514,7 +513,7 @@ def _screen(
     return numbers
 
 
-def _multiply_cosines(numbers: NDArray[np.intp], turns: Floats, counts: NDArray[np.intp]) -> Floats:
+def _multiply_cosines(numbers: Numbers, turns: Floats, counts: Numbers) -> Floats:
     """Products over all sizes; the cosine of a whole number of half turns is exactly +-1."""
     logarithms = np.zeros(len(numbers))
     n_half_turns = np.zeros(len(numbers))

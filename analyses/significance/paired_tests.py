@@ -18,6 +18,7 @@ from analyses.intervals.resampling import draw_weights
 from analyses.shared.measure import grid_exponents, to_grid
 from analyses.significance.exact import p_on_lattice
 from analyses.significance.permutation import ROUNDING, pair_indices
+from runs.shared.arrays import Floats
 from runs.shared.parallel import single_threaded
 
 # So many differences at a time stay in the cache.
@@ -37,10 +38,7 @@ Value = TypeVar("Value", bound=np.generic)
 
 
 def for_all_pairs(
-    scores: NDArray[np.float64],
-    statistic: Callable[[NDArray[np.float64]], NDArray[Value]],
-    *,
-    block: int = BLOCK,
+    scores: Floats, statistic: Callable[[Floats], NDArray[Value]], *, block: int = BLOCK
 ) -> NDArray[Value]:
     """Compute a statistic of the users' differences of every pair of systems.
 
@@ -62,9 +60,7 @@ def for_all_pairs(
     return results.reshape(n_measures, len(first), *results.shape[1:])
 
 
-def pair_means_and_deviations(
-    scores: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def pair_means_and_deviations(scores: Floats) -> tuple[Floats, Floats]:
     """Give means and standard deviations of the differences of all pairs, (n_measures, n_pairs)."""
     columns = for_all_pairs(
         normalised(scores), lambda rows: np.stack(means_and_deviations(rows), axis=1)
@@ -73,29 +69,27 @@ def pair_means_and_deviations(
     return np.ldexp(columns[:, :, 0], powers), np.ldexp(columns[:, :, 1], powers)
 
 
-def normalised(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def normalised(scores: Floats) -> Floats:
     """Scale each measure by a power of two, which is exact, to largest scores in [0.5, 1)."""
     return np.ldexp(scores, -exponents(scores))
 
 
-def exponents(scores: NDArray[np.float64]) -> NDArray[np.intc]:
+def exponents(scores: Floats) -> NDArray[np.intc]:
     """Give the powers of two just above the largest scores, of shape (n_measures, 1, 1)."""
     return np.frexp(np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0))[1]
 
 
-def step_of_grid(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def step_of_grid(scores: Floats) -> Floats:
     """Give the step of the grid of `to_grid`, of shape (n_measures, 1)."""
     return np.ldexp(1.0, grid_exponents(scores)[:, :, 0])
 
 
-def in_steps(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_steps(differences: Floats) -> Floats:
     """Round differences of normalised scores, so that equal sizes are equal whole numbers."""
     return np.rint(np.ldexp(differences, STEPS))
 
 
-def means_and_deviations(
-    differences: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def means_and_deviations(differences: Floats) -> tuple[Floats, Floats]:
     """Mean and standard deviation (divisor n - 1) of rows of differences of normalised scores.
 
     What can be rounding alone, below 2^-48 of the largest score, is 0. Each is of shape (n_rows,);
@@ -108,11 +102,11 @@ def means_and_deviations(
     return _without_rounding(means), _without_rounding(deviations)
 
 
-def _without_rounding(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _without_rounding(values: Floats) -> Floats:
     return np.where(np.abs(values) <= ROUNDING, 0.0, values)
 
 
-def t_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def t_test(scores: Floats) -> Floats:
     r"""Test all pairs of systems by Student's t of the users' differences d.
 
     .. math:: t = \frac{\bar d}{s_d / \sqrt{n}}, \qquad p = 2 P(T_{n-1} \ge |t|)
@@ -133,7 +127,7 @@ def t_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return for_all_pairs(normalised(scores), _t_of_rows)
 
 
-def _t_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def _t_of_rows(differences: Floats) -> Floats:
     n_users = differences.shape[1]
     means, deviations = means_and_deviations(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -143,7 +137,7 @@ def _t_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(undecided, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
 
 
-def sign_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def sign_test(scores: Floats) -> Floats:
     r"""Test all pairs of systems by how many users each serves better.
 
     With n users who differ, k of them on the rarer side,
@@ -165,7 +159,7 @@ def sign_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return for_all_pairs(normalised(scores), _sign_of_rows)
 
 
-def _sign_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sign_of_rows(differences: Floats) -> Floats:
     steps = in_steps(differences)
     n_better, n_worse = (steps > 0).sum(axis=1), (steps < 0).sum(axis=1)
     n_rarer = np.minimum(n_better, n_worse)
@@ -175,7 +169,7 @@ def _sign_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(n_better == n_worse, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
 
 
-def wilcoxon_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def wilcoxon_test(scores: Floats) -> Floats:
     r"""Test all pairs of systems by the signed ranks of the users' differences.
 
     Users who do not differ are dropped ("wilcox"); the others get the ranks r of their absolute
@@ -200,7 +194,7 @@ def wilcoxon_test(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return for_all_pairs(normalised(scores), _wilcoxon_of_rows)
 
 
-def _wilcoxon_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def _wilcoxon_of_rows(differences: Floats) -> Floats:
     ranks = signed_ranks(differences)
     totals, n_differing = ranks.sum(axis=1), np.count_nonzero(ranks, axis=1)
     deviations = np.sqrt((ranks * ranks).sum(axis=1))
@@ -210,7 +204,7 @@ def _wilcoxon_of_rows(differences: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(totals == 0, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
 
 
-def signed_ranks(differences: NDArray[np.float64]) -> NDArray[np.float64]:
+def signed_ranks(differences: Floats) -> Floats:
     """Give twice the signed mean ranks of absolute differences: whole numbers, 0 for those of 0."""
     from scipy.stats import rankdata
 
@@ -220,13 +214,8 @@ def signed_ranks(differences: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def sakai_test(
-    scores: NDArray[np.float64],
-    *,
-    replicates: int,
-    seed: int,
-    n_jobs: int = 1,
-    block: int = SAMPLES_AT_ONCE,
-) -> NDArray[np.float64]:
+    scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1, block: int = SAMPLES_AT_ONCE
+) -> Floats:
     r"""Test all pairs of systems by the bootstrapped distribution of Student's t.
 
     Differences d are centred, :math:`w = d - \bar d`, so that the null hypothesis (the mean
@@ -262,9 +251,7 @@ def sakai_test(
         return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
 
 
-def _bootstrap_measures(
-    scores: NDArray[np.float64], *, replicates: int, seed: int, block: int
-) -> NDArray[np.float64]:
+def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int, block: int) -> Floats:
     means, shifts, squares = _sample(scores, replicates=replicates, seed=seed, block=block)
     observed, centred_squares = means[:, :, np.newaxis], squares[:, :, :1]
     threshold = _squared_t(observed, centred_squares) * (1 - TIE)
@@ -274,8 +261,8 @@ def _bootstrap_measures(
 
 
 def _sample(
-    scores: NDArray[np.float64], *, replicates: int, seed: int, block: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    scores: Floats, *, replicates: int, seed: int, block: int
+) -> tuple[Floats, Floats, Floats]:
     """Give what the statistics of every sample need, in steps of the grid.
 
     The result: mean differences (n_measures, n_pairs); the mean of w in every sample, (n_measures,
@@ -300,7 +287,7 @@ def _sample(
     return means, shifts, np.ldexp(squares, powers) / n_users
 
 
-def _gridded_squares(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intc]]:
+def _gridded_squares(centred: Floats) -> tuple[Floats, NDArray[np.intc]]:
     """Square, and round every row to whole numbers, times a power of two, whose sums are exact."""
     squares = centred**2
     largest = squares.max(axis=2, keepdims=True, initial=0.0)
@@ -308,11 +295,11 @@ def _gridded_squares(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64],
     return np.rint(np.ldexp(squares, -powers)), powers
 
 
-def _beyond(noise: float, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _beyond(noise: float, values: Floats) -> Floats:
     return np.where(np.abs(values) <= noise, 0.0, values)
 
 
-def _squared_t(means: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _squared_t(means: Floats, variances: Floats) -> Floats:
     """Square of t but for a constant: 0 where the mean is 0, infinite without variance."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(means == 0, 0.0, means**2 / variances)

@@ -36,6 +36,7 @@ from analyses.significance.exact import (
     p_on_lattice,
     revives,
 )
+from runs.shared.arrays import Floats, Numbers
 
 # P@k up to k = 100, reciprocal ranks up to 10, and tables rounded to three, four or five decimals.
 SCALES = (*range(1, 101), 420, 840, 1000, 2520, 10_000, 100_000)
@@ -48,20 +49,20 @@ BLOCK, PERMUTATIONS_PER_TASK = 1024, 2048
 BITS_PER_HALF = 32
 
 
-def find_scale(scores: NDArray[np.float64]) -> int | None:
+def find_scale(scores: Floats) -> int | None:
     """Find the smallest usual scale that makes all scores integers."""
     few = scores.flat[:: max(1, scores.size // 64)]
     return next((c for c in SCALES if on_lattice(few, c) and on_lattice(scores, c)), None)
 
 
-def on_lattice(scores: NDArray[np.float64], scale: int, *, tolerance: float = TOLERANCE) -> bool:
+def on_lattice(scores: Floats, scale: int, *, tolerance: float = TOLERANCE) -> bool:
     """Tell whether scaled scores are integers, up to the tolerance and not by being tiny."""
     scaled = scores * scale
     furthest = np.abs(scaled - np.rint(scaled)).max(initial=0.0)
     return bool(furthest <= tolerance * min(1.0, np.abs(scaled).max(initial=0.0)))
 
 
-def pair_indices(n_systems: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def pair_indices(n_systems: int) -> tuple[Numbers, Numbers]:
     """Number the unordered pairs of systems (i, j) with i < j, first by i, then by j."""
     first, second = np.triu_indices(n_systems, k=1)
     return first, second
@@ -76,46 +77,44 @@ class PairSums:
     n_powers), are the sums of d^2, d^4, d^6, ...
     """
 
-    n_differing: NDArray[np.intp]
-    totals: NDArray[np.float64]
-    largest: NDArray[np.float64]
-    powers: NDArray[np.float64]
+    n_differing: Numbers
+    totals: Floats
+    largest: Floats
+    powers: Floats
 
     @classmethod
-    def of(cls, scores: NDArray[np.float64], *, n_powers: int) -> PairSums:
+    def of(cls, scores: Floats, *, n_powers: int) -> PairSums:
         """Sum over users, in a fixed order, for all pairs of scores (n_systems, n_users)."""
         rows = [_sum_differences(scores[i] - scores[i + 1 :], n_powers) for i in range(len(scores))]
         return cls(*(np.concatenate(column) for column in zip(*rows, strict=True)))
 
-    def select(self, kept: NDArray[np.intp]) -> PairSums:
+    def select(self, kept: Numbers) -> PairSums:
         """Keep some pairs."""
         return PairSums(
             self.n_differing[kept], self.totals[kept], self.largest[kept], self.powers[kept]
         )
 
     @cached_property
-    def deviations(self) -> NDArray[np.float64]:
+    def deviations(self) -> Floats:
         """Standard deviation of the sum under random signs: sigma, of shape (n_pairs,)."""
         return np.sqrt(self.powers[:, 0])
 
     @cached_property
-    def standardised(self) -> NDArray[np.float64]:
+    def standardised(self) -> Floats:
         """Test statistic in standard deviations: z = t / sigma, 0 where all d are 0."""
         return np.divide(
             self.totals, self.deviations, out=np.zeros(len(self.totals)), where=self.deviations > 0
         )
 
     @cached_property
-    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def bounds(self) -> tuple[Floats, Floats]:
         """Give bounds of p: 2^(1 - n), and Hoeffding's (1963) 2 exp(-z^2 / 2); they are never 0."""
         tiny = np.finfo(np.float64).tiny
         lower = np.ldexp(1.0, 1 - np.maximum(self.n_differing, 1))
         return np.maximum(lower, tiny), np.clip(2 * np.exp(-0.5 * self.standardised**2), tiny, 1.0)
 
 
-def _sum_differences(
-    differences: NDArray[np.float64], n_powers: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _sum_differences(differences: Floats, n_powers: int) -> tuple[Numbers, Floats, Floats, Floats]:
     squares = differences * differences
     powers = np.empty((len(differences), n_powers))
     product = squares.copy()
@@ -166,17 +165,17 @@ class ExactTest:
         none is, and where no exact method is safe.
     """
 
-    p: NDArray[np.float64]
+    p: Floats
     methods: NDArray[np.str_]
-    required: NDArray[np.float64]
+    required: Floats
 
 
 def exact_test(
-    scores: NDArray[np.float64],
+    scores: Floats,
     *,
     scale: int | None = None,
     alpha: float | None = None,
-    pairs: NDArray[np.intp] | None = None,
+    pairs: Numbers | None = None,
 ) -> ExactTest:
     """Test pairs of systems, each by the first of these methods that is safe for it.
 
@@ -241,9 +240,7 @@ def exact_test(
     return ExactTest(np.clip(p, *sums.bounds), methods, required)
 
 
-def _choose_off_lattice(
-    sums: PairSums, values: NDArray[np.float64], pairs: NDArray[np.intp]
-) -> NDArray[np.str_]:
+def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArray[np.str_]:
     moderate = REACH * sums.largest <= SERIES_SPREAD * sums.deviations
     many = sums.n_differing >= SERIES_USERS
     methods = np.where(moderate & many, Method.SERIES, Method.PRODUCT)
@@ -258,9 +255,7 @@ def _choose_off_lattice(
     return methods
 
 
-def _p_values(
-    sums: PairSums, values: NDArray[np.float64], pairs: NDArray[np.intp], methods: NDArray[np.str_]
-) -> NDArray[np.float64]:
+def _p_values(sums: PairSums, values: Floats, pairs: Numbers, methods: NDArray[np.str_]) -> Floats:
     p = np.where(methods == Method.EQUAL_MEANS, 1.0, sums.bounds[1])
     series = np.flatnonzero(methods == Method.SERIES)
     if len(series) > 0:
@@ -272,13 +267,8 @@ def _p_values(
 
 
 def _critical_totals(
-    sums: PairSums,
-    values: NDArray[np.float64],
-    pairs: NDArray[np.intp],
-    methods: NDArray[np.str_],
-    *,
-    alpha: float,
-) -> NDArray[np.float64]:
+    sums: PairSums, values: Floats, pairs: Numbers, methods: NDArray[np.str_], *, alpha: float
+) -> Floats:
     """Find the smallest significant sums; where no user differs, there is none."""
     totals = np.full(len(pairs), np.nan)
     series = np.flatnonzero(methods == Method.SERIES)
@@ -291,15 +281,13 @@ def _critical_totals(
     return totals
 
 
-def _differences(
-    values: NDArray[np.float64], pairs: NDArray[np.intp]
-) -> Iterator[NDArray[np.float64]]:
+def _differences(values: Floats, pairs: Numbers) -> Iterator[Floats]:
     first, second = pair_indices(len(values))
     for i, j in zip(first[pairs], second[pairs], strict=True):
         yield values[i] - values[j]
 
 
-def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[np.float64]:
+def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> Floats:
     """Draw the signs of permutations ``start`` to ``stop``, independent of all others' order.
 
     Permutation b owns ceil(n_users / 256) steps of the counter of a Philox generator (Salmon
@@ -315,9 +303,7 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> NDArray[n
     return (1 - 2 * bits.view(np.int8)).astype(np.float64)
 
 
-def flipped_sums(
-    grid: NDArray[np.float64], start: int, stop: int, *, seed: int, block: int
-) -> Iterator[NDArray[np.float64]]:
+def flipped_sums(grid: Floats, start: int, stop: int, *, seed: int, block: int) -> Iterator[Floats]:
     """Sum gridded scores under the signs ``start`` to ``stop``: (n_measures, n_systems, block)."""
     n_users = grid.shape[2]
     rows = grid.reshape(-1, n_users)
@@ -327,13 +313,13 @@ def flipped_sums(
 
 
 def monte_carlo_test(
-    scores: NDArray[np.float64],
+    scores: Floats,
     *,
     permutations: int,
     seed: int,
     n_jobs: int = 1,
     advance: Callable[[int], object] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Test all pairs of systems with the same random sign flips.
 
     p = (count + 1) / (permutations + 1) counts the observed signs (Phipson & Smyth 2010). Flipped
@@ -378,7 +364,7 @@ def monte_carlo_test(
 
 
 def count_as_extreme(
-    grid: NDArray[np.float64], start: int, stop: int, *, seed: int, block: int = BLOCK
+    grid: Floats, start: int, stop: int, *, seed: int, block: int = BLOCK
 ) -> NDArray[np.int64]:
     """Count the permutations whose sum is at least as far from 0 as the observed one.
 
@@ -393,9 +379,7 @@ def count_as_extreme(
     return counts
 
 
-def _add_extreme(
-    counts: NDArray[np.int64], flipped: NDArray[np.float64], thresholds: NDArray[np.float64]
-) -> None:
+def _add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) -> None:
     """Add the counts of one block: flipped sums are (n_measures, n_systems, block)."""
     n_systems = flipped.shape[1]
     for measure, sums in enumerate(flipped):

@@ -6,9 +6,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Floats
+
 
 @numba.njit(nogil=True, cache=True)
-def merged_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def merged_sums(sizes: Floats) -> Floats:
     """Give all sums of +-sizes, rising, of shape (2 ** n_users,)."""
     sums = np.zeros(1)
     for size in sizes:
@@ -26,7 +28,7 @@ def merged_sums(sizes: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @numba.njit(nogil=True, cache=True)
-def count_upper(left: NDArray[np.float64], right: NDArray[np.float64], threshold: float) -> int:
+def count_upper(left: Floats, right: Floats, threshold: float) -> int:
     """Count pairs of a left sum and a right one, both rising, that differ by the threshold."""
     count = n_below = 0
     for one in left:
@@ -37,9 +39,7 @@ def count_upper(left: NDArray[np.float64], right: NDArray[np.float64], threshold
 
 
 @numba.njit(nogil=True, cache=True)
-def add_dealt_out(
-    by_user: NDArray[np.float64], swaps: NDArray[np.uint8 | np.uint16], sums: NDArray[np.float64]
-) -> None:
+def add_dealt_out(by_user: Floats, swaps: NDArray[np.uint8 | np.uint16], sums: Floats) -> None:
     """Add every user's scores to the systems that they are dealt to by `tukey.random_swaps`.
 
     Users in the outer loop: a user's scores stay in the cache for all permutations. Sums are of

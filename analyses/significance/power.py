@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
 from analyses.intervals.resampling import draw_weights, random_blocks, run_noise
@@ -15,6 +14,7 @@ from analyses.shared.estimate import FLOOR, spread_around
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import for_all_pairs, normalised
 from analyses.significance.permutation import ROUNDING, find_scale
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_uniforms
 
@@ -32,9 +32,7 @@ STEPS = 60
 """Halvings of an interval, to the last digit."""
 
 
-def t_power(
-    effects: NDArray[np.float64], n_users: NDArray[np.float64] | float, *, alpha: float
-) -> NDArray[np.float64]:
+def t_power(effects: Floats, n_users: Floats | float, *, alpha: float) -> Floats:
     r"""Give the chance that the two-sided paired t-test finds a difference.
 
     .. math:: P(|T'_{n-1}(\delta \sqrt n)| \ge t_{n-1;\,1-\alpha/2})
@@ -49,9 +47,7 @@ def t_power(
     return np.asarray(below + 1 - above)
 
 
-def needed_users(
-    effects: NDArray[np.float64], *, alpha: float, power: float
-) -> NDArray[np.float64]:
+def needed_users(effects: Floats, *, alpha: float, power: float) -> Floats:
     """Give the fewest users with whom the paired t-test has a power (Sakai 2016, section 3.1).
 
     These are whole numbers, infinite where there is no difference.
@@ -65,7 +61,7 @@ def needed_users(
     return found
 
 
-def _guess(effects: NDArray[np.float64], *, alpha: float, power: float) -> NDArray[np.float64]:
+def _guess(effects: Floats, *, alpha: float, power: float) -> Floats:
     """Approximate by the normal distribution; infinite where there is no difference."""
     reach = float(ndtri(1 - alpha / 2))
     centre = _least(lambda at: float(ndtr(at - reach) + ndtr(-at - reach)) >= power, 100.0)
@@ -73,9 +69,7 @@ def _guess(effects: NDArray[np.float64], *, alpha: float, power: float) -> NDArr
         return np.asarray((centre / effects) ** 2 + reach**2 / 2)
 
 
-def _next_to(
-    effects: NDArray[np.float64], guesses: NDArray[np.float64], *, alpha: float, power: float
-) -> NDArray[np.float64]:
+def _next_to(effects: Floats, guesses: Floats, *, alpha: float, power: float) -> Floats:
     """Step from guesses to the fewest users with the power."""
     found = guesses.copy()
     while (short := t_power(effects, found, alpha=alpha) < power).any():
@@ -105,9 +99,7 @@ def detectable_effect(n_users: int, *, alpha: float, power: float) -> float:
     return _least(lambda at: bool(t_power(np.array(at), n_users, alpha=alpha) >= power), most)
 
 
-def shrunk_effects(
-    effects: NDArray[np.float64], *, n_pilot: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def shrunk_effects(effects: Floats, *, n_pilot: int) -> tuple[Floats, Floats]:
     r"""Say what is to be thought of effects that a pilot observed: means, and a variance.
 
     What a pilot of N users observes, :math:`\hat\delta`, varies by 1 / N about the effect, so large
@@ -124,19 +116,14 @@ def shrunk_effects(
     return kept[..., None] * effects, kept / n_pilot
 
 
-def _kept(squares: NDArray[np.float64], n_pilot: int) -> NDArray[np.float64]:
+def _kept(squares: Floats, n_pilot: int) -> Floats:
     """Give the part B of mean squared effects that is no noise."""
     return 1 - np.minimum(1 / n_pilot / np.maximum(squares, 1 / n_pilot), 1.0)
 
 
 def possible_effects(
-    effects: NDArray[np.float64],
-    resampled: NDArray[np.float64],
-    *,
-    n_systems: int,
-    n_pilot: int,
-    seed: int,
-) -> NDArray[np.float64]:
+    effects: Floats, resampled: Floats, *, n_systems: int, n_pilot: int, seed: int
+) -> Floats:
     r"""Draw effects that may be behind those that a pilot observed; see `shrunk_effects`.
 
     Draw k is :math:`B_k \hat\delta + \sqrt{B_k} (\delta^*_k - \hat\delta)` with effects
@@ -155,12 +142,8 @@ def possible_effects(
 
 
 def expected_share(
-    effects: NDArray[np.float64],
-    n_users: NDArray[np.float64] | float,
-    *,
-    alpha: float,
-    variance: NDArray[np.float64] | float = 0.0,
-) -> NDArray[np.float64]:
+    effects: Floats, n_users: Floats | float, *, alpha: float, variance: Floats | float = 0.0
+) -> Floats:
     r"""Give the share of pairs that are expected significant with so many users.
 
     .. math:: P\left(|Z| \ge t_{n-1;\,1-\alpha/2}\right), \quad
@@ -180,12 +163,8 @@ def expected_share(
 
 
 def users_for_share(
-    effects: NDArray[np.float64],
-    *,
-    share: float,
-    alpha: float,
-    variance: NDArray[np.float64] | float = 0.0,
-) -> NDArray[np.float64]:
+    effects: Floats, *, share: float, alpha: float, variance: Floats | float = 0.0
+) -> Floats:
     """Give the fewest users for a share of the pairs: the inverse of `expected_share`."""
     return fewest(
         lambda n: expected_share(effects, n, alpha=alpha, variance=variance),
@@ -194,15 +173,13 @@ def users_for_share(
     )
 
 
-def effects_of(means: NDArray[np.float64], deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+def effects_of(means: Floats, deviations: Floats) -> Floats:
     """Divide means by deviations: 0 where means are equal, `LARGEST` where all differ alike."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.clip(np.where(means == 0, 0.0, means / deviations), -LARGEST, LARGEST)
 
 
-def resampled_effects(
-    values: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def resampled_effects(values: Floats, weights: Floats) -> Floats:
     """Give the standardised differences of all pairs for resampled users.
 
     The result: effects of shape (n_measures, n_pairs, n_replicates).
@@ -210,9 +187,7 @@ def resampled_effects(
     return for_all_pairs(normalised(values), lambda rows: _weighted_effects(rows, weights))
 
 
-def _weighted_effects(
-    differences: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _weighted_effects(differences: Floats, weights: Floats) -> Floats:
     """Divide weighted means of rows (n_rows, n_users) by their deviations: (n_rows, n_weights)."""
     n_users = differences.shape[1]
     means = differences @ weights.T / n_users
@@ -221,11 +196,7 @@ def _weighted_effects(
     return effects_of(np.where(np.abs(means) <= ROUNDING, 0.0, means), np.sqrt(variances))
 
 
-def fewest(
-    rising: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-    least: float,
-    shape: tuple[int, ...],
-) -> NDArray[np.float64]:
+def fewest(rising: Callable[[Floats], Floats], least: float, shape: tuple[int, ...]) -> Floats:
     """Search the fewest users, of a shape, for whom what rises with them is no less than asked.
 
     Infinite where even `MOST` are too few.
@@ -252,7 +223,7 @@ are good to 3 %.
 NUMBERS_AT_ONCE = 1 << 21
 """Pairs times weightings, and products of systems times blocks, held at a time: 16 MB."""
 
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+Pairs = tuple[Numbers, Numbers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,14 +238,14 @@ class PowerSamples:
         Bands of the p-values in falling order, of shape (n_measures, n_pairs).
     """
 
-    powers: NDArray[np.float64]
-    curve_low: NDArray[np.float64]
-    curve_high: NDArray[np.float64]
+    powers: Floats
+    curve_low: Floats
+    curve_high: Floats
 
 
 def resample_power(
-    values: NDArray[np.float64],
-    p: NDArray[np.float64],
+    values: Floats,
+    p: Floats,
     pairs: Pairs,
     *,
     scales: tuple[int | None, ...],
@@ -309,14 +280,14 @@ def resample_power(
 
 
 def _resample_measure(
-    values: NDArray[np.float64],
-    observed: NDArray[np.float64],
+    values: Floats,
+    observed: Floats,
     pairs: Pairs,
     scale: int | None,
-    blocks: NDArray[np.intp],
-    weights: NDArray[np.float64],
-    shifts: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    blocks: Numbers,
+    weights: Floats,
+    shifts: Floats,
+) -> tuple[Floats, Floats, Floats]:
     found = scale or find_scale(values)
     order = np.argsort(blocks, kind="stable")
     scaled = np.float64(1 / found if found else 0.0), shifts * values.shape[1]
@@ -330,9 +301,7 @@ def _resample_measure(
     return powers, low, high
 
 
-def _to_grid(
-    values: NDArray[np.float64], *others: NDArray[np.float64] | np.float64
-) -> tuple[NDArray[np.float64], ...]:
+def _to_grid(values: Floats, *others: Floats | np.float64) -> tuple[Floats, ...]:
     """Round scores to whole numbers so small that sums of squared differences are exact.
 
     Other numbers are given in the same units.
@@ -344,13 +313,8 @@ def _to_grid(
 
 
 def _normal_p(
-    grid: NDArray[np.float64],
-    pairs: Pairs,
-    unit: float,
-    firsts: NDArray[np.intp],
-    weights: NDArray[np.float64],
-    shifts: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    grid: Floats, pairs: Pairs, unit: float, firsts: Numbers, weights: Floats, shifts: Floats
+) -> Floats:
     """Approximate the p-values of weighted users, of shape (n_pairs, n_weightings).
 
     The users of a block lie together, from the first of each on; weights are those of the blocks,
@@ -372,9 +336,7 @@ def _normal_p(
     return p
 
 
-def _squares(
-    grid: NDArray[np.float64], pairs: Pairs, firsts: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _squares(grid: Floats, pairs: Pairs, firsts: Numbers) -> Floats:
     """Sum the squared differences of all pairs over blocks, from products: (n_pairs, n_blocks)."""
     sizes = np.diff(firsts, append=grid.shape[1])
     blocks = np.repeat(np.arange(len(firsts)), sizes)

@@ -25,6 +25,7 @@ from analyses.significance.corrections import (
 from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test
 from analyses.significance.permutation import ExactTest, exact_test, monte_carlo_test, on_lattice
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -35,21 +36,21 @@ Test = Literal["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"]
 Standard = Literal["normal", "uniform", "empirical"]
 Correction = Literal["none", "bonferroni", "holm", "bh", "max-t", "tukey"]
 
-PLAIN: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+PLAIN: Mapping[str, Callable[[Floats], Floats]] = {
     "t": t_test,
     "wilcoxon": wilcoxon_test,
     "sign": sign_test,
 }
 """Tests without a setting."""
 
-ADJUSTMENTS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+ADJUSTMENTS: Mapping[str, Callable[[Floats], Floats]] = {
     "bonferroni": bonferroni,
     "holm": holm,
     "bh": benjamini_hochberg,
 }
 """Corrections of p-values, along the last axis."""
 
-JOINT: Mapping[str, Callable[..., NDArray[np.float64]]] = {"max-t": max_t_test, "tukey": tukey_test}
+JOINT: Mapping[str, Callable[..., Floats]] = {"max-t": max_t_test, "tukey": tukey_test}
 """Corrections that are tests of all pairs of systems at once."""
 
 OF_MEANS = ("exact", "monte-carlo", "t", "bootstrap")
@@ -116,13 +117,13 @@ class PairTests:
         Smallest difference in means significant at the level asked for; NaN where unknown.
     """
 
-    p: NDArray[np.float64]
+    p: Floats
     methods: NDArray[np.str_]
-    required: NDArray[np.float64]
+    required: Floats
 
 
 def pair_tests(
-    work: Work, question: Question, pairs: NDArray[np.intp], *, advance: Callable[[int], object]
+    work: Work, question: Question, pairs: Numbers, *, advance: Callable[[int], object]
 ) -> PairTests:
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
@@ -140,7 +141,7 @@ def pair_tests(
     return PairTests(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
 
 
-def correct(p: NDArray[np.float64], work: Work, question: Question) -> NDArray[np.float64] | None:
+def correct(p: Floats, work: Work, question: Question) -> Floats | None:
     """Adjust p-values, of shape (n_measures, n_pairs), in one family a measure; None for none."""
     name = question.correction
     if name == "none":
@@ -161,7 +162,7 @@ def check_scales(scores: Scores, scales: Mapping[Measure, int]) -> None:
 
 
 def _exactly(
-    work: Work, question: Question, pairs: NDArray[np.intp], *, advance: Callable[[int], object]
+    work: Work, question: Question, pairs: Numbers, *, advance: Callable[[int], object]
 ) -> PairTests:
     scores = work.scores
     tasks = (
@@ -185,18 +186,14 @@ def _exactly(
 
 
 def _draw(
-    values: NDArray[np.float64],
-    work: Work,
-    question: Question,
-    *,
-    advance: Callable[[int], object] | None,
-) -> NDArray[np.float64]:
+    values: Floats, work: Work, question: Question, *, advance: Callable[[int], object] | None
+) -> Floats:
     return monte_carlo_test(
         values, permutations=question.draws, seed=work.seed, n_jobs=work.n_jobs, advance=advance
     )
 
 
-def _by_user_id(scores: Scores) -> NDArray[np.float64]:
+def _by_user_id(scores: Scores) -> Floats:
     """Order users by id, so that what is drawn stays with the users."""
     return scores.values[:, :, np.argsort(scores.users, kind="stable")]
 
@@ -215,7 +212,7 @@ def standardised(work: Work, standard: Standard | None) -> Work:
     )
 
 
-def standardise(values: NDArray[np.float64], standard: Standard) -> NDArray[np.float64]:
+def standardise(values: Floats, standard: Standard) -> Floats:
     r"""Say how a score stands among the scores that all systems have for a user.
 
     With mean and standard deviation over the systems, z is what a score deviates by.
@@ -232,29 +229,29 @@ def standardise(values: NDArray[np.float64], standard: Standard) -> NDArray[np.f
     return STANDARDS[standard](values)
 
 
-def _deviates(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _deviates(values: Floats) -> Floats:
     centred = values - values.mean(axis=1, keepdims=True)
     spread = values.std(axis=1, ddof=1, keepdims=True)
     differs = np.ptp(values, axis=1, keepdims=True) > 0
     return np.divide(centred, spread, out=np.zeros(values.shape), where=differs)
 
 
-def _normal(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _normal(values: Floats) -> Floats:
     return np.asarray(ndtr(_deviates(values)))
 
 
-def _uniform(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _uniform(values: Floats) -> Floats:
     return np.clip(UNIFORM_SLOPE * _deviates(values) + 0.5, 0.0, 1.0)
 
 
-def _empirical(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _empirical(values: Floats) -> Floats:
     shares = np.zeros(values.shape)
     for other in np.moveaxis(values, 1, 0):
         shares += other[:, None, :] <= values
     return shares / values.shape[1]
 
 
-STANDARDS: Mapping[Standard, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+STANDARDS: Mapping[Standard, Callable[[Floats], Floats]] = {
     "normal": _normal,
     "uniform": _uniform,
     "empirical": _empirical,
@@ -262,12 +259,7 @@ STANDARDS: Mapping[Standard, Callable[[NDArray[np.float64]], NDArray[np.float64]
 
 
 def cautions(
-    p: NDArray[np.float64],
-    *,
-    test: str,
-    n_users: int,
-    draws: int | None = None,
-    alpha: float = 0.05,
+    p: Floats, *, test: str, n_users: int, draws: int | None = None, alpha: float = 0.05
 ) -> tuple[str, ...]:
     """Say what to beware of in p-values before any correction, of shape (n_measures, n_pairs).
 

@@ -18,12 +18,10 @@ from analyses.shared.work import ScoresWork
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import ADJUSTMENTS, OF_MEANS, Question, correct, pair_tests
 from runs import InputError
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
-
-
-Floats = NDArray[np.float64]
 
 
 def signs_of(measures: Measures) -> Floats:
@@ -56,7 +54,7 @@ class Comparison:
 
     measured: Scores
     true: Scores
-    references: NDArray[np.intp]
+    references: Numbers
 
     @classmethod
     def of(cls, work: Work) -> Comparison:
@@ -138,7 +136,7 @@ def tau_within_noise(measured: Floats, true: Floats) -> Floats:
     return np.asarray(2 / np.pi * np.arcsin(np.sqrt(measured * true)))
 
 
-def put_first(estimates: Floats) -> NDArray[np.bool_]:
+def put_first(estimates: Floats) -> Masks:
     """Mark the system with the highest score along the last axis; several, if they tie."""
     rounded = estimates.round(DECIMALS)
     return np.asarray(rounded == rounded.max(axis=-1, keepdims=True))
@@ -214,9 +212,7 @@ class JointUsers:
         return resample_means(values, replicates=self.replicates, seed=self.seed)
 
 
-def block_sums(
-    scores: Scores, users: NDArray[np.str_], blocks: NDArray[np.intp], *, seed: int
-) -> Floats:
+def block_sums(scores: Scores, users: NDArray[np.str_], blocks: Numbers, *, seed: int) -> Floats:
     """Add up scores in the blocks of the users who have the same ids; others get a random block.
 
     The sums are of shape (n_measures, n_blocks, n_systems).
@@ -230,7 +226,7 @@ def block_sums(
     return np.stack(sums, axis=1)
 
 
-Marks = NDArray[np.bool_]
+Marks = Masks
 
 VERDICTS = ("right", "wrong", "unsure", "unfound", "no difference")
 """Every pair is one of these; see `PairVerdicts`."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.resampling import Resampling, of_systems
@@ -17,13 +16,12 @@ from analyses.popularity import keep_items
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measures
 from analyses.validity.comparison import Comparison, block_sums, signs_of
+from runs.shared.arrays import Floats, Masks
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
     from analyses.shared.work import SumSamples, Work
 
-Floats = NDArray[np.float64]
-Masks = NDArray[np.bool_]
 
 N_ORDERS = 10
 """Random orders of equally popular items; the mean over them is taken."""

@@ -9,7 +9,6 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from analyses.intervals.systems import over_worlds
@@ -35,6 +34,7 @@ from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.truth_agreement import ITSELF
 from analyses.validity.validity_result import best_labels, draw_robustness
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.settings import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
 
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-Floats = NDArray[np.float64]
 Multiple = Annotated[float, Field(ge=0, le=10)]
 
 USUAL = 1.0

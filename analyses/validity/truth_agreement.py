@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.resampling import interval
 from analyses.intervals.systems import over_systems, pairs_within
@@ -23,9 +22,7 @@ from analyses.validity.comparison import (
     regret,
     resampled_rates,
 )
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
+from runs.shared.arrays import Floats, Numbers
 
 TAUS, SHARES, REGRETS = (-1.0, 1.0), (0.0, 1.0), (0.0, np.inf)
 """The lowest and the highest value there is."""

@@ -24,13 +24,13 @@ from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_firs
 from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.truth_agreement import ITSELF, Uncertain, written_interval
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
 
-Floats = NDArray[np.float64]
 Known = TypeVar("Known")
 
 VERDICT_COLOURS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
@@ -141,7 +141,7 @@ class Validity(Result):
         """Name a truth, for titles."""
         return f"true {name}" if (name := truth or self.main) != ITSELF else "itself on the truth"
 
-    def numbers(self, some: Measures) -> NDArray[np.intp]:
+    def numbers(self, some: Measures) -> Numbers:
         """Number some measures."""
         return np.array(self.measures.numbers(some), dtype=np.intp)
 
@@ -363,7 +363,7 @@ class Validity(Result):
         return ax
 
     @property
-    def _reported(self) -> NDArray[np.intp]:
+    def _reported(self) -> Numbers:
         return self.numbers(self.measures.reported)
 
     @property

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from harness.metrics.shared.metric import LEVEL, Metric
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
+from runs.shared.arrays import Floats
 
 UNJUDGED = "–"
 RANKS_BELOW = 2
@@ -155,7 +156,7 @@ class Bench:
         return gain > TOLERANCE
 
 
-def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> NDArray[np.float64]:
+def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> Floats:
     filled = [[np.nan if grade is None else float(grade) for grade in row] for row in rows]
     width = max([width, *map(len, filled)])
     return np.array([row + [np.nan] * (width - len(row)) for row in filled])

@@ -7,8 +7,9 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from harness.metrics.shared.features import greedy_categories, new_categories
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged, running
+from runs.shared.arrays import Floats
 
 HIGHEST = math.e / (math.e - 1)
 """No list earns more, over a greedy one (Nemhauser, Wolsey & Fisher 1978)."""

@@ -1,7 +1,8 @@
 """AUC: area under the ROC curve, of judged items."""
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

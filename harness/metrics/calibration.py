@@ -7,9 +7,10 @@ import numpy as np
 from annotated_types import Gt, Lt
 
 from harness.metrics.shared.features import categories
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from harness.metrics.shared.weights import Discount, discounts
 from qrels import Catalogue, Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Gt, Lt
-from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged, running
+from runs.shared.arrays import Floats, Numbers
 
 
 @metric(
@@ -85,6 +85,6 @@ def _ideal_ranks(judged: Judged) -> Floats:
     return ideal
 
 
-def _n_better(judged: Judged, *, grade: float) -> NDArray[np.intp]:
+def _n_better(judged: Judged, *, grade: float) -> Numbers:
     """Count the user's items of a higher grade."""
     return np.count_nonzero(judged.judgements > grade, axis=1)

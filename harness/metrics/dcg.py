@@ -3,9 +3,10 @@
 from math import inf
 
 from harness.metrics.ndcg import Discount, Gains, discounted_gains
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from harness.metrics.shared.weights import Beta, Clip, Propensity, weighting_of
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

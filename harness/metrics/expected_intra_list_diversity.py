@@ -3,9 +3,10 @@
 import numpy as np
 
 from harness.metrics.shared.features import mean_distances
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Discount, Relevance, browsed, discounts, worth
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from harness.metrics.shared.weights import Discount, Relevance, mean_novelty
 from qrels import Catalogue, Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

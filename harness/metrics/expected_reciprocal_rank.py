@@ -5,9 +5,10 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from harness.metrics.shared.weights import satisfaction
 from qrels import Judged, running
+from runs.shared.arrays import Floats
 
 
 @metric(

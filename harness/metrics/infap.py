@@ -1,7 +1,8 @@
 """infAP: inferred average precision, as the RecSys'18 study prints it."""
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 SMOOTHING = 1e-5
 

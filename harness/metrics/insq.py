@@ -5,8 +5,9 @@ from typing import Annotated, TypeAlias
 import numpy as np
 from annotated_types import Ge
 
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 Wanted: TypeAlias = Annotated[float, Ge(0.5)]
 

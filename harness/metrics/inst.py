@@ -3,8 +3,9 @@
 import numpy as np
 
 from harness.metrics.insq import Wanted, tail_of_squares
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged, running
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -5,8 +5,9 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 from annotated_types import Ge, Le
 
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 Rounding: TypeAlias = Literal["up", "nearest"]
 """How recall times R becomes a number of items."""

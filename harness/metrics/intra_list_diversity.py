@@ -3,8 +3,9 @@
 import numpy as np
 
 from harness.metrics.shared.features import similarities
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

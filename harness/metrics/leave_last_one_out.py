@@ -1,9 +1,10 @@
 """Recall under leave last one out."""
 
 from harness.metrics.leave_one_out import hidden_recall
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from harness.metrics.shared.weights import Beta
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric("LLOO", source="Kasalický (2021), (1.31), (1.33), (2.2)", has_level=False, needs=("lloo",))

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Beta
 from qrels import Judged
 from qrels.ranks.hidden_ranks import MISS, Ranks
+from runs.shared.arrays import Floats
 
 
 @metric("LOO", source="Kasalický (2021), (1.30), (1.32), (2.1)", has_level=False, needs=("loo",))

@@ -6,9 +6,10 @@ from typing import Annotated, Literal, TypeAlias
 import numpy as np
 from annotated_types import Ge
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Beta, Clip, Propensity, Weighting, weighting_of
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 Gains: TypeAlias = (
     Literal["rating", "exp"] | Mapping[Annotated[int, Ge(0)], Annotated[float, Ge(0)]]

@@ -1,7 +1,8 @@
 """P: precision."""
 
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -4,8 +4,9 @@ from typing import Annotated
 
 from annotated_types import Gt
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged, running
+from runs.shared.arrays import Floats
 
 
 @metric(

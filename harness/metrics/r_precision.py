@@ -5,8 +5,9 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Gt
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -4,8 +4,9 @@ from typing import Annotated
 
 from annotated_types import Gt, Lt
 
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from harness.metrics.shared.weights import Beta, Clip, Propensity, Weighting, weighting_of
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

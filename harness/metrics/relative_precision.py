@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -1,8 +1,9 @@
 """S-Recall: subtopic recall."""
 
 from harness.metrics.shared.features import n_categories, new_categories
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from harness.metrics.shared.metric import Floats, metric
+from harness.metrics.shared.metric import metric
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 
 @metric(

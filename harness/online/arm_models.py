@@ -13,6 +13,7 @@ from qrels.interactions.interactions import Interactions
 from recommenders import train
 from recommenders.shared.scorers import row_blocks, row_of_entry
 from runs import InputError, top_items
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -106,7 +107,7 @@ class SystemRecommender:
     """A trained system, and the place of each item by popularity, from 0 up to 1."""
 
     scorer: HistoriesScorer
-    by_popularity: NDArray[np.float64]
+    by_popularity: Floats
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
         """Recommend by falling score, then popular ones that have none, but for what is known."""

@@ -18,12 +18,12 @@ from pydantic import Field
 
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from runs import Numbering
+from runs.shared.arrays import Floats
 from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DAY: Final = 86_400_000

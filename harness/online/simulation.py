@@ -20,7 +20,6 @@ from harness.online.click_world import (
     TYPES,
     ClickWorld,
     ClickWorldSettings,
-    Floats,
     Ints,
     actions_of,
     draw_types,
@@ -29,6 +28,7 @@ from harness.online.click_world import (
 )
 from qrels.interactions.held_out_users import split_users
 from runs import InputError, Numbering
+from runs.shared.arrays import Floats, Masks
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
 
@@ -97,7 +97,7 @@ class _Shown:
     user: Ints
     time: Ints
     items: Lists
-    clicked: NDArray[np.bool_]
+    clicked: Masks
     chances: Floats
 
 

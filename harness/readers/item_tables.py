@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from harness.readers.scores import Line, heading_and_rows
 from runs import InputError, Numbering
+from runs.shared.arrays import Floats
 from runs.shared.fields import distinct, is_number, read_number
 
 CATEGORIES_APART = "|"
@@ -20,7 +21,7 @@ class Features(NamedTuple):
     """Names of features, and numbers of all items, (n_items, n_features): 0 where unknown."""
 
     names: tuple[str, ...]
-    values: NDArray[np.float64]
+    values: Floats
 
 
 def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) -> Features:
@@ -44,7 +45,7 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
         raise InputError.at(path, line, "two columns or more expected: item and features.")
     numbers = _numbers(path, rows, items)
     names: list[str] = []
-    values: list[NDArray[np.float64]] = []
+    values: list[Floats] = []
     for column in columns or heading[1:]:
         if column not in heading[1:]:
             others = ", ".join(heading[1:])
@@ -60,7 +61,7 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
 
 def read_item_values(
     path: Path, items: Numbering, *, what: str, low: float = 0.0, high: float = np.inf
-) -> NDArray[np.float64]:
+) -> Floats:
     """Read one number for every item, from the second column; NaN where the table has none.
 
     Parameters

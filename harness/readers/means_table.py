@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
 from harness.readers.scores import heading_and_rows, measure_named
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.fields import distinct, is_number, read_number
 
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
@@ -23,7 +23,7 @@ TOPIC_HEADERS = ("topic", "user", "query", "qid")
 class Means:
     """Mean scores of systems: float64 of shape (n_measures, n_systems), and labels of its axes."""
 
-    values: NDArray[np.float64]
+    values: Floats
     measures: tuple[Measure, ...]
     systems: tuple[str, ...]
 

@@ -17,6 +17,7 @@ from qrels.trec import N_FIELDS as N_QRELS_FIELDS
 from runs import InputError, Numbering
 from runs.formats import N_FIELDS, SCORE_FIELD, TAG_FIELD, find_run_files, read_run
 from runs.run_file import RunFile
+from runs.shared.arrays import Floats
 from runs.shared.fields import Pairs
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Form:
     width: int
 
 
-def read_pairs(data: Any, form: Form) -> tuple[Pairs, NDArray[np.float64]]:
+def read_pairs(data: Any, form: Form) -> tuple[Pairs, Floats]:
     """Read what a notebook has: pairs of topics and items, and a number for each.
 
     Parameters

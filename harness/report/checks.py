@@ -8,12 +8,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.sentences import listed, paired
 from harness.metrics.shared.names import parse_name
 from harness.readers.scores import SCORES_FILE, scores_from_parquet
 from harness.report.study_folder import FinishedStudy
+from runs.shared.arrays import Floats
 
 BECOMES: Mapping[str, str] = {
     "bpref": "Recall",
@@ -109,7 +109,7 @@ def _systems_alike(study: FinishedStudy) -> list[tuple[str, str]]:
     return [(scores.systems[i], scores.systems[j]) for i, j in _same_columns(by_system)]
 
 
-def _same_columns(values: NDArray[np.float64]) -> list[tuple[int, int]]:
+def _same_columns(values: Floats) -> list[tuple[int, int]]:
     """Number the pairs of columns that are the same."""
     pairs = combinations(range(values.shape[1]), 2)
     return [(i, j) for i, j in pairs if np.array_equal(values[:, i], values[:, j], equal_nan=True)]

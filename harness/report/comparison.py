@@ -13,7 +13,6 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
@@ -27,6 +26,7 @@ from harness.report.publication import Publication
 from harness.report.study_folder import FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.files import write_whole
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class Comparison:
                 yield face, f"Of {first}: {face.caption(result)}", _figure(face, of, rows)
 
 
-def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> NDArray[np.float64]:
+def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
     """Give users' scores by measures and systems; NaN where means are no plain means of them."""
     labels = [str(measure) for measure in study.means.measures]
     places = [(labels.index(m), study.means.systems.index(system)) for m, system in keys]

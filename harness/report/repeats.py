@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.systems import deviation_over_systems
 from analyses.ordering import tau_b
@@ -21,6 +20,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, shown
 from harness.scoring.means import Means
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,8 +31,6 @@ SOURCES = ("users", "systems", "splits")
 
 APART = 0.22
 """Rows between what users, systems and splits contribute to one measure."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

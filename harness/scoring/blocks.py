@@ -21,10 +21,7 @@ from qrels import Catalogue, Judged, Qrels, match
 from qrels.catalogue import ItemsSeen
 from qrels.judged import Places
 from runs import NO_ITEM, Run
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
-Masks = NDArray[np.bool_]
+from runs.shared.arrays import Floats, Masks, Numbers
 
 USERS_AT_ONCE = 2048
 

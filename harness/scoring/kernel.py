@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from harness.metrics.infap import SMOOTHING
 from qrels import Qrels, match
 from runs import Run
+from runs.shared.arrays import Floats, Masks, Numbers
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Places = NDArray[np.intp]
+Places = Numbers
 Ranks = NDArray[np.int32]
 Kinds = NDArray[np.int8]
-Masks = NDArray[np.uint8]
+Bits = NDArray[np.uint8]
 
 FUSED = ("P", "Recall", "AP", "RR", "bpref", "infAP", "nDCG")
 """Names of the metrics, in the order of the first axis of the kernel's results."""
@@ -119,7 +119,7 @@ def _users_first(counts: Integers) -> tuple[Integers, Integers]:
 
 
 def group_sums(
-    hits: Hits, kept: NDArray[np.bool_], *, cutoffs: Sequence[int], groups: Places
+    hits: Hits, kept: Masks, *, cutoffs: Sequence[int], groups: Places
 ) -> Iterator[tuple[slice, Floats]]:
     """Score every system by the seven metrics, in the sum over each group of users.
 
@@ -143,7 +143,7 @@ def group_sums(
         yield some, _finish(sums, cutoffs)[..., : kept.shape[1]]
 
 
-def _masks(hits: Hits, kept: NDArray[np.bool_]) -> Masks:
+def _masks(hits: Hits, kept: Masks) -> Bits:
     """Order the masks as the judgements in ``hits``, and pad them with empty samples."""
     n_samples = kept.shape[1]
     width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
@@ -152,7 +152,7 @@ def _masks(hits: Hits, kept: NDArray[np.bool_]) -> Masks:
     return masks
 
 
-def _sum(hits: Hits, masks: Masks, cutoffs: Sequence[int], users: Places, groups: Places) -> Floats:
+def _sum(hits: Hits, masks: Bits, cutoffs: Sequence[int], users: Places, groups: Places) -> Floats:
     """Sum over users' groups: (n_groups, n_systems, n_cutoffs, N_SUMS, n_samples)."""
     borders = np.asarray(cutoffs, dtype=np.int64)
     bucket_of_rank = np.searchsorted(borders, np.arange(borders[-1] + 1))
@@ -203,7 +203,7 @@ jit = numba.njit(nogil=True, cache=True, error_model="numpy")
 
 @jit
 def _accumulate(
-    users: Places, groups: Places, lists: Lists, depths: Depths, masks: Masks, sums: Floats
+    users: Places, groups: Places, lists: Lists, depths: Depths, masks: Bits, sums: Floats
 ) -> None:
     """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples)."""
     offsets, ranks, hit_judgements, judgement_offsets, gains, kinds = lists
@@ -248,7 +248,7 @@ def _accumulate(
 
 
 @jit
-def _look_up(kinds: Kinds, masks: Masks, kept: Floats, totals: Floats, shares: Floats) -> None:
+def _look_up(kinds: Kinds, masks: Bits, kept: Floats, totals: Floats, shares: Floats) -> None:
     """Copy the user's masks as numbers; count R and N; take what hits are multiplied by."""
     totals[:] = 0.0
     for row in range(len(kinds)):
@@ -267,7 +267,7 @@ def _look_up(kinds: Kinds, masks: Masks, kept: Floats, totals: Floats, shares: F
 @jit
 def _normalise(
     gains: Floats,
-    masks: Masks,
+    masks: Bits,
     cutoffs: Integers,
     ideals: Floats,
     settled: int,

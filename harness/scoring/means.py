@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result, table
@@ -16,13 +15,11 @@ from harness.metrics.shared.metric import Metric
 from qrels import Qrels, match
 from runs import Run
 from runs.replicates import Replicates
+from runs.shared.arrays import Floats, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 
 Average = Literal["users", "judgements"]
 """What a mean is taken over: users, or their relevant items."""

@@ -16,13 +16,11 @@ from harness.scoring.blocks import NEEDS, Block, Needs, Samples, depth_seen, div
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
 from runs.replicates import Replicates
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     from harness.scoring.kernel import Hits
 
-Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
-Masks = NDArray[np.bool_]
 
 AT_ONCE: Mapping[Needs, int] = {"judged ranks": 64, "all ranks": 1}
 """Samples of the judgements that are scored together, by definitions over these ranks."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.work import CountedIn
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
@@ -34,6 +33,7 @@ from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels, read_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
+from runs.shared.arrays import Numbers
 from runs.shared.errors import warn
 from runs.shared.files import read_bytes
 from runs.shared.ids import carried, id_table
@@ -90,7 +90,7 @@ class Collection:
     observation: Observation | None = None
     threshold: float | None = None
     is_implicit: bool = False
-    trained: NDArray[np.intp] | None = None
+    trained: Numbers | None = None
 
     @cached_property
     def carried(self) -> tuple[Numbering, Numbering]:
@@ -136,7 +136,7 @@ class Collection:
         test = self.split.test
         return test.select(test.rating >= self.threshold)
 
-    def popularity_counts(self) -> dict[CountedIn, NDArray[np.intp]]:
+    def popularity_counts(self) -> dict[CountedIn, Numbers]:
         """Count the ratings of every item of the catalogue in training, in test, in both.
 
         The catalogue is every item with a rating; without ratings, every judged item.
@@ -146,7 +146,7 @@ class Collection:
         train = self.trained if self.split is None else self.split.train.item_counts()
         if train is None:
             return {"test": np.where(test > 0, test, -1)}
-        counts: dict[CountedIn, NDArray[np.intp]]
+        counts: dict[CountedIn, Numbers]
         counts = {"train": train, "test": test, "all": train + test}
         return {name: np.where(train + test > 0, counts[name], -1) for name in counts}
 

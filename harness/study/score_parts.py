@@ -37,6 +37,7 @@ from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.world.truth import item_propensities
 from runs import InputError, Run
 from runs.replicates import Replicates
+from runs.shared.arrays import Floats
 from runs.shared.progress import Progress
 
 TRUE_SCORES = "true-scores"
@@ -62,7 +63,7 @@ class ScoreParts:
     measures: Measures
     progress: Progress
 
-    def weights(self, qrels: Qrels) -> NDArray[np.float64] | None:
+    def weights(self, qrels: Qrels) -> Floats | None:
         """Weights of the users of judgements; None if all weigh the same."""
         return user_weights(qrels, self.study.metrics.average)
 
@@ -160,7 +161,7 @@ def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
     return Catalogue(len(items), **known)
 
 
-def _whole(path: Path, counts: NDArray[np.float64]) -> NDArray[np.int64]:
+def _whole(path: Path, counts: Floats) -> NDArray[np.int64]:
     """Take counts of ratings, 0 where there is none; refuse parts of ratings."""
     known = np.nan_to_num(counts)
     broken = known[known != np.floor(known)]
@@ -169,7 +170,7 @@ def _whole(path: Path, counts: NDArray[np.float64]) -> NDArray[np.int64]:
     return known.astype(np.int64)
 
 
-def _of_world(collection: Collection) -> NDArray[np.float64]:
+def _of_world(collection: Collection) -> Floats:
     """Give the chances of items in the world that the study begins with."""
     split, truth, observation = collection.split, collection.truth, collection.observation
     if split is None or truth is None or observation is None or collection.threshold is None:
@@ -183,9 +184,7 @@ def _of_world(collection: Collection) -> NDArray[np.float64]:
     return item_propensities(truth, observation, *ids, counts, threshold=collection.threshold)
 
 
-def _of_all(
-    path: Path, propensities: NDArray[np.float64], collection: Collection
-) -> NDArray[np.float64]:
+def _of_all(path: Path, propensities: Floats, collection: Collection) -> Floats:
     """Require a propensity of every judged item; what is not judged is never weighed."""
     missing = collection.qrels.items[np.isnan(propensities[collection.qrels.items])]
     if len(missing):

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.analysis import Analysis, AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.evidence import read_evidence
@@ -53,6 +52,7 @@ from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders import rankable, read_settings
 from runs import InputError, Run
 from runs.formats import read_run
+from runs.shared.arrays import Floats
 from runs.shared.errors import warn
 from runs.shared.progress import Progress
 
@@ -352,7 +352,7 @@ class Stages:
         return read_evidence(self.store.folder / name, RunDeviations)
 
     @property
-    def weights(self) -> NDArray[np.float64] | None:
+    def weights(self) -> Floats | None:
         """Weights of the users; None if all weigh the same."""
         return self._score_parts.weights(self.collection.qrels)
 

@@ -8,8 +8,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from analyses.shared.measure import Measure, Measures, depth_of
@@ -38,6 +36,7 @@ from qrels.ratings.datasets.layouts import FileOptions
 from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
+from runs.shared.arrays import Masks
 from runs.shared.settings import Cutoffs, Names, Section, Whole
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
@@ -159,7 +158,7 @@ class SystemsSection(Section):
         """Give the lowest rating that a system learns from; None for all ratings."""
         return self.positives.get(name) if isinstance(self.positives, dict) else self.positives
 
-    def candidates_in(self, split: Split) -> NDArray[np.bool_] | None:
+    def candidates_in(self, split: Split) -> Masks | None:
         """Mark the items that may be recommended; None for all that have training ratings."""
         return None if self.candidates == "trained" else split.test.item_counts() > 0
 

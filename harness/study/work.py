@@ -21,6 +21,7 @@ from qrels import Catalogue, FullRanks, Qrels
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError, Run
 from runs.replicates import Replicates
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.progress import Progress
 
 OF_SINGLE_LISTS = "is of one list for each user and system; these have replicates."
@@ -65,7 +66,7 @@ class StudyWork(Work):
     catalogue: Catalogue = field()
     ranks: Mapping[str, Path] = field()
     whole: Mapping[str, Path] = field(default_factory=dict)
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
     known_truth: Truth | None = None
     replicates: Replicates | None = None
     worlds: Callable[[Sequence[OtherWorld], StudyWorld], Iterator[Any]] | None = None
@@ -92,7 +93,7 @@ class StudyWork(Work):
         return {measure: divisor * scale for measure, scale in scales.items() if scale is not None}
 
     @cached_property
-    def popularity_counts(self) -> Mapping[CountedIn, NDArray[np.intp]]:
+    def popularity_counts(self) -> Mapping[CountedIn, Numbers]:
         """Ratings of every item, by where they are counted."""
         return self.collection.popularity_counts()
 

@@ -28,6 +28,7 @@ from recommenders import (
 from recommenders.kernels.hidden_scores import rank_held_out
 from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
+from runs.shared.arrays import Masks
 from runs.shared.parallel import LOCAL, processes_on_cluster
 from runs.shared.progress import Clock, Cost
 
@@ -97,7 +98,7 @@ class Hidden(NamedTuple):
     """What is hidden in turn: a split, which of its test ratings, and under which validations."""
 
     split: Split
-    relevant: NDArray[np.bool_]
+    relevant: Masks
     validations: Sequence[Validation]
 
 
@@ -109,7 +110,7 @@ def train_and_rank(
     *,
     seed: int,
     depth: int,
-    candidates: NDArray[np.bool_] | None,
+    candidates: Masks | None,
     relevant: Ratings | None = None,
     positives: float | None = None,
     hidden: Hidden | None = None,

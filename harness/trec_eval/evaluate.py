@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import judge
@@ -21,6 +20,7 @@ from qrels.trec import read_qrels
 from runs import Run
 from runs.formats import read_run
 from runs.run_file import Precision, common_items, require_known_users
+from runs.shared.arrays import Floats
 
 Topics: TypeAlias = Literal["qrels", "run"]
 
@@ -37,11 +37,11 @@ class Evaluation:
     system: str
     topics: tuple[str, ...]
     columns: tuple[Column, ...]
-    values: NDArray[np.float64]
+    values: Floats
     n_missing: int
 
     @property
-    def averages(self) -> NDArray[np.float64]:
+    def averages(self) -> Floats:
         """One value for all topics: mean, sum or geometric mean, of shape (n_measures,)."""
         rows = zip(self.columns, self.values, strict=True)
         return np.array([column.average(row) for column, row in rows])

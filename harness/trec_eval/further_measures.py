@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.ndcg import ndcg
 from harness.metrics.shared.metric import ratio
 from qrels import Judged
-
-Floats = NDArray[np.float64]
+from runs.shared.arrays import Floats, Numbers
 
 
 def set_average_precision(judged: Judged) -> Floats:
@@ -103,12 +101,12 @@ def _ideal_gains(judged: Judged) -> Floats:
     return np.pad(best, ((0, 0), (0, judged.depth - best.shape[1])))
 
 
-def _ndcg_at(judged: Judged, cutoffs: NDArray[np.intp]) -> Floats:
+def _ndcg_at(judged: Judged, cutoffs: Numbers) -> Floats:
     """Give every user's nDCG at a cut-off of the user's own."""
     return ratio(_dcg_at(judged.gains, cutoffs), _dcg_at(judged.ideal_gains, cutoffs))
 
 
-def _dcg_at(gains: Floats, cutoffs: NDArray[np.intp]) -> Floats:
+def _dcg_at(gains: Floats, cutoffs: Numbers) -> Floats:
     ranks = np.arange(1, gains.shape[1] + 1)
     considered = ranks <= cutoffs[:, None]
     return (considered * gains / np.log2(ranks + 1)).sum(axis=1)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import Metric, geometric_mean
 from harness.metrics.shared.names import DECIMAL, parse_name
@@ -17,9 +16,8 @@ from harness.trec_eval.further_measures import ODDITIES
 from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
-
-Floats = NDArray[np.float64]
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)

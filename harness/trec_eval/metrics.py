@@ -10,8 +10,9 @@ from annotated_types import Gt
 from harness.metrics.infap import SMOOTHING
 from harness.metrics.interpolated_precision import Rounding, precisions_from
 from harness.metrics.recall import recall
-from harness.metrics.shared.metric import Floats, metric, ratio
+from harness.metrics.shared.metric import metric, ratio
 from qrels import Judged, running
+from runs.shared.arrays import Floats
 
 
 @metric(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
+from runs.shared.arrays import Floats, Masks, Numbers
 
 TYPE_VALUES: Mapping[str, float] = {"view": 0.25, "cart": 0.5, "bookmark": 0.5, "purchase": 1.0}
 """What an interaction counts by its type: the usual values of Kasalický (2021)."""
@@ -32,7 +33,7 @@ class Interactions:
     user: NDArray[np.int32]
     item: NDArray[np.int32]
     time: NDArray[np.int64]
-    value: NDArray[np.float64]
+    value: Floats
 
     @classmethod
     def of(
@@ -73,7 +74,7 @@ class Interactions:
     def __len__(self) -> int:
         return len(self.user)
 
-    def select(self, kept: NDArray[np.bool_] | slice) -> Interactions:
+    def select(self, kept: Masks | slice) -> Interactions:
         """Keep some events over the same numbering."""
         columns = ("user", "item", "time", "value")
         return replace(self, **{name: getattr(self, name)[kept] for name in columns})
@@ -88,20 +89,20 @@ class Interactions:
         return np.searchsorted(self.user, np.arange(len(self.users) + 1))
 
     @cached_property
-    def is_first(self) -> NDArray[np.bool_]:
+    def is_first(self) -> Masks:
         """Mark the first event of every pair of a user and an item, of shape (n_events,)."""
-        found: NDArray[np.bool_] = _first_marker()(self.user, self.item, len(self.items))
+        found: Masks = _first_marker()(self.user, self.item, len(self.items))
         return found
 
-    def distinct_item_counts(self) -> NDArray[np.intp]:
+    def distinct_item_counts(self) -> Numbers:
         """Count the distinct items of every user, of shape (n_users,)."""
         return np.bincount(self.user[self.is_first], minlength=len(self.users))
 
-    def event_counts(self) -> NDArray[np.intp]:
+    def event_counts(self) -> Numbers:
         """Count the events on every item, repeats too, of shape (n_items,)."""
         return np.bincount(self.item, minlength=len(self.items))
 
-    def user_counts(self) -> NDArray[np.intp]:
+    def user_counts(self) -> Numbers:
         """Count the distinct users of every item, of shape (n_items,)."""
         return np.bincount(self.item[self.is_first], minlength=len(self.items))
 
@@ -125,9 +126,7 @@ def _first_marker() -> Any:
     import numba
 
     @numba.njit(nogil=True, cache=True)
-    def mark_first(
-        user: NDArray[np.int32], item: NDArray[np.int32], n_items: int
-    ) -> NDArray[np.bool_]:
+    def mark_first(user: NDArray[np.int32], item: NDArray[np.int32], n_items: int) -> Masks:
         latest = np.full(n_items, -1, dtype=np.int32)
         first = np.empty(len(user), dtype=np.bool_)
         for row in range(len(user)):

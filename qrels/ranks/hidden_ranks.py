@@ -23,6 +23,7 @@ from qrels.interactions.log_table import (
     time_column,
 )
 from runs import InputError, Numbering
+from runs.shared.arrays import Masks
 
 MISS = 65535
 """The rank of an item that is not recommended, or ranked beyond what is kept."""
@@ -59,7 +60,7 @@ class HiddenRanks:
         return len(self.hidden)
 
     @cached_property
-    def has_past(self) -> NDArray[np.bool_]:
+    def has_past(self) -> Masks:
         """Mark the rows that are later than the first event of their user, of shape (n_hidden,).
 
         The others, one or a group of one time, leave nothing to recommend from.

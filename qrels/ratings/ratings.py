@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError, Numbering
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -36,9 +37,9 @@ class Ratings:
     items: Numbering
     user: NDArray[np.int32]
     item: NDArray[np.int32]
-    rating: NDArray[np.float64]
+    rating: Floats
     time: NDArray[np.int64] | None = None
-    held_out: NDArray[np.bool_] | None = None
+    held_out: Masks | None = None
 
     def __post_init__(self) -> None:
         lengths = {len(self.user), len(self.item), len(self.rating)}
@@ -54,7 +55,7 @@ class Ratings:
     def __len__(self) -> int:
         return len(self.user)
 
-    def select(self, kept: NDArray[np.bool_]) -> Ratings:
+    def select(self, kept: Masks) -> Ratings:
         """Keep some ratings over the same numbering."""
         return replace(
             self,
@@ -69,11 +70,11 @@ class Ratings:
         """Keep the ratings from one on, over the same numbering."""
         return self.select(self.rating >= lowest)
 
-    def item_counts(self) -> NDArray[np.intp]:
+    def item_counts(self) -> Numbers:
         """Count the ratings of every item, of shape (n_items,)."""
         return np.bincount(self.item, minlength=len(self.items))
 
-    def user_counts(self) -> NDArray[np.intp]:
+    def user_counts(self) -> Numbers:
         """Count the ratings of every user, of shape (n_users,)."""
         return np.bincount(self.user, minlength=len(self.users))
 

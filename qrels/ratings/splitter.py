@@ -17,6 +17,7 @@ from pydantic import Field
 from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
+from runs.shared.arrays import Numbers
 from runs.shared.errors import nearest
 from runs.shared.members import Member, failure_of, load_module
 from runs.shared.settings import Section
@@ -118,7 +119,7 @@ def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
     }
 
 
-def hold_out_last(ratings: Ratings, position: NDArray[np.intp], n_test: NDArray[np.intp]) -> Split:
+def hold_out_last(ratings: Ratings, position: Numbers, n_test: Numbers) -> Split:
     """Test the last ``n_test`` of each user, of shape (n_users,), in this order.
 
     The position is that of every rating among its user's, from 0, of shape (n_ratings,).
@@ -133,29 +134,29 @@ def rounded_share(share: float, n: int) -> int:
     return floor(Fraction(str(share)) * n + Fraction(1, 2))
 
 
-def share_of_each(ratings: Ratings, share: float) -> NDArray[np.intp]:
+def share_of_each(ratings: Ratings, share: float) -> Numbers:
     """Count the ratings to test of each user, all but one at most, of shape (n_users,)."""
     sizes, size_of_user = np.unique(ratings.user_counts(), return_inverse=True)
     wanted = [min(rounded_share(share, n), max(n - 1, 0)) for n in sizes.tolist()]
     return np.array(wanted, dtype=np.intp)[size_of_user]
 
 
-def one_of_two(ratings: Ratings) -> NDArray[np.intp]:
+def one_of_two(ratings: Ratings) -> Numbers:
     """Count one rating to test of each user who has two, of shape (n_users,)."""
     return (ratings.user_counts() >= 2).astype(np.intp)
 
 
-def random_order(ratings: Ratings, seed: int) -> NDArray[np.intp]:
+def random_order(ratings: Ratings, seed: int) -> Numbers:
     """Order each user's ratings as seed, user id and item id alone decide."""
     return _order(ratings.user, _keys(ratings, seed))
 
 
-def random_order_by_item(ratings: Ratings, seed: int) -> NDArray[np.intp]:
+def random_order_by_item(ratings: Ratings, seed: int) -> Numbers:
     """Order each item's ratings as seed, user id and item id alone decide."""
     return _order(ratings.item, _keys(ratings, seed))
 
 
-def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> NDArray[np.intp]:
+def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> Numbers:
     """Order each user's ratings from the first to the latest."""
     times = times_of(ratings)
     if time_ties == "item":
@@ -175,7 +176,7 @@ def user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     return id_hashes(ratings.users.ids, f"user {seed}")
 
 
-def _order(groups: NDArray[np.int32], *keys: NDArray[np.integer]) -> NDArray[np.intp]:
+def _order(groups: NDArray[np.int32], *keys: NDArray[np.integer]) -> Numbers:
     """Give each rating its position, from 0, in its group by rising keys, the first leading.
 
     Ratings whose keys are equal keep their order.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError
+from runs.shared.arrays import Floats
 
 
 def describe(ratings: Ratings) -> dict[str, Any]:
@@ -133,7 +134,7 @@ def usual_threshold(ratings: Ratings) -> float | None:
     return USUAL_THRESHOLD if low >= 0 and low < high == USUAL_TOP else None
 
 
-def candidate_thresholds(rating: NDArray[np.float64]) -> tuple[float, ...]:
+def candidate_thresholds(rating: Floats) -> tuple[float, ...]:
     """Give up to three thresholds, falling: the quartiles, or the highest rating.
 
     The lowest rating is not among them: nothing would be below it.
@@ -149,7 +150,7 @@ def proposed_threshold(tested: Ratings, candidates: tuple[float, ...]) -> float:
     return min(effects, key=lambda e: e.without_relevant + e.without_nonrelevant).value
 
 
-def distribution(rating: NDArray[np.float64]) -> str:
+def distribution(rating: Floats) -> str:
     """Say how often each rating occurs; of many different ones, where the quarters end."""
     distinct, counts = np.unique(rating, return_counts=True)
     if len(distinct) <= FEW:

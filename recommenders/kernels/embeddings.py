@@ -15,6 +15,7 @@ from qrels.interactions.interactions import Interactions
 from qrels.ratings.ratings import Ratings, renumbered, with_enough
 from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import missing_package
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Section
@@ -121,8 +122,6 @@ def import_implicit() -> Any:
         subject = "als-knn on interactions"
         raise missing_package("implicit", needed_by=subject, extra="online") from None
 
-
-Floats = NDArray[np.float64]
 
 Rows: TypeAlias = Literal["users", "items"]
 Idf: TypeAlias = Literal["clipped", "smooth"]

@@ -12,13 +12,15 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Masks
+
 MISS = 65535
 GONE = -(1 << 62)
 
 Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
 Ranks = NDArray[np.uint16]
-Flags = NDArray[np.bool_]
+Flags = Masks
 Votes: TypeAlias = Any
 """A `FixedPoint`: item i votes for those of entries starts[i] and on."""
 

@@ -16,6 +16,7 @@ from qrels.ranks.hidden_ranks import MISS, HiddenRanks, Ranks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders.shared.scorers import HistoriesScorer, row_blocks, row_of_entry
 from runs import InputError
+from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -106,10 +107,10 @@ def _profiles(
 def rank_held_out(
     scorer: HistoriesScorer,
     split: Split,
-    relevant: NDArray[np.bool_],
+    relevant: Masks,
     *,
     validations: Sequence[Validation],
-    candidates: NDArray[np.bool_] | None = None,
+    candidates: Masks | None = None,
     positives: float | None = None,
 ) -> JudgedRanks:
     """Rank every relevant test item with a profile of all else that its user rated.
@@ -149,7 +150,7 @@ def rank_held_out(
     return JudgedRanks(**{name: found[name] for name in validations}).select(rows)
 
 
-def _everything(split: Split) -> tuple[Interactions, NDArray[np.float64]]:
+def _everything(split: Split) -> tuple[Interactions, Floats]:
     """Put the ratings of the test users together, by user and time; and give their values."""
     tested = np.isin(split.train.user, split.test_users)
     parts = (split.train.select(tested), split.test)

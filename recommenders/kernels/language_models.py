@@ -30,6 +30,7 @@ from recommenders.shared.scorers import (
     with_data,
 )
 from recommenders.shared.system import Range, Settings, require_amounts, searched
+from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -65,8 +66,8 @@ class LanguageModels:
     """
 
     seen: csr_array[Any]
-    background_shares: NDArray[np.float64]
-    collection: NDArray[np.float64]
+    background_shares: Floats
+    collection: Floats
 
     def ratios(self) -> csr_array[Any]:
         """Divide what was seen by the collection: 0 or more, one for each entry."""
@@ -124,7 +125,7 @@ def nearest_by_likelihood(matrix: csr_array[Any], settings: SmoothedSettings) ->
     models = smoothed(matrix, background_weight=settings.background_weight)
     log_shares, sums = np.log(models.background_shares), row_sums(matrix)
 
-    def likeness(rows: slice) -> NDArray[np.float64]:
+    def likeness(rows: slice) -> Floats:
         values = dense_product(matrix[rows], models.gains_by_column)
         explained = values > 0
         np.divide(values, sums[rows, np.newaxis], out=values, where=explained)
@@ -138,7 +139,7 @@ def nearest_by_likelihood(matrix: csr_array[Any], settings: SmoothedSettings) ->
 
 def log_odds_of_neighbours(
     matrix: csr_array[Any], models: LanguageModels, graph: csr_array[Any]
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Give :math:`\log p(u|v) - \log p_C(u)` for every entry (u, v) of a graph.
 
     What is explained, of shape (n_rows, n_columns), are ratings, or 1 for each.
@@ -176,7 +177,7 @@ class RelevanceModelScorer(TrainedOnRatings):
         return self.score_best(user_numbers, self.models.collection > 0, depth=0)
 
     def score_best(
-        self, user_numbers: NDArray[np.int32], candidates: NDArray[np.bool_], *, depth: int
+        self, user_numbers: NDArray[np.int32], candidates: Masks, *, depth: int
     ) -> NDArray[np.float32]:
         """Score the items that may be among the best of the candidates; see `BestScorer`."""
         from recommenders.kernels.relevance_loop import Models, add_log_odds
@@ -204,12 +205,12 @@ class RelevanceModelScorer(TrainedOnRatings):
         return max(1, int(LOG_OF_LARGEST / np.log(highest)))
 
     @cached_property
-    def _log_collection(self) -> NDArray[np.float64]:
+    def _log_collection(self) -> Floats:
         known = self.models.collection > 0
         return np.log(self.models.collection, out=np.full(known.shape, np.nan), where=known)
 
 
-def _best_of_others(scores: NDArray[np.float64], own: csr_array[Any]) -> NDArray[np.float64]:
+def _best_of_others(scores: Floats, own: csr_array[Any]) -> Floats:
     """Give the highest score of each row among the items that its user has not rated, or 0."""
     others = np.where(np.isnan(scores), -np.inf, scores)
     others[row_of_entry(own), own.indices] = -np.inf
@@ -218,7 +219,7 @@ def _best_of_others(scores: NDArray[np.float64], own: csr_array[Any]) -> NDArray
 
 
 # From the probability of items among the neighbours, and in all, to their weights.
-Weighting: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+Weighting: TypeAlias = Callable[[Floats, Floats], Floats]
 
 
 class ExpansionSettings(Settings):
@@ -253,7 +254,7 @@ def _weights(
     histories: csr_array[Any],
     *,
     weighting: Weighting,
-    collection: NDArray[np.float64],
+    collection: Floats,
 ) -> NDArray[np.floating]:
     """Weigh the items of some users, given their sums over neighbours."""
     totals = (row_sums(sums) * np.diff(near.indptr))[row_of_entry(sums)]

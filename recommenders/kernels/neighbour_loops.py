@@ -9,16 +9,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Floats
+
 
 @numba.njit(nogil=True, cache=True)
 def add_products(
     left_ends: NDArray[np.integer[Any]],
     left_columns: NDArray[np.integer[Any]],
-    left: NDArray[np.float64],
+    left: Floats,
     right_ends: NDArray[np.integer[Any]],
     right_columns: NDArray[np.integer[Any]],
-    right: NDArray[np.float64],
-    product: NDArray[np.float64],
+    right: Floats,
+    product: Floats,
 ) -> None:
     """Add the product of two csr matrices to a dense one."""
     for row in range(len(left_ends) - 1):
@@ -32,12 +34,12 @@ def add_products(
 def nearest_cosines(
     starts: NDArray[np.int32],
     columns: NDArray[np.int32],
-    common: NDArray[np.float64],
-    lengths: NDArray[np.float64],
+    common: Floats,
+    lengths: Floats,
     first: int,
     shrinkage: float,
     count: int,
-) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Floats, NDArray[np.int32], NDArray[np.int64]]:
     """Keep the highest shrunken cosines of items from the first on, without their own.
 
     Common users of pairs of items are a sparse matrix with a row for each of these, lengths the
@@ -73,7 +75,6 @@ def nearest_cosines(
     return kept_values[: kept_starts[-1]], kept_columns[: kept_starts[-1]], kept_starts
 
 
-Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 

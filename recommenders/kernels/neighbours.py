@@ -23,6 +23,7 @@ from recommenders.shared.scorers import (
 )
 from recommenders.shared.system import AtLeastOne, NotNegative, Range, Settings, searched
 from runs import top_items
+from runs.shared.arrays import Floats
 from runs.shared.settings import Section
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Baselines:
     Held are :math:`\mu + b_i`, of shape (n_items,), and :math:`\lambda_u`, above 0 or 0.
     """
 
-    of_items: NDArray[np.float64]
+    of_items: Floats
     user_damping: float
 
     @classmethod
@@ -77,7 +78,7 @@ class Baselines:
         divisors = np.maximum(counts + settings.item_damping, 1)
         return cls(mean + offsets / divisors, settings.user_damping)
 
-    def of_users(self, histories: csr_array[Any]) -> NDArray[np.float64]:
+    def of_users(self, histories: csr_array[Any]) -> Floats:
         """Give :math:`b_u` of the owners of these rows of ratings."""
         offsets = with_data(histories, histories.data - self.of_items[histories.indices])
         counts = np.diff(histories.indptr)
@@ -127,7 +128,7 @@ def nearest_of(similarities: csr_array[Any], *, neighbours: int) -> csr_array[An
     )
 
 
-def dense_product(left: csr_array[Any], right: csr_array[Any]) -> NDArray[np.float64]:
+def dense_product(left: csr_array[Any], right: csr_array[Any]) -> Floats:
     """Multiply two sparse matrices, some rows by all columns.
 
     Every sum runs in the order of the entries of the left row, as in scipy's product, and has
@@ -223,7 +224,7 @@ def _blocks(bounds: NDArray[np.int64], *, most: int) -> Iterator[tuple[int, int]
 
 # From the numbers of some rows to their likeness to all rows, -inf for no neighbour: float64 of
 # shape (rows of the slice, n_rows), a new array.
-Likeness: TypeAlias = Callable[[slice], NDArray[np.float64]]
+Likeness: TypeAlias = Callable[[slice], Floats]
 
 NearestUsers: TypeAlias = Annotated[
     int, Field(ge=1, description="Nearest users that count (the paper's k): at least 1.")
@@ -265,7 +266,7 @@ def nearest_by_cosine(
     transposed = matrix.T.tocsr()
     lengths = np.sqrt(matrix.multiply(matrix).sum(axis=1))
 
-    def likeness(rows: slice) -> NDArray[np.float64]:
+    def likeness(rows: slice) -> Floats:
         products = dense_product(matrix[rows], transposed)
         positive = products > 0
         values = np.full(products.shape, -np.inf)

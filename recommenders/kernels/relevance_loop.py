@@ -9,9 +9,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Floats, Masks
+
 Integers: TypeAlias = NDArray[np.integer[Any]]
 Singles: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = NDArray[np.float64]
+Doubles: TypeAlias = Floats
 
 MARGIN = 1e-5
 """By how much rounding may at the most lift a score above its bound, for each own item."""
@@ -50,7 +52,7 @@ def add_log_odds(
     own_items: Integers,
     models: Models,
     at_once: int,
-    candidates: NDArray[np.bool_],
+    candidates: Masks,
     depth: int,
     scores: Doubles,
 ) -> None:
@@ -139,12 +141,7 @@ def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters
 
 @jit
 def _add_to_best(
-    rated: Raters,
-    weights: Singles,
-    at_once: int,
-    wanted: NDArray[np.bool_],
-    depth: int,
-    scores: Doubles,
+    rated: Raters, weights: Singles, at_once: int, wanted: Masks, depth: int, scores: Doubles
 ) -> None:
     r"""Add the scores of the items that may be among the best; minus infinity to the others."""
     n_own = weights.shape[1]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from qrels import FullRanks, Ratings
 from qrels.ranks.full_ranks import CandidateRanks
 from recommenders.shared.scorers import BatchScorer, row_blocks, row_of_entry
+from runs.shared.arrays import Masks
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded
 
@@ -18,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def full_ranks(
-    scorer: BatchScorer,
-    train: Ratings,
-    relevant: Ratings,
-    *,
-    candidates: NDArray[np.bool_] | None = None,
+    scorer: BatchScorer, train: Ratings, relevant: Ratings, *, candidates: Masks | None = None
 ) -> FullRanks:
     """Rank held-out relevant items among all candidates of their users.
 
@@ -60,7 +57,7 @@ def candidate_ranks(
     users: NDArray[np.int32],
     *,
     topic: NDArray[np.int64],
-    candidates: NDArray[np.bool_] | None = None,
+    candidates: Masks | None = None,
 ) -> CandidateRanks:
     """Rank all candidates of some users, as :func:`full_ranks` does.
 
@@ -94,7 +91,7 @@ def _comparable(scorer: BatchScorer, users: NDArray[np.int32]) -> NDArray[np.flo
     return np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
 
 
-def _hide(scores: NDArray[np.float32], allowed: NDArray[np.bool_], known: csr_array[Any]) -> None:
+def _hide(scores: NDArray[np.float32], allowed: Masks, known: csr_array[Any]) -> None:
     """Set the scores of what is no candidate to NaN."""
     scores[:, ~allowed] = np.nan
     scores[row_of_entry(known), known.indices] = np.nan
@@ -107,7 +104,7 @@ class Rankable(NamedTuple):
     whether they can be ranked or not, int64 of shape (n_relevant,).
     """
 
-    allowed: NDArray[np.bool_]
+    allowed: Masks
     relevant: Ratings
     n_candidates: NDArray[np.int64]
 
@@ -117,9 +114,7 @@ class Rankable(NamedTuple):
         return FullRanks(place_in_group(users), self.n_candidates, users, self.relevant.item)
 
 
-def rankable(
-    train: Ratings, relevant: Ratings, *, candidates: NDArray[np.bool_] | None = None
-) -> Rankable:
+def rankable(train: Ratings, relevant: Ratings, *, candidates: Masks | None = None) -> Rankable:
     """Say which relevant items :func:`full_ranks` ranks, given the same, and among how many."""
     trained = train.item_counts() > 0
     allowed = trained if candidates is None else trained & candidates

@@ -6,13 +6,12 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Numbers
+
 
 @numba.njit(nogil=True, cache=True)
 def count_above(
-    scores: NDArray[np.float32],
-    row: NDArray[np.intp],
-    item: NDArray[np.int32],
-    own: NDArray[np.float32],
+    scores: NDArray[np.float32], row: Numbers, item: NDArray[np.int32], own: NDArray[np.float32]
 ) -> NDArray[np.int64]:
     """Count the items above each relevant one in its row of scores; NaN is above nothing.
 

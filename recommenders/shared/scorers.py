@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qrels import Ratings
 from runs import Numbering
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -43,17 +44,17 @@ def averages(sums: csr_array[Any], weights: csr_array[Any]) -> csr_array[Any]:
     return sums.multiply(with_data(weights, 1 / weights.data)).tocsr()
 
 
-def row_of_entry(matrix: csr_array[Any]) -> NDArray[np.intp]:
+def row_of_entry(matrix: csr_array[Any]) -> Numbers:
     """Tell the row of every entry, of shape (nnz,)."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def row_sums(matrix: csr_array[Any]) -> NDArray[np.float64]:
+def row_sums(matrix: csr_array[Any]) -> Floats:
     """Sum every row, of shape (n_rows,)."""
     return np.asarray(matrix.sum(axis=1), dtype=np.float64)
 
 
-def row_maxima(matrix: csr_array[Any]) -> NDArray[np.float64]:
+def row_maxima(matrix: csr_array[Any]) -> Floats:
     """Give the highest entry of every row, minus infinity where there is none."""
     maxima = np.full(matrix.shape[0], -np.inf)
     np.maximum.at(maxima, row_of_entry(matrix), matrix.data)
@@ -80,7 +81,7 @@ class BestScorer(BatchScorer, Protocol):
     """Can tell, for less than it takes to score them, which items are not among the best."""
 
     def score_best(
-        self, user_numbers: NDArray[np.int32], candidates: NDArray[np.bool_], *, depth: int
+        self, user_numbers: NDArray[np.int32], candidates: Masks, *, depth: int
     ) -> NDArray[np.float32]:
         """Score what may be among the best for these users.
 
@@ -120,7 +121,7 @@ class TrainedOnRatings:
         return self.ratings.matrix()
 
     @cached_property
-    def has_ratings(self) -> NDArray[np.bool_]:
+    def has_ratings(self) -> Masks:
         """Mark the users with training ratings, of shape (n_users,)."""
         return self.ratings.user_counts() > 0
 
@@ -160,7 +161,7 @@ class LinearItemScorer(HistoryScorer):
     weights: csr_array[Any] | NDArray[np.floating]
     by_rating: bool = False
     unlinked: float = np.nan
-    item_offsets: NDArray[np.float64] | None = None
+    item_offsets: Floats | None = None
 
     def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
         if not self.by_rating:
@@ -179,7 +180,7 @@ class ProjectionScorer(HistoryScorer):
     The basis :math:`Q`, float64 of shape (n_items, n_factors), has orthonormal columns.
     """
 
-    basis: NDArray[np.float64]
+    basis: Floats
 
     def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
         return (histories @ self.basis) @ self.basis.T
@@ -208,9 +209,7 @@ class FactorScorer(TrainedOnRatings):
         scores[~self.has_ratings[user_numbers]] = np.nan
         return scores.astype(np.float32)
 
-    def _products(
-        self, of_users: NDArray[np.floating], offsets: NDArray[np.floating]
-    ) -> NDArray[np.float64]:
+    def _products(self, of_users: NDArray[np.floating], offsets: NDArray[np.floating]) -> Floats:
         """Score every item for users of these factors and offsets."""
         scores = of_users.astype(np.float64) @ self.item_factors.T.astype(np.float64)
         scores += offsets[:, np.newaxis]

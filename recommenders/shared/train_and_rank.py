@@ -13,6 +13,7 @@ from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BatchScorer, BestScorer, row_blocks, row_of_entry
 from recommenders.shared.system import not_installed
 from runs import InputError, Run, top_items
+from runs.shared.arrays import Masks
 from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def recommend(
     *,
     system: str,
     depth: int,
-    candidates: NDArray[np.bool_] | None = None,
+    candidates: Masks | None = None,
     own: csr_array[Any] | None = None,
 ) -> Run:
     """Rank, for every user, all items with training ratings that the user has not rated.
@@ -119,7 +120,7 @@ def recommend(
 
 
 def _scores(
-    scorer: BatchScorer, users: NDArray[np.int32], allowed: NDArray[np.bool_], *, depth: int
+    scorer: BatchScorer, users: NDArray[np.int32], allowed: Masks, *, depth: int
 ) -> NDArray[np.float32]:
     """Score all items, or those that may be recommended where the system can tell them."""
     if isinstance(scorer, BestScorer):

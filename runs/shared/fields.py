@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import InputError
 from runs.shared.ids import LONGEST_ID, Numbering, escaped
 
@@ -73,7 +74,7 @@ class Columns:
             raise InputError.at(self.path, line, finding)
         return texts, codes
 
-    def numbers(self, field: int) -> NDArray[np.float64]:
+    def numbers(self, field: int) -> Floats:
         """Give the numbers of a field."""
         return np.asarray(np.from_dlpack(self.arrays[field]), np.float64)
 
@@ -222,7 +223,7 @@ class Pairs(NamedTuple):
                 unit=unit,
             )
 
-    def repeated(self) -> NDArray[np.intp]:
+    def repeated(self) -> Numbers:
         """Give the positions, rising, of pairs that occur before."""
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
         # Most files repeat nothing, and marks alone are many times as fast.

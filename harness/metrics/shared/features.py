@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Floats
 from qrels import Catalogue, Judged
 from runs import InputError
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     from harness.metrics.shared.features_loop import Categories

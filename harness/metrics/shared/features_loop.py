@@ -12,8 +12,10 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Floats, Masks
+
 Integers: TypeAlias = NDArray[np.integer[Any]]
-Doubles: TypeAlias = NDArray[np.float64]
+Doubles: TypeAlias = Floats
 
 Categories: TypeAlias = tuple[Integers, Integers, int]
 """Where the categories of each item begin, and the last end; their numbers; how many there are."""
@@ -24,9 +26,7 @@ jit_in_any_order = numba.njit(nogil=True, cache=True, error_model="numpy", fastm
 
 
 @jit
-def count_new(
-    items: Integers, counts: NDArray[np.bool_], known: Categories, alpha: float
-) -> Doubles:
+def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -> Doubles:
     """Count the categories of the items that count, less by alpha each time they come again."""
     ends, categories, n_categories = known
     gains = np.zeros(items.shape)
@@ -44,7 +44,7 @@ def count_new(
 
 @jit
 def count_greedily(
-    items: Integers, counts: NDArray[np.bool_], known: Categories, alpha: float, decimals: int
+    items: Integers, counts: Masks, known: Categories, alpha: float, decimals: int
 ) -> Doubles:
     """Count the categories of the items that count, likewise, taking first what earns most.
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from harness.metrics.shared.metric import Floats, Metric
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
 
 PREFIX = "ir_measures:"

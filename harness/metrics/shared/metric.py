@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Protocol, TypeAlias, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,9 @@ from harness.metrics.shared.option import Option, options_of
 from qrels import Judged
 from qrels.ranks.judged_ranks import Validation
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import require_choice
 from runs.shared.members import failure_of
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 class MetricFunction(Protocol):

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from harness.metrics.shared.metric import Floats, Metric, metric
+from harness.metrics.shared.metric import Metric, metric
 from qrels import Judged
+from runs.shared.arrays import Floats
 
 UserFunction = Callable[..., float]
 """Score of one user: ``function(grades, user, **options)``."""

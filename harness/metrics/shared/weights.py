@@ -10,9 +10,10 @@ import numpy as np
 from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 
-from harness.metrics.shared.metric import Floats, ratio
+from harness.metrics.shared.metric import ratio
 from qrels import Catalogue, Judged
 from runs import InputError
+from runs.shared.arrays import Floats
 
 Beta: TypeAlias = Annotated[float, Ge(0)]
 Propensity: TypeAlias = Literal["popularity", "table"]

@@ -17,6 +17,7 @@ from qrels.ratings.datasets.layouts import REQUIRED, Layout
 from qrels.ratings.datasets.source import Source
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
+from runs.shared.arrays import Floats
 from runs.shared.ids import LONGEST_ID
 
 ISO: Final = (
@@ -38,7 +39,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_OF_FINER: Final = 10**7
 
 
-def whole_seconds(numbers: NDArray[np.float64]) -> NDArray[np.int64] | None:
+def whole_seconds(numbers: Floats) -> NDArray[np.int64] | None:
     """Round times down to seconds, in the first unit in which all of them make sense."""
     for unit in UNITS:
         seconds = np.floor(numbers / unit)
@@ -138,7 +139,7 @@ class Table:
     items: Numbering
     user: NDArray[np.int32]
     item: NDArray[np.int32]
-    rating: NDArray[np.float64]
+    rating: Floats
     time: NDArray[np.int64] | None
     n_dropped: int = 0
 
@@ -239,7 +240,7 @@ def _numbered(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
     return numbering, numbering.numbers(ids)[whole.indices.to_numpy()]
 
 
-def _numbers(column: Any, decimal: str) -> NDArray[np.float64]:
+def _numbers(column: Any, decimal: str) -> Floats:
     import pyarrow as pa
     import pyarrow.compute as compute
 
@@ -247,7 +248,7 @@ def _numbers(column: Any, decimal: str) -> NDArray[np.float64]:
         if not _all_match(column, _number_with(decimal)):
             raise NotPlain
         column = compute.replace_substring(column, decimal, ".")
-    numbers: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy()
+    numbers: Floats = column.cast(pa.float64(), safe=False).to_numpy()
     if column.null_count or not np.isfinite(numbers).all():
         raise NotPlain
     return numbers

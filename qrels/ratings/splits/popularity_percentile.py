@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, ValidationInfo, field_validator
 
 from qrels.ratings.ratings import Ratings, Split
@@ -11,6 +10,7 @@ from qrels.ratings.splits.user_random import Settings as RandomShare
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.splitter import SplitSettings, TestShare, split
 from runs import InputError
+from runs.shared.arrays import Numbers
 from runs.shared.settings import Whole
 
 
@@ -76,7 +76,7 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
     return Split(held_out.train, test)
 
 
-def percentile_of_items(ratings: Ratings, n: int) -> NDArray[np.intp]:
+def percentile_of_items(ratings: Ratings, n: int) -> Numbers:
     """Give the percentile of popularity of every item, 0 for the most popular, (n_items,)."""
     counts = ratings.item_counts()
     order = np.argsort(-counts, kind="stable")

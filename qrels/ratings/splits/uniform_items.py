@@ -6,12 +6,12 @@ from fractions import Fraction
 from math import floor
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import SplitSettings, random_order, random_order_by_item, split
 from runs import InputError
+from runs.shared.arrays import Numbers
 from runs.shared.settings import Whole
 
 
@@ -75,14 +75,14 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     return Split(ratings.select(~tested), ratings.select(tested))
 
 
-def _share_of_each(counts: NDArray[np.intp], share: float) -> NDArray[np.intp]:
+def _share_of_each(counts: Numbers, share: float) -> Numbers:
     """Round a share of counts, as it is written, down."""
     sizes, size_of = np.unique(counts, return_inverse=True)
     exact = Fraction(str(share))
     return np.array([floor(exact * n) for n in sizes.tolist()], dtype=np.intp)[size_of]
 
 
-def _largest_test(allowed: NDArray[np.intp]) -> int:
+def _largest_test(allowed: Numbers) -> int:
     """Give the number n for which n times the items that may give n is largest; at least 1.
 
     Of two such numbers that for more items.

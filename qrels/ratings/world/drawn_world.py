@@ -15,6 +15,7 @@ from qrels.ratings.statistics import gini
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
 from runs import InputError
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.ids import padded
 
 DAY = 86_400
@@ -25,7 +26,7 @@ CLOSING = OPENING + 3 * 365 * DAY
 def rating_times(
     user: NDArray[np.int32],
     item: NDArray[np.int32],
-    counts: NDArray[np.intp],
+    counts: Numbers,
     n_items: int,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
@@ -59,11 +60,7 @@ def blocks(n_users: int) -> Iterator[slice]:
         yield slice(start, start + USERS_PER_BLOCK)
 
 
-def chosen_items(
-    appeal: NDArray[np.float64],
-    counts: NDArray[np.intp],
-    exposure: NDArray[np.float64] | float = 0.0,
-) -> NDArray[np.bool_]:
+def chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0) -> Masks:
     """Mark the items of highest appeal plus exposure of each user, ``counts`` of them."""
     chosen = np.empty(appeal.shape, dtype=np.bool_)
     for rows in blocks(len(appeal)):
@@ -77,7 +74,7 @@ def rated(
     truth: Truth,
     user: NDArray[np.int32],
     item: NDArray[np.int32],
-    felt: NDArray[np.float64],
+    felt: Floats,
     rng: np.random.Generator,
 ) -> Ratings:
     """Rate pairs: the lowest rating, and one step more for each cut that is reached."""
@@ -100,9 +97,9 @@ class Bands:
     (n_users, n_bands).
     """
 
-    of_items: NDArray[np.intp]
-    band: NDArray[np.intp]
-    rated: NDArray[np.intp]
+    of_items: Numbers
+    band: Numbers
+    rated: Numbers
 
     @classmethod
     def of(cls, ratings: Ratings) -> Self:
@@ -123,18 +120,11 @@ class Exposure:
     popularity, of shape (n_users, n_bands) and mean 0 over users.
     """
 
-    popularity: NDArray[np.float64]
-    leaning: NDArray[np.float64]
+    popularity: Floats
+    leaning: Floats
 
     @classmethod
-    def fitted(
-        cls,
-        appeal: NDArray[np.float64],
-        bands: Bands,
-        popularity: NDArray[np.float64],
-        *,
-        sweeps: int,
-    ) -> Self:
+    def fitted(cls, appeal: Floats, bands: Bands, popularity: Floats, *, sweeps: int) -> Self:
         """Alternate until users and items have the exposure that explains their ratings."""
         leaning = _leaning(appeal, popularity, bands)
         for _ in range(sweeps):
@@ -146,9 +136,7 @@ class Exposure:
         return cls(popularity + usual[bands.band], leaning - usual)
 
 
-def _leaning(
-    appeal: NDArray[np.float64], popularity: NDArray[np.float64], bands: Bands
-) -> NDArray[np.float64]:
+def _leaning(appeal: Floats, popularity: Floats, bands: Bands) -> Floats:
     """Find with what leaning each user rates as many items of each band as there are to be."""
     keys = appeal + popularity
     columns = (keys[:, bands.band == number] for number in range(bands.rated.shape[1]))
@@ -156,7 +144,7 @@ def _leaning(
     return -np.column_stack(list(cuts))
 
 
-def _cuts(keys: NDArray[np.float64], counts: NDArray[np.intp]) -> NDArray[np.float64]:
+def _cuts(keys: Floats, counts: Numbers) -> Floats:
     """Give the middle between each row's highest keys, so many as its count, and the next one."""
     rising, rows, n_keys = np.sort(keys, axis=1), np.arange(len(keys)), keys.shape[1]
     last = rising[rows, np.minimum(n_keys - counts, n_keys - 1)]
@@ -248,7 +236,7 @@ class Appeal:
     observation: Observation
     luck: np.random.SeedSequence
 
-    def blocks(self) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Give the appeal to users in blocks, of shape (n, n_items), from the first user on."""
         rng = np.random.default_rng(self.luck)
         for rows in blocks(len(self.observation.known.generosity)):
@@ -256,13 +244,13 @@ class Appeal:
             appeal -= np.log(rng.standard_exponential(appeal.shape))
             yield rows, appeal
 
-    def held(self) -> NDArray[np.float64]:
+    def held(self) -> Floats:
         """Give the appeal to all users, or to the first ones, as many as may be held."""
         n_items = len(self.observation.known.quality)
         most = max(1, MOST_HELD // (USERS_PER_BLOCK * n_items))
         return np.concatenate([block for _, block in islice(self.blocks(), most)])
 
-    def chosen(self, counts: NDArray[np.intp]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def chosen(self, counts: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Give users and items of the pairs that are rated."""
         users, items = [], []
         for rows, appeal in self.blocks():
@@ -273,10 +261,7 @@ class Appeal:
 
 
 def _draw_known(
-    settings: WorldSettings,
-    counts: NDArray[np.intp],
-    famous: NDArray[np.float64],
-    rng: np.random.Generator,
+    settings: WorldSettings, counts: Numbers, famous: Floats, rng: np.random.Generator
 ) -> Preferences:
     """Draw what users know of: items of a few kinds, and famous ones, if they rate little."""
     n_users, n_items = settings.n_users, settings.n_items
@@ -300,18 +285,18 @@ def _draw_known(
     )
 
 
-def of_length_one(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def of_length_one(weights: Floats) -> Floats:
     """Scale weights to a sum of squares of 1."""
     return weights / np.sqrt((weights**2).sum())
 
 
-def far_out(deviates: NDArray[np.float64], power: float) -> NDArray[np.float64]:
+def far_out(deviates: Floats, power: float) -> Floats:
     """Raise normal deviates to a power, signs kept, and scale them to a mean square of 1."""
     raised = np.sign(deviates) * np.abs(deviates) ** power
     return raised / np.sqrt((raised**2).mean())
 
 
-def _standard(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standard(values: Floats) -> Floats:
     """Scale values to mean 0 and standard deviation 1; to 0 if they are all alike."""
     about = values - values.mean()
     return about / max(float(about.std()), 1e-9)
@@ -328,12 +313,10 @@ def _draw_preferences(settings: WorldSettings, rng: np.random.Generator) -> Pref
     )
 
 
-def _activity(
-    settings: WorldSettings, tail: NDArray[np.float64], n_ratings: int
-) -> NDArray[np.intp]:
+def _activity(settings: WorldSettings, tail: Floats, n_ratings: int) -> Numbers:
     """Give the number of ratings of each user, of sum ``n_ratings``."""
 
-    def wanted(scale: float) -> NDArray[np.float64]:
+    def wanted(scale: float) -> Floats:
         return np.minimum(settings.min_ratings + scale * tail, settings.n_items)
 
     scale = _bisect(
@@ -346,9 +329,7 @@ def _activity(
     return ends - np.append(0, ends[:-1])
 
 
-def _popularity(
-    settings: WorldSettings, appeal: Appeal, counts: NDArray[np.intp], famous: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, famous: Floats) -> Floats:
     """Raise the fame of items to the power that gives the Gini asked for."""
     held = appeal.held()
 

@@ -31,6 +31,7 @@ from qrels.ratings.world.moments import (
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import Liking, SharedSettings
 from runs import InputError
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.ids import padded
 from runs.shared.settings import read_settings_of
 
@@ -105,11 +106,11 @@ class Strengths:
     agreement: float = 0.2
 
     @property
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Floats:
         """How much each dimension of taste and interest weighs, of sum of squares 1."""
         return of_length_one(np.arange(1.0, DIMENSIONS + 1) ** -self.decay)
 
-    def places(self, deviates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def places(self, deviates: Floats) -> Floats:
         """Raise normal deviates to the power of ``tails``, signs kept, and scale them to 1."""
         return far_out(deviates, self.tails)
 
@@ -213,7 +214,7 @@ class _Deviates:
         self.noise_seed, self.times_seed = (int(s.integers(2**62)) for s in (noise, times))
 
 
-def _neighbourhoods(counts: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+def _neighbourhoods(counts: Numbers, rng: np.random.Generator) -> Numbers:
     """Put items of about the same popularity together."""
     order = np.argsort(np.log(counts) + POPULARITY_SPREAD * rng.standard_normal(len(counts)))
     found = np.empty(len(counts), dtype=np.intp)
@@ -230,16 +231,14 @@ class _Draft:
     deviates: _Deviates
 
     @cached_property
-    def _counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _counts(self) -> tuple[Numbers, Numbers]:
         return self.ratings.user_counts(), self.ratings.item_counts()
 
     @cached_property
     def _bands(self) -> Bands:
         return Bands.of(self.ratings)
 
-    def exposure(
-        self, strengths: Strengths, popularity: NDArray[np.float64], *, sweeps: int
-    ) -> Exposure:
+    def exposure(self, strengths: Strengths, popularity: Floats, *, sweeps: int) -> Exposure:
         """Find with what exposure users and items have the ratings that they have."""
         nothing = Exposure(np.zeros(len(popularity)), np.zeros(self._bands.rated.shape))
         appeal = self._appeal(self._observation(strengths, nothing))
@@ -272,13 +271,13 @@ class _Draft:
         return World(self._rated(world.truth, *pairs), world.truth, observation)
 
     def _pairs(
-        self, observation: Observation, counts: NDArray[np.intp]
+        self, observation: Observation, counts: Numbers
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Give users and items of the pairs that are rated."""
         user, item = np.nonzero(chosen_items(self._appeal(observation), counts))
         return user.astype(np.int32), item.astype(np.int32)
 
-    def _felt(self, liked: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    def _felt(self, liked: Floats, noise: float) -> Floats:
         rng = np.random.default_rng(self.deviates.noise_seed)
         return liked + rng.logistic(scale=noise, size=len(liked))
 
@@ -319,7 +318,7 @@ class _Draft:
         )
         return Observation(self._preferences(strengths), self.settings.liking, known)
 
-    def _appeal(self, observation: Observation) -> NDArray[np.float64]:
+    def _appeal(self, observation: Observation) -> Floats:
         """Add Gumbel deviates to the logarithms of all weights."""
         appeal = self.deviates.gumbel.copy()
         for rows in blocks(len(appeal)):

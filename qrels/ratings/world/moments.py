@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
 from qrels.ratings.ratings import Ratings
+from runs.shared.arrays import Floats
 
 # The numbers are taken of some users and items where there are more.
 MOST_USERS = 2_000
@@ -74,7 +75,7 @@ class Moments:
         n_users = len(ratings.users)
         some = np.unique(np.linspace(0, n_users - 1, min(n_users, MOST_USERS)).astype(np.intp))
 
-        def compared(values: NDArray[np.float64]) -> csr_array[Any]:
+        def compared(values: Floats) -> csr_array[Any]:
             matrix = csr_array((values, (ratings.user, ratings.item)), (n_users, len(item_counts)))
             return matrix[some][:, kept]
 
@@ -112,15 +113,13 @@ class Moments:
         )
 
 
-def _biases(
-    ratings: Ratings, standard: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _biases(ratings: Ratings, standard: Floats) -> tuple[Floats, Floats]:
     """Give the biases of users and items in standardised ratings."""
     user, item = ratings.user, ratings.item
     n_of_users, n_of_items = (
         c.astype(np.float64) for c in (ratings.user_counts(), ratings.item_counts())
     )
-    users: NDArray[np.float64] = np.zeros(len(n_of_users))
+    users: Floats = np.zeros(len(n_of_users))
     for _ in range(PASSES):
         sums = np.bincount(item, standard - users[user], len(n_of_items))
         items = sums / (n_of_items + PRIOR_RATINGS)
@@ -129,17 +128,13 @@ def _biases(
     return users, items
 
 
-def _rise(
-    term: NDArray[np.float64], items: NDArray[np.float64], share: NDArray[np.float64]
-) -> float:
+def _rise(term: Floats, items: Floats, share: Floats) -> float:
     """Give the slope of items' biases over a term of mean 0."""
     spread = (share * term**2).sum()
     return float((share * term * items).sum() / spread) if spread > 1e-9 else 0.0
 
 
-def _singular(
-    rated: csr_array[Any],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _singular(rated: csr_array[Any]) -> tuple[Floats, Floats, Floats]:
     """Give singular vectors and values of who rates what, without the first."""
     users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
     scaled = (rated * users[:, None] * items).tocsr()
@@ -149,9 +144,7 @@ def _singular(
     return left[:, falling], values[falling], right[falling].T
 
 
-def popularity_terms(
-    counts: NDArray[np.integer] | NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def popularity_terms(counts: NDArray[np.integer] | Floats) -> tuple[Floats, Floats]:
     """Give items' log popularity, of mean 0 over ratings, and its square without slope or mean."""
     share = counts / counts.sum()
     logs = np.log(np.maximum(counts, 1.0))
@@ -160,7 +153,7 @@ def popularity_terms(
     return logs, logs**2 - spread - (share * logs**3).sum() / spread * logs
 
 
-def _far_out(places: NDArray[np.float64], counts: NDArray[np.number]) -> float:
+def _far_out(places: Floats, counts: NDArray[np.number]) -> float:
     """Give the logarithm of mean over median, over ratings, of squared distances from 0."""
     distances = (places**2).sum(axis=1) / np.maximum(counts, 1.0)
     of_ratings = np.repeat(distances, counts.astype(np.intp))
@@ -168,7 +161,7 @@ def _far_out(places: NDArray[np.float64], counts: NDArray[np.number]) -> float:
     return float(np.log(max(float(of_ratings.mean()), 1e-9) / median))
 
 
-def _products(columns: csr_array[Any]) -> NDArray[np.float64]:
+def _products(columns: csr_array[Any]) -> Floats:
     """Give the inner products of the columns; 0 on the diagonal."""
     found = np.asarray((columns.T @ columns).toarray())
     np.fill_diagonal(found, 0.0)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
+from runs.shared.arrays import Floats, Numbers
 
 ONE_TO_FIVE = np.arange(1.0, 6.0)
 
@@ -31,14 +32,14 @@ class Preferences:
     ``neighbourhood``: the neighbourhood of each item, of shape (n_items,); None likewise.
     """
 
-    user_factors: NDArray[np.float64]
-    item_factors: NDArray[np.float64]
-    generosity: NDArray[np.float64]
-    quality: NDArray[np.float64]
-    local: NDArray[np.float64] | None = None
-    neighbourhood: NDArray[np.intp] | None = None
+    user_factors: Floats
+    item_factors: Floats
+    generosity: Floats
+    quality: Floats
+    local: Floats | None = None
+    neighbourhood: Numbers | None = None
 
-    def block(self, users: NDArray[np.integer] | slice) -> NDArray[np.float64]:
+    def block(self, users: NDArray[np.integer] | slice) -> Floats:
         """Give the preferences of these users for all items, of shape (len(users), n_items)."""
         biases = self.generosity[users][:, None] + self.quality
         tastes = inner_products(self.user_factors.T[:, users, None], self.item_factors.T[:, None])
@@ -47,7 +48,7 @@ class Preferences:
             found += self.local[users][:, self.neighbourhood]
         return found
 
-    def pairs(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> NDArray[np.float64]:
+    def pairs(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> Floats:
         """Give the preference of each user for the item beside it, of shape (len(user),)."""
         found = self.generosity[user] + self.quality[item]
         # One dimension at a time: pairs may be many millions.
@@ -83,12 +84,12 @@ class Truth:
     users: Numbering
     items: Numbering
     preferences: Preferences
-    popularity: NDArray[np.float64]
-    cuts: NDArray[np.float64]
+    popularity: Floats
+    cuts: Floats
     noise: float
-    scale: NDArray[np.float64] = field(default_factory=ONE_TO_FIVE.copy)
+    scale: Floats = field(default_factory=ONE_TO_FIVE.copy)
 
-    def ratings(self, users: NDArray[np.integer]) -> NDArray[np.float64]:
+    def ratings(self, users: NDArray[np.integer]) -> Floats:
         """Give the true ratings of all items by these users."""
         preferences = self.preferences.block(users)
         steps = zip(self.cuts, np.diff(self.scale), strict=True)
@@ -144,7 +145,7 @@ class Observation:
     liking: float
     known: Preferences
 
-    def block(self, users: NDArray[np.integer] | slice) -> NDArray[np.float64]:
+    def block(self, users: NDArray[np.integer] | slice) -> Floats:
         """Give logarithms of these users' weights of all items, of shape (len(users), n_items)."""
         return self.known.block(users) + self.liking * self.preferences.block(users)
 
@@ -162,7 +163,7 @@ class World:
     observation: Observation
 
 
-def inner_products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+def inner_products(left: Floats, right: Floats) -> Floats:
     """Sum the products along the first axis, in order."""
     total = left[0] * right[0]
     for one, other in zip(left[1:], right[1:], strict=True):
@@ -183,7 +184,7 @@ def item_propensities(
     counts: NDArray[np.integer],
     *,
     threshold: float,
-) -> NDArray[np.float64]:
+) -> Floats:
     r"""Give the chance of every item to be rated, by users to whom it is relevant.
 
     .. math:: p_i = \frac{\sum_u \mathrm{rel}_{ui} \, \pi_{ui}}{\sum_u \mathrm{rel}_{ui}}
@@ -207,7 +208,7 @@ def item_propensities(
     return np.maximum(means, np.finfo(np.float64).tiny)
 
 
-def inclusion(logits: NDArray[np.float64], counts: NDArray[np.integer]) -> NDArray[np.float64]:
+def inclusion(logits: Floats, counts: NDArray[np.integer]) -> Floats:
     r"""Give the chance of each item to be among those drawn without replacement.
 
     Drawing n items one after the other with weights :math:`w` is waiting for the first n of
