@@ -56,6 +56,28 @@ from runs.shared.arrays import Floats
 from runs.shared.errors import warn
 from runs.shared.progress import Progress
 
+INFAP = "infAP is that of the RecSys'18 study; trec_eval's is infAP_trec."
+
+TIES = (
+    "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
+    "items are numbered in the code-point order of their ids. Run files carry depth + 1 - rank."
+)
+
+WEIGHTED = (
+    "Users are weighted by the number of their relevant items: in means, orderings, tests and "
+    "intervals. scores.parquet has their scores unweighted."
+)
+
+REPLICATED = (
+    "A user's score of a system is the mean over the runs of the system that rank for the user. "
+    "Intervals cover other users and other runs; tests cover other users alone."
+)
+
+RENAMED = (
+    "TREC files cannot carry some of the ids: in run and qrels files numbers stand in their "
+    "place, and ids.csv says for which."
+)
+
 
 @dataclass(frozen=True)
 class Stages:
@@ -309,6 +331,18 @@ class Stages:
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": {self.worded(name): fact for name, fact in facts.items()},
             "systems": list(self.lists.systems),
+            "notes": [note for note, holds in self._notes.items() if holds],
+        }
+
+    @property
+    def _notes(self) -> dict[str, bool]:
+        """What a reader of the numbers must know, and whether it holds here."""
+        return {
+            INFAP: any(name.partition("(")[0] == "infAP" for name in self.metrics),
+            TIES: True,
+            WEIGHTED: self.weights is not None,
+            REPLICATED: bool(self.collection.replicated),
+            RENAMED: any(written is not named for written, named in self.collection.names),
         }
 
     @property
