@@ -190,7 +190,7 @@ def test_users_of_a_run_that_nobody_judged_are_left_out_with_a_warning(given_fol
         ("full.run", "u1 Q0 a 1 x full\n", "full.run, line 1: the score 'x' is not a number."),
         ("full.run", "", "full.run: the file is empty."),
         ("test.qrels", "u1 0 a 1\nu1 0 a 0\n", "test.qrels, line 2: item a is duplicated"),
-        ("test.qrels", "u1 0 a high\n", "test.qrels, line 1: the grade 'high' is not a whole"),
+        ("test.qrels", "u1 0 a high\n", "test.qrels, line 1: a grade must be a whole number"),
     ],
 )
 def test_a_broken_file_is_named_with_its_line(
