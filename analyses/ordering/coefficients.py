@@ -72,9 +72,7 @@ REMOVED = ("tau-a", "tau-ap-a", "tau-ap-b", "weighted-tau", "spearman")
 def find_coefficient(name: str) -> Coefficient:
     """Give a coefficient by its name."""
     if name in REMOVED:
-        raise InputError(
-            f"the coefficient {name!r} was removed in version 0.12; use {', '.join(COEFFICIENTS)}."
-        )
+        raise InputError(f"the coefficient {name!r} is gone; use {', '.join(COEFFICIENTS)}.")
     if name not in COEFFICIENTS:
         raise InputError(f"no coefficient is called {name!r}; there are {', '.join(COEFFICIENTS)}.")
     return COEFFICIENTS[name]

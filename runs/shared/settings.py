@@ -26,7 +26,7 @@ class Section(BaseModel):
     def _refuse_removed(cls, given: Any) -> Any:
         for key in cls.removed if isinstance(given, Mapping) else ():
             if key in given:
-                raise ValueError(f"`{key}` was removed in version 0.12: {cls.removed[key]}")
+                raise ValueError(f"`{key}` is gone: {cls.removed[key]}")
         return given
 
     def anchored(self, anchor: Callable[[Path], Path]) -> Self:
