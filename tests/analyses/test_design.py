@@ -87,7 +87,7 @@ def test_standardised_scores_know_no_scale_of_a_user(values: np.ndarray) -> None
 
 
 def test_a_setting_that_was_removed_is_refused_with_what_to_use_instead() -> None:
-    with pytest.raises(ValidationError, match=r"`halves` is gone .*\[analyses.swaps\]"):
+    with pytest.raises(ValidationError, match=r"`halves` is gone: .*\[analyses.swaps\]"):
         Settings.model_validate({"halves": 20})
 
 
