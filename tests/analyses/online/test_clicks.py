@@ -116,6 +116,12 @@ def test_robots_are_left_out_of_rates_and_split(tmp_path: Path) -> None:
         studied(tmp_path, experiment(), robots=1)
 
 
+def test_who_comes_back_day_after_day_is_no_robot(tmp_path: Path) -> None:
+    log = experiment(days=6)
+    found, people = studied(tmp_path, log, robots=2), studied(tmp_path, log)
+    assert_frame_equal(found.tables["arms"], people.tables["arms"])
+
+
 def test_the_arm_that_is_surely_clicked_more_is_named(tmp_path: Path) -> None:
     log = experiment({"A": (60, 0.1), "B": (60, 0.2), "C": (60, 0.7)})
     assert "Arm C is clicked most: the rate of C is 0.62500" in verdict(studied(tmp_path, log))

@@ -4,12 +4,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyses.online.arms import ArmSettings, ExperimentWork
 from analyses.online.click_agreement import Settings
 from analyses.online.experiments import read_experiments, read_rates, read_values
+from analyses.online.logs import Logs
 from analyses.online.rates import OverTime
+from analyses.recall.recall import measure_recall
 from analyses.shared.measure import Measure, Measures, Scores
 from runs import InputError
+from runs.shared.progress import Silent
 from tests.analyses.online.examples import RATES, VALUES, experiment, write
+from tests.hidden_example import PROFILES, TRAIN_COUNTS, events_of, golden_ranks, numbered
 
 LONG = "model,measure,value\n" + "".join(
     f"{model},{measure},{value}\n"
@@ -174,3 +179,25 @@ def test_an_experiment_refuses_rates_and_errors_that_are_impossible() -> None:
         replace(one, rate_errors=np.array([0.1, -0.1, 0.1]))
     with pytest.raises(InputError, match="the model 'a' occurs twice"):
         replace(one, models=("a", "b", "a"))
+
+
+def test_items_are_as_popular_as_training_users_made_them_before_the_model_learnt() -> None:
+    """What test users did, and what came later, counts for nothing."""
+    learnt = np.repeat(np.arange(6), TRAIN_COUNTS).tolist()
+    times = [[0] * len(profile) for profile in (*PROFILES, learnt)]
+    times[-1].append(9)
+    settings = ArmSettings(betas=(1.0,), cutoffs=(2,))
+    work = ExperimentWork(
+        name="x",
+        seed=1,
+        progress=Silent(),
+        settings=settings,
+        logs=Logs(recommendations=Path("lists"), interactions=Path("clicks")),
+        events=events_of([*PROFILES, [*learnt, 5]], n_items=6, times=times),
+        test_users=numbered(len(PROFILES)),
+        ranks={("A", 0): golden_ranks()},
+        starts={("A", 0): 5},
+        known={},
+    )
+    expected = measure_recall(golden_ranks(), TRAIN_COUNTS, settings)["value"]
+    assert work.recalls["value"].tolist() == expected.tolist()

@@ -154,3 +154,10 @@ def test_a_measure_may_be_robust_and_powerful_and_wrong_everywhere(
     found = ASKED(world_of(1 - true, true))
     expected = np.array([[-1.0, -1.0]] * 2 + [[1.0, 1.0]] * 4)
     assert found.values == pytest.approx(expected, abs=0.01)
+
+
+def test_pairs_are_wrong_by_the_first_reference(true: NDArray[np.float64]) -> None:
+    """Both measures are right by themselves; P orders the systems against the true nDCG."""
+    both = np.stack([true[0], 1 - true[1]])
+    found = ASKED(world_of(both, both)).values[[ASPECTS.index("itself"), ASPECTS.index("wrong")]]
+    assert found == pytest.approx(np.array([[1.0, 1.0], [0.0, 1.0]]), abs=0.01)

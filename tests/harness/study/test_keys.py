@@ -172,6 +172,18 @@ def test_a_changed_study_of_given_parts_is_the_same_as_a_fresh_one(
     assert kept == fresh
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_another_table_of_items_makes_the_scores_of_given_runs_again(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    for name, count in (("counts", 6), ("others", 9)):
+        (tmp_path / f"{name}.csv").write_text(f"item,count\na,{count}\nb,4\n")
+    metrics = '[metrics]\nnames = ["P", "ARP"]\ncutoffs = [2]\n'
+    text = TREC + metrics + '[items]\npopularity = "counts.csv"\n' + NO_ANALYSES
+    kept, fresh = made_twice(text, text.replace("counts", "others"), tmp_path)
+    assert kept == fresh
+
+
 RATES = "model,rate\nfull,0.03\npartial,0.02\nthird,0.01\n"
 
 

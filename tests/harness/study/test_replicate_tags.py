@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.shared.evidence import read_evidence
+from analyses.shared.measure import RunDeviations
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
 from harness.study.study import parse_study
@@ -105,6 +107,16 @@ def test_means_are_over_replicates_with_their_spread_beside(seeds: Path, tmp_pat
     manifest = manifest_of(folder)
     assert manifest["systems"] == ["ease", "slim"]
     assert len([*folder.glob("runs/*.parquet")]) == 5
+
+
+def test_runs_differ_by_their_means_over_judgements(seeds: Path, tmp_path: Path) -> None:
+    metrics = TREC_METRICS + 'average = "judgements"\n' + NO_ANALYSES
+    folder = run_text(with_replicates(SEEDS) + metrics, seeds, output=tmp_path / "study")
+    means = read_frame(run_text(TREC + metrics, seeds, output=tmp_path / "single"), "means")
+    grouped = means.groupby([means.system.str[:4], "metric", "cutoff"])["mean"]
+    apart = (means["mean"] - grouped.transform("mean")).to_numpy().reshape(5, -1).T
+    found = read_evidence(folder / "evidence/runs.npz", RunDeviations)
+    np.testing.assert_allclose(found.values, apart, atol=1e-12)
 
 
 def test_folds_give_what_the_joined_run_gives(tmp_path: Path) -> None:

@@ -239,7 +239,12 @@ def test_two_workers_find_the_same_as_one(undisturbed: Path, tmp_path: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("old", "new"), [("seed = 3", "seed = 4"), ("threshold = 4.0", "threshold = 3.0")]
+    ("old", "new"),
+    [
+        ("seed = 3", "seed = 4"),
+        ("threshold = 4.0", "threshold = 3.0"),
+        ("seed = 3", 'seed = 3\nmetrics.average = "judgements"'),
+    ],
 )
 def test_trials_of_a_changed_study_do_not_count(tmp_path: Path, old: str, new: str) -> None:
     tune(tmp_path, "puresvd", "--trials", "2")

@@ -3,7 +3,7 @@
 import math
 import sys
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -17,6 +17,8 @@ from scipy.sparse import csr_array
 from qrels import Ratings
 from recommenders.kernels.embeddings import (
     EmbeddingSettings,
+    Idf,
+    Rows,
     bm25,
     cosine_neighbours,
     item_factors,
@@ -97,6 +99,17 @@ def test_items_as_documents_are_users_of_the_turned_table() -> None:
     of_users = bm25(turned, rows="users", k1=1.2, b=0.75)
     order = np.lexsort((turned.user, turned.item))
     np.testing.assert_array_equal(of_items, of_users[order])
+
+
+@pytest.mark.parametrize("rows", get_args(Rows))
+@pytest.mark.parametrize("idf", get_args(Idf))
+def test_who_has_no_ratings_is_no_document(rows: Rows, idf: Idf) -> None:
+    """Pruning and splits leave users and items without ratings among the others."""
+    wide = _ratings(np.insert(np.insert(SMALL, 1, 0, axis=0), 1, 0, axis=1).tolist())
+    found, expected = (
+        bm25(ratings, rows=rows, k1=1.2, b=0.75, idf=idf) for ratings in (wide, _ratings(SMALL))
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("b", [0.75, 1.0])
