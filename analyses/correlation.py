@@ -351,7 +351,7 @@ class Correlation(Result):
         """Say what the numbers are, how ties count, and what the intervals show."""
         coefficient = find_coefficient(self.coefficient)
         label, floor = coefficient.label, coefficient.lowest(len(self.systems))
-        users = "" if self.n_users is None else f" over {self.n_users:,} users"
+        users = "" if self.n_users is None else f" over {self.n_users:,} {self.units}"
         parts = [
             f"{label[0].upper()}{label[1:]} between the orderings of {len(self.systems)} systems "
             f"by mean score{users}. {coefficient.ties} Means are compared to {DECIMALS} decimals."
@@ -362,8 +362,8 @@ class Correlation(Result):
             parts.append(f"The reverse of an ordering has {floor:.3f}.")
         if self.replicates:
             parts.append(
-                f"Intervals ({100 * CONFIDENCE:.0f} %) are for the agreement with all users of the "
-                f"population: {self.replicates:,} populations that may be behind the means "
+                f"Intervals ({100 * CONFIDENCE:.0f} %) are for the agreement with all {self.units} "
+                f"of the population: {self.replicates:,} populations that may be behind the means "
                 f"(empirical Bayes, seed {self.seed}; {self.undefined:,} undefined values left "
                 "out)."
             )

@@ -338,7 +338,7 @@ class Design(Result):
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
         return {"metric": metrics.repeat(n_rows), "cutoff": self.measures.column.repeat(n_rows)}
 
-    @table("design", "users that each measure needs")
+    @table("design", "{units} that each measure needs")
     def users_needed(self) -> Table:
         """Tabulate the users that each measure needs, the fewest first."""
         low, high = self.interval
@@ -354,16 +354,17 @@ class Design(Result):
         }
         rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
         ordered = [rows[n] for n in np.argsort(self.needed, kind="stable")]
-        return Table("design", "Users needed", self.caption(), ["measure", *columns], ordered)
+        title, headings = f"{self.units.capitalize()} needed", ["measure", *columns]
+        return Table("design", title, self.caption(), headings, ordered)
 
-    @table("design_reliability", "variance components, and users for a reliable ordering")
+    @table("design_reliability", "variance components, and {units} for a reliable ordering")
     def reliability_table(self) -> Table:
         """Tabulate variance components and what comes of them."""
         parts = self.components
         relative_users, absolute_users = parts.users_for(self.reliability)
         shares = {
             name: [percent(share) for share in column]
-            for name, column in zip(("systems", "users", "rest"), parts.shares.T, strict=True)
+            for name, column in zip(("systems", self.units, "rest"), parts.shares.T, strict=True)
         }
         limits = zip(parts.relative_low, parts.relative_high, strict=True)
         columns = shares | {
@@ -375,16 +376,16 @@ class Design(Result):
         }
         rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
         caption = (
-            "Variance of scores by systems, users and the rest, by analysis of variance, in "
-            f"per cent; the generalizability coefficient of {self.n_users:,} users for differences "
-            "between systems (E rho², with its 95 % interval; Feldt 1965) and for means as such "
-            f"(Phi); and users with which they reach {self.reliability:g}. Systems count as a "
-            "sample of many."
+            f"Variance of scores by systems, {self.units} and the rest, by analysis of variance, "
+            f"in per cent; the generalizability coefficient of {self.n_users:,} {self.units} for "
+            "differences between systems (E rho², with its 95 % interval; Feldt 1965) and for "
+            f"means as such (Phi); and {self.units} with which they reach {self.reliability:g}. "
+            "Systems count as a sample of many."
         )
         headings = ["measure", *columns]
         return Table("design_reliability", "Reliability", caption, headings, rows)
 
-    @figure("design", "Users: share of the pairs of systems that become significant")
+    @figure("design", "{Units}: share of the pairs of systems that become significant")
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the expected share of significant pairs against the number of users."""
         ax = axes_or_new(ax)
@@ -396,7 +397,7 @@ class Design(Result):
         ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
         ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
         ax.set_ylim(0, 1.02)
-        ax.set_xlabel(f"users (dotted: the pilot's {self.n_users:,})")
+        ax.set_xlabel(f"{self.units} (dotted: the pilot's {self.n_users:,})")
         ax.set_ylabel(f"pairs significant at {self.alpha:g}")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
@@ -405,16 +406,18 @@ class Design(Result):
     def caption(self) -> str:
         """Say what is needed for what, and what is assumed."""
         how = self.standardised
-        scores = "" if how is None else f" Scores are standardised user by user ({how})."
+        scores = (
+            "" if how is None else f" Scores are standardised {self.unit} by {self.unit} ({how})."
+        )
         return (
-            f"Users of a new sample with whom {percent(self.share)} of the {len(self.pairs):,} "
-            f"pairs of {len(self.systems)} systems are expected to differ at p < {self.alpha:g}, "
-            f"from a pilot of {self.n_users:,} users whose differences are shrunk by what is noise "
-            "in them, with 95 % intervals; users with whom the paired t-test finds, with a power "
-            f"of {self.power:g}, the difference of the median pair as the pilot has it (as seen), "
-            f"and one of {percent(self.difference)} of the mean score; and the least difference, "
-            "in per cent of the mean, that as many users as the pilot's find in the median pair "
-            f"(seen now).{scores}"
+            f"{self.units.capitalize()} of a new sample with whom {percent(self.share)} of the "
+            f"{len(self.pairs):,} pairs of {len(self.systems)} systems are expected to differ at p "
+            f"< {self.alpha:g}, from a pilot of {self.n_users:,} {self.units} whose differences "
+            f"are shrunk by what is noise in them, with 95 % intervals; {self.units} with whom the "
+            f"paired t-test finds, with a power of {self.power:g}, the difference of the median "
+            f"pair as the pilot has it (as seen), and one of {percent(self.difference)} of the "
+            "mean score; and the least difference, in per cent of the mean, that as many "
+            f"{self.units} as the pilot's find in the median pair (seen now).{scores}"
         )
 
     def findings(self) -> Sequence[str]:
@@ -425,8 +428,8 @@ class Design(Result):
             f"For {percent(self.share)} of the pairs of systems to differ at p < {self.alpha:g}"
         )
         if np.isinf(self.needed[fewest]):
-            return (f"{wanted}, no number of users is enough, as far as this pilot tells.",)
-        found = [f"{wanted}, {self.measures[fewest]} needs {self._users_of(fewest)} users."]
+            return (f"{wanted}, no number of {self.units} is enough, as far as this pilot tells.",)
+        found = [f"{wanted}, {self.measures[fewest]} needs {self._users_of(fewest)} {self.units}."]
         if len(order) > 1:
             ratio, low, high = self.ratio(most, fewest)
             limits = "" if np.isnan(low) else f" [{times(low)}, {times(high)}]"
@@ -438,8 +441,8 @@ class Design(Result):
         fewest, most = int(np.argmin(users)), int(np.argmax(users))
         found.append(
             f"The ordering of such systems has a reliability of {self.reliability:g} (E rho²) with "
-            f"{count(users[fewest])} users by {self.measures[fewest]}, and {count(users[most])} by "
-            f"{self.measures[most]}."
+            f"{count(users[fewest])} {self.units} by {self.measures[fewest]}, and "
+            f"{count(users[most])} by {self.measures[most]}."
         )
         return found
 
@@ -450,20 +453,21 @@ class Design(Result):
             found.append(
                 "Differences that a pilot observes are too large on average: up to "
                 f"{percent(self.noise[worst])} ({self.measures[worst]}) of their squares is noise. "
-                "Users for a share of the pairs allow for that; users for single pairs do not."
+                f"{self.units.capitalize()} for a share of the pairs allow for that; {self.units} "
+                "for single pairs do not."
             )
         if self.n_users < FEW_USERS:
             off = np.sqrt(2 / (self.n_users - 1))
             found.append(
-                f"From {self.n_users:,} users a variance is known to {percent(off)} at best (one "
-                "standard error), and all numbers of users with it."
+                f"From {self.n_users:,} {self.units} a variance is known to {percent(off)} at best "
+                f"(one standard error), and all numbers of {self.units} with it."
             )
         needed = zip(map(str, self.measures), self.needed, strict=True)
         far = [measure for measure, users in needed if users > FAR * self.n_users]
         if far:
             found.append(
-                f"By {', '.join(far)}, more than {FAR} times the pilot's users are needed: how "
-                "many rests on what is assumed of the differences too small to be seen."
+                f"By {', '.join(far)}, more than {FAR} times the pilot's {self.units} are needed: "
+                "how many rests on what is assumed of the differences too small to be seen."
             )
         return found
 

@@ -405,7 +405,7 @@ class Discrimination(Result):
 
     def _alike_in_words(self) -> str:
         pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])
-        return f"pairs of systems that score every user alike by every measure ({pairs})"
+        return f"pairs of systems that score every {self.unit} alike by every measure ({pairs})"
 
     def cautions(self) -> Sequence[str]:
         """Say where differences tell little, and what the literature warns of."""
@@ -416,6 +416,7 @@ class Discrimination(Result):
             n_users=self.n_users,
             draws=self.permutations if drawn else None,
             alpha=self.alpha,
+            units=self.units,
         )
         few = [] if self.baseline is not None else too_few(len(self.systems))
         reported = self.p[self.measures.numbers(self.measures.reported)]
@@ -431,7 +432,7 @@ class Discrimination(Result):
         if len(reported) and least >= MOST:
             share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
             found.append(
-                f"With {self.n_users:,} users, each metric finds {share} pairs of systems "
+                f"With {self.n_users:,} {self.units}, each metric finds {share} pairs of systems "
                 "different at p < .05: significance alone says little here; look at the size of "
                 "the differences too."
             )
@@ -539,13 +540,13 @@ class Discrimination(Result):
         n_replicates = self.samples.powers.shape[1]
         if n_replicates >= 2:
             bands = (
-                f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are of what as many users have "
-                "on average: 1.96 standard deviations to either side (for DP, of its logarithm), "
-                f"over {n_replicates:,} resamples of the users, shared by all measures, with "
-                "normal approximations of the p-values."
+                f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are of what as many {self.units} "
+                "have on average: 1.96 standard deviations to either side (for DP, of its "
+                f"logarithm), over {n_replicates:,} resamples of the {self.units}, shared by all "
+                "measures, with normal approximations of the p-values."
             )
         return (
-            f"p-values{scores}, for the {pairs} over {self.n_users:,} users: two-sided "
+            f"p-values{scores}, for the {pairs} over {self.n_users:,} {self.units}: two-sided "
             f"{self._test_in_words()}.{corrected} DP is the sum of the p-values over unordered "
             "pairs. Lower is more discriminative; DPs compare only for the same systems on the "
             f"same data.{bands}{self._left_out_in_words()}"

@@ -253,18 +253,19 @@ class Exposure(Result):
         """Say what the aspects are."""
         resampled = (
             f" Intervals: {CONFIDENCE:.0%}, over {self.replicates.shape[-1]:,} resamples of the "
-            f"users (seed {self.seed})."
+            f"{self.units} (seed {self.seed})."
             if self.replicates.shape[-1]
             else ""
         )
         return (
-            f"What the lists of {self.n_users:,} users hold, taken together. Coverage: share of "
-            f"the {self.n_items:,} items of the catalogue that are recommended to anybody. Gini "
-            "index: 0 if all items are recommended equally often, almost 1 if one is alone. "
-            f"Shannon entropy of the recommendations: in bits, up to {np.log2(self.n_items):.4g}. "
-            f"PopREO: over {len(self.recalls)} groups of items by popularity ("
-            f"{COUNTED[self.counted_in]}), the standard deviation of the share of relevant items "
-            f"that are found, over its mean; 0 if all groups are found alike.{resampled}"
+            f"What the lists of {self.n_users:,} {self.units} hold, taken together. Coverage: "
+            f"share of the {self.n_items:,} items of the catalogue that are recommended to "
+            "anybody. Gini index: 0 if all items are recommended equally often, almost 1 if one "
+            "is alone. Shannon entropy of the recommendations: in bits, up to "
+            f"{np.log2(self.n_items):.4g}. PopREO: over {len(self.recalls)} groups of items by "
+            f"popularity ({COUNTED[self.counted_in]}), the standard deviation of the share of "
+            "relevant items that are found, over its mean; 0 if all groups are found "
+            f"alike.{resampled}"
         )
 
     def findings(self) -> Sequence[str]:
@@ -290,8 +291,8 @@ class Exposure(Result):
         """Say why there are no p-values, and which groups say nothing."""
         found = [
             "Coverage, Gini index, Shannon entropy and PopREO are of a system and not of its "
-            "users: a paired test does not apply. Differences between systems have intervals by "
-            "resampling users (exposure_differences)."
+            f"{self.units}: a paired test does not apply. Differences between systems have "
+            f"intervals by resampling {self.units} (exposure_differences)."
         ]
         empty = int(np.count_nonzero(self.group_relevant == 0))
         if empty:

@@ -222,17 +222,17 @@ class Pools(Result):
         kept = self.n_kept[0] / self.n_judgements
         n_replicates = self.taus.shape[-1] - 1
         bands = (
-            f" Bands and intervals: 95 % bootstrap over users, in random blocks ({n_replicates:,} "
-            f"replicates, seed {self.seed})."
+            f" Bands and intervals: 95 % bootstrap over {self.units}, in random blocks "
+            f"({n_replicates:,} replicates, seed {self.seed})."
             if n_replicates
             else ""
         )
         return (
-            f"A judgement of {self.n_users:,} users is kept if one of {len(self.systems)} pooled "
-            f"systems has its item among its first ({100 * kept:.1f} % of {self.n_judgements:,} at "
-            f"depth {self.depths[0]}); scores see nothing else. A system falls where the pool is "
-            "of all the others alone: its places among the systems on the pool of all less those "
-            f"without it.{bands}"
+            f"A judgement of {self.n_users:,} {self.units} is kept if one of {len(self.systems)} "
+            f"pooled systems has its item among its first ({100 * kept:.1f} % of "
+            f"{self.n_judgements:,} at depth {self.depths[0]}); scores see nothing else. A system "
+            "falls where the pool is of all the others alone: its places among the systems on the "
+            f"pool of all less those without it.{bands}"
         )
 
 

@@ -284,11 +284,11 @@ class Popularity(Result):
         return (
             f"Kendall's tau-b between the ordering of {self.n_systems} systems on the judgements "
             f"of the least popular items and their ordering on all judgements of {self.n_users:,} "
-            f"users. Popularity is the number of {ratings} of an item; "
+            f"{self.units}. Popularity is the number of {ratings} of an item; "
             f"levels count {of} of {self.n_items:,} in the catalogue; equally popular items go in "
             f"random order, and taus are means over {self.orders} such orders. Runs are left as "
             "they are."
-            f"{self.curves.in_words(seed=f', seed {self.seed}')}{IN_TABLES}"
+            f"{self.curves.in_words(units=self.units, seed=f', seed {self.seed}')}{IN_TABLES}"
         )
 
 

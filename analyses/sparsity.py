@@ -96,7 +96,7 @@ class Sparsity(RandomLoss):
     @property
     def drawing(self) -> str:
         """How judgements were drawn."""
-        return self.sampling.in_words()
+        return self.sampling.in_words(self.unit)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``sparsity`` (see `to_frame`), ``sparsity_areas``, ``sparsity_area_differences``."""

@@ -96,11 +96,12 @@ class Swaps(Result):
         """Say what is swapped, and how halves are drawn."""
         return (
             f"Share of the pairs of {self.n_systems} systems that two disjoint halves of the "
-            f"{self.n_users:,} users order differently, in the mean over {self.repeats:,} random "
-            f"draws (seed {self.seed}): 0 where all users agree, .5 by chance. Lower is better."
+            f"{self.n_users:,} {self.units} order differently, in the mean over {self.repeats:,} "
+            f"random draws (seed {self.seed}): 0 where all {self.units} agree, .5 by chance. Lower "
+            "is better."
         )
 
-    @table("swaps", "share of the pairs of systems that other users would swap")
+    @table("swaps", "share of the pairs of systems that other {units} would swap")
     def table(self) -> Table:
         """Tabulate the swap rates by metric and cut-off."""
         cells = self.measures.crossed(self.rates, heading="swap rate")
@@ -109,7 +110,7 @@ class Swaps(Result):
 
     @figure(
         "swaps",
-        "Swaps: pairs of systems that other users would swap, by cut-off",
+        "Swaps: pairs of systems that other {units} would swap, by cut-off",
         over_cutoffs=True,
     )
     def plot(self, ax: Axes | None = None) -> Axes:

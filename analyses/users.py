@@ -193,7 +193,7 @@ class Users(Result):
         filled[[self.measures.index(measure) for measure in self.tested]] = values
         return filled.ravel()
 
-    @table("users", "agreement of subsets of the users with all users")
+    @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:
         """Tabulate how subsets of the users order the systems, compared with all users."""
         return self._by_users(
@@ -201,13 +201,13 @@ class Users(Result):
             self.measures,
             cutoff,
             name="users",
-            title="Agreement of subsets of the users with all users",
-            note="Mean Kendall's tau-b between the ordering of the systems by as many users, drawn "
-            "at random, and by all.",
+            title=f"Agreement of subsets of the {self.units} with all {self.units}",
+            note="Mean Kendall's tau-b between the ordering of the systems by as many "
+            f"{self.units}, drawn at random, and by all.",
             best=max,
         )
 
-    @table("users_power", "discriminative power with fewer users")
+    @table("users_power", "discriminative power with fewer {units}")
     def power(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the discriminative power that subsets of the users have."""
         return self._by_users(
@@ -215,10 +215,10 @@ class Users(Result):
             self.tested,
             cutoff,
             name="users_dp",
-            title="Discriminative power with fewer users",
-            note="Means over random subsets of the users of DP, the sum of p over unordered pairs "
-            "of systems (Valcarce et al. 2018 print that over ordered pairs, twice as much): lower "
-            "is better.",
+            title=f"Discriminative power with fewer {self.units}",
+            note=f"Means over random subsets of the {self.units} of DP, the sum of p over "
+            "unordered pairs of systems (Valcarce et al. 2018 print that over ordered pairs, "
+            "twice as much): lower is better.",
             best=min,
         )
 
@@ -237,14 +237,14 @@ class Users(Result):
         compared = measures.compared(cutoff)
         rows = zip(compared.labels, values[measures.numbers(compared)], strict=True)
         cells = {
-            (label, f"{size} users"): float(value)
+            (label, f"{size} {self.units}"): float(value)
             for label, row in rows
             for size, value in zip(self.sizes, row, strict=True)
         }
         title = f"{title}{compared.where}"
         return Table.crossed(name, title, note, "metric", cells, best=lambda _: best)
 
-    @figure("users_tau", "Users: agreement of subsets of the users with all of them", number=9)
+    @figure("users_tau", "{Units}: agreement of subsets of the {units} with all of them", number=9)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -254,11 +254,11 @@ class Users(Result):
         """
         curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
         ax = self._draw(axes_or_new(ax), self.taus, curves, with_spread=metric is None)
-        ax.set_ylabel("Kendall's tau-b with all users")
+        ax.set_ylabel(f"Kendall's tau-b with all {self.units}")
         ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         return ax
 
-    @figure("users_dp", "Users: discriminative power of subsets of the users", number=10)
+    @figure("users_dp", "{Units}: discriminative power of subsets of the {units}", number=10)
     def plot_power(self, ax: Axes | None = None) -> Axes:
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
@@ -282,7 +282,7 @@ class Users(Result):
             else:
                 ax.plot(self.sizes, means[number], label=label, **style)
         ax.set_xscale("log")
-        ax.set_xlabel("users")
+        ax.set_xlabel(self.units)
         apart = [size for size in self.sizes if size * LABELS_APART <= self.sizes[-1]]
         shown = [*apart, self.sizes[-1]]
         ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)
@@ -294,14 +294,14 @@ class Users(Result):
         """Say what the curves are, and which test is behind them."""
         n_pairs = self.n_systems * (self.n_systems - 1) // 2
         return (
-            f"{self.n_systems} systems on random subsets of the {self.sizes[-1]:,} users, drawn "
-            f"without replacement: means over {self.n_repeats} subsets of each size, with lines "
-            f"from their 5 % to their 95 % quantile (seed {self.seed}). Agreement is Kendall's "
-            "tau-b between the ordering on the subset and that on all users. Discriminative power "
-            f"is the sum of the p-values of the {n_pairs:,} pairs of systems, lower is better, by "
-            f"the permutation test with {self.permutations:,} random sign flips shared by all "
-            "pairs and subsets, for every number of users; the sum leaves out the 1 that keeps "
-            f"each p above 0.{IN_TABLES}"
+            f"{self.n_systems} systems on random subsets of the {self.sizes[-1]:,} {self.units}, "
+            f"drawn without replacement: means over {self.n_repeats} subsets of each size, with "
+            f"lines from their 5 % to their 95 % quantile (seed {self.seed}). Agreement is "
+            f"Kendall's tau-b between the ordering on the subset and that on all {self.units}. "
+            f"Discriminative power is the sum of the p-values of the {n_pairs:,} pairs of systems, "
+            f"lower is better, by the permutation test with {self.permutations:,} random sign "
+            f"flips shared by all pairs and subsets, for every number of {self.units}; the sum "
+            f"leaves out the 1 that keeps each p above 0.{IN_TABLES}"
         )
 
 

@@ -118,16 +118,16 @@ def qrels_from_columns(
     )
 
 
-def judgement_facts(qrels: Qrels) -> dict[str, int]:
+def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
     """Count judgements, and the users for whom a metric can say little."""
     n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
     return {
-        "users": qrels.n_users,
+        units: qrels.n_users,
         "judgements": len(qrels.items),
         "relevant judgements": int(qrels.relevant.sum()),
         "relevance level": qrels.relevance_level,
-        "users without relevant items": int((n_relevant == 0).sum()),
-        "users without judged non-relevant items": int((n_nonrelevant == 0).sum()),
+        f"{units} without relevant items": int((n_relevant == 0).sum()),
+        f"{units} without judged non-relevant items": int((n_nonrelevant == 0).sum()),
     }
 
 

@@ -66,13 +66,13 @@ class Curves:
     def _band(self) -> tuple[Floats, Floats]:
         return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
-    def in_words(self, *, seed: str = "", samples: str = "") -> str:
+    def in_words(self, *, units: str, seed: str = "", samples: str = "") -> str:
         """Say in a caption what bands and intervals are; nothing of those that there are not."""
         n_replicates = self.replicates.shape[2]
         return (
             " Bands, drawn of one measure or two, and intervals in tables: 95 % bootstrap "
-            f"({n_replicates:,} replicates{seed}) over users, in random blocks,{samples} "
-            "of what as many users have on average: centred on the curve; for areas as wide as "
+            f"({n_replicates:,} replicates{seed}) over {units}, in random blocks,{samples} "
+            f"of what as many {units} have on average: centred on the curve; for areas as wide as "
             "their arcsines spread."
             if n_replicates
             else ""

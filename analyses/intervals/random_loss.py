@@ -247,15 +247,16 @@ class RandomLoss(Result):
     def caption(self) -> str:
         """Say what the curves are, and how many samples they could not use."""
         undefined = int(self.undefined.sum())
+        bands = self.curves.in_words(units=self.units, samples=" and over samples,")
         note = (
             f" In {undefined} samples all systems tied and tau is undefined." if undefined else ""
         )
         return (
             f"Mean Kendall's tau-b between the ordering of {self.n_systems} systems on "
             f"{self.n_samples} random samples of the {self.n_judgements:,} judgements of "
-            f"{self.n_users:,} users and their ordering on all of them. "
-            f"{self.drawing}; users left without judgements score 0 (seed {self.seed})."
-            f"{self.curves.in_words(samples=' and over samples,')}{note}{IN_TABLES}"
+            f"{self.n_users:,} {self.units} and their ordering on all of them. "
+            f"{self.drawing}; {self.units} left without judgements score 0 (seed {self.seed})."
+            f"{bands}{note}{IN_TABLES}"
         )
 
 

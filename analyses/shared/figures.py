@@ -65,29 +65,13 @@ def draw_figure(
     panels: Sequence[str] = (),
     most_columns: int = N_COLUMNS,
     singly: bool = True,
-    worded: Callable[[str], str] = str,
 ) -> Figure:
-    """Draw a figure of a result, on one page, its axes labelled in the words of a study.
+    """Draw a figure of a result, on one page.
 
     A figure of one panel takes the keywords that are chosen, and curves whose bands would cover
     each other are drawn once more, singly, unless that is not wanted. Of a figure of several panels
     those that are named are drawn, all by default.
     """
-    figure = _draw_all(result, face, chosen, panels, most_columns, singly)
-    for ax in figure.axes:
-        ax.set_xlabel(worded(ax.get_xlabel()))
-        ax.set_ylabel(worded(ax.get_ylabel()))
-    return figure
-
-
-def _draw_all(
-    result: Result,
-    face: FigureFace,
-    chosen: Mapping[str, Any] | None,
-    panels: Sequence[str],
-    most_columns: int,
-    singly: bool,
-) -> Figure:
     if face.panels is None:
 
         def draw(ax: Axes) -> Axes:

@@ -55,7 +55,7 @@ class Sampling:
             least_nonrelevant=self.least_nonrelevant,
         )
 
-    def in_words(self) -> str:
+    def in_words(self, unit: str = "user") -> str:
         """Say how, for captions."""
         if self.mode == "all":
             return (
@@ -64,12 +64,12 @@ class Sampling:
             )
         if self.mode == "per-user":
             return (
-                "The same share of every user's judgements is drawn without replacement, relevant "
-                "and non-relevant alike, rounded, and at least 1"
+                f"The same share of every {unit}'s judgements is drawn without replacement, "
+                "relevant and non-relevant alike, rounded, and at least 1"
             )
         return (
-            "The same share of every user's relevant and of every user's judged non-relevant items "
-            f"is drawn without replacement, at least {self.least_relevant} and "
+            f"The same share of every {unit}'s relevant and of every {unit}'s judged non-relevant "
+            f"items is drawn without replacement, at least {self.least_relevant} and "
             f"{self.least_nonrelevant}, or all where there are fewer"
         )
 

@@ -107,17 +107,13 @@ def frame_files(result: Result) -> dict[str, bytes]:
 
 
 def figure_files(
-    result: Result,
-    face: FigureFace,
-    *,
-    kinds: Collection[str] = tuple(DRAWN),
-    worded: Callable[[str], str] = str,
+    result: Result, face: FigureFace, *, kinds: Collection[str] = tuple(DRAWN)
 ) -> dict[str, bytes]:
     """Write a figure of a result as files of some kinds, with its caption, by their endings."""
     with _uncollected():
-        figure = draw_figure(result, face, worded=worded)
+        figure = draw_figure(result, face)
         drawn = {kind: DRAWN[kind](figure) for kind in kinds}
-    return drawn | {"txt": f"{worded(face.caption(result))}\n".encode()}
+    return drawn | {"txt": f"{face.caption(result)}\n".encode()}
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import (
     ClassVar,
     Literal,
     ParamSpec,
+    Self,
     TypeVar,
     get_args,
     get_type_hints,
@@ -154,7 +155,20 @@ class Result:
     """
 
     measures: Measures
+    unit: str = "user"
+    """What scores are of, in the words of the study: a user, or a topic."""
+
     __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def units(self) -> str:
+        """The plural of the unit."""
+        return f"{self.unit}s"
+
+    def in_units(self, unit: str) -> Self:
+        """Speak of another unit from now on."""
+        vars(self)["unit"] = unit
+        return self
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give everything that was found as tidy tables by name, in full."""
@@ -217,6 +231,12 @@ class Result:
 
     def _repr_html_(self) -> str:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])
+
+
+def title_of(face: TableFace | FigureFace, unit: str = Result.unit) -> str:
+    """Give the title of a face, in which {units} or {Units} may stand for what scores are of."""
+    units = f"{unit}s"
+    return face.title.replace("{units}", units).replace("{Units}", units.capitalize())
 
 
 def measures_of(result: Result) -> Measures:

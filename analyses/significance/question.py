@@ -259,7 +259,13 @@ STANDARDS: Mapping[Standard, Callable[[Floats], Floats]] = {
 
 
 def cautions(
-    p: Floats, *, test: str, n_users: int, draws: int | None = None, alpha: float = 0.05
+    p: Floats,
+    *,
+    test: str,
+    n_users: int,
+    draws: int | None = None,
+    alpha: float = 0.05,
+    units: str = "users",
 ) -> tuple[str, ...]:
     """Say what to beware of in p-values before any correction, of shape (n_measures, n_pairs).
 
@@ -269,14 +275,15 @@ def cautions(
     if test in RANK_TESTS and n_users >= MANY_USERS:
         name, about = ("sign", "medians") if test == "sign" else ("Wilcoxon", "ranks")
         sentences.append(
-            f"The {name} test is about {about}: with {n_users:,} users it rejects too often where "
-            "mean differences are nil but not symmetric (Ihemelandu & Ekstrand 2023). Prefer the "
-            "permutation test."
+            f"The {name} test is about {about}: with {n_users:,} {units} it rejects too often "
+            "where mean differences are nil but not symmetric (Ihemelandu & Ekstrand 2023). "
+            "Prefer the permutation test."
         )
     if test in RELYING_ON_NORMALITY and n_users < FEW_USERS:
         sentences.append(
-            f"{p.size:,} of the {p.size:,} tests rest on fewer than {FEW_USERS} users who differ, "
-            "too few to trust an approximation without a look at the exact permutation test."
+            f"{p.size:,} of the {p.size:,} tests rest on fewer than {FEW_USERS} {units} who "
+            "differ, too few to trust an approximation without a look at the exact permutation "
+            "test."
         )
     n_pairs = p.shape[-1]
     needed = n_pairs / alpha

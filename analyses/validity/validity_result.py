@@ -238,7 +238,7 @@ class Validity(Result):
             ]
             for n in best
         ]
-        headings = ["measure", "tau-b", "users", "& systems", "tau_AP", "ideal"]
+        headings = ["measure", "tau-b", self.units, "& systems", "tau_AP", "ideal"]
         title = f"Agreement with {self.title(truth)}"
         return Table("validity", title, self.caption(), headings, rows, {1: max, 4: max})
 
@@ -374,12 +374,13 @@ class Validity(Result):
         """Say what is compared with what."""
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure"
-            f"{self.measures.reported.where}, over {self.n_users:,} users, and the true one, "
-            f"{self.origin}, over {self.n_true_users:,} users ({self.n_shared:,} in both). "
-            f"References: {listed(self.truths[1:])} on the truth, or the same measure (itself). "
-            "Ideal: tau expected of a measure that is right, but for chance over users. Intervals "
-            f"(95 %): {self.tau_replicates.shape[-1]:,} resamples of the users (seed {self.seed}); "
-            f"delete-d jackknife over systems, from {LEAST_SYSTEMS} on."
+            f"{self.measures.reported.where}, over {self.n_users:,} {self.units}, and the true "
+            f"one, {self.origin}, over {self.n_true_users:,} {self.units} ({self.n_shared:,} in "
+            f"both). References: {listed(self.truths[1:])} on the truth, or the same measure "
+            "(itself). Ideal: tau expected of a measure that is right, but for chance over "
+            f"{self.units}. Intervals (95 %): {self.tau_replicates.shape[-1]:,} resamples of the "
+            f"{self.units} (seed {self.seed}); delete-d jackknife over systems, from "
+            f"{LEAST_SYSTEMS} on."
         )
 
     def caption_of(self, part: str) -> str:
@@ -398,8 +399,8 @@ class Validity(Result):
             )
         how = "at random" if part == "kept" else "of the most popular items first"
         return (
-            f"Judgements are removed {how}. Bands: 95 % over users, in random blocks, centred on "
-            f"the curve. {self.caption()}"
+            f"Judgements are removed {how}. Bands: 95 % over {self.units}, in random blocks, "
+            f"centred on the curve. {self.caption()}"
         )
 
     def findings(self) -> Sequence[str]:

@@ -23,7 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from analyses.shared.analysis import built_in_analyses
-from analyses.shared.result import figures_of, tables_of
+from analyses.shared.result import figures_of, tables_of, title_of
 from harness.cli.main import main
 from harness.metrics.shared.metric import SHARED, Metric
 from harness.metrics.shared.names import print_value
@@ -115,9 +115,11 @@ def analysis_reference() -> Iterator[str]:
         section = analysis.section
         yield from (f"Settings: :ref:`[analyses.{section}] <section-{section}>`.", "")
         tables, figures = tables_of(analysis.result), figures_of(analysis.result)
-        shown = [("table", literal(t.name), literal(t.alias or ""), plain(t.title)) for t in tables]
+        shown = [
+            ("table", literal(t.name), literal(t.alias or ""), plain(title_of(t))) for t in tables
+        ]
         shown += [
-            ("figure", literal(f.name), literal(f.short if f.number else ""), plain(f.title))
+            ("figure", literal(f.name), literal(f.short if f.number else ""), plain(title_of(f)))
             for f in figures
         ]
         if shown:

@@ -192,13 +192,13 @@ def figure(
 
     finished = FinishedStudy.at(study, plugins)
     if name is None:
-        print_table((face.short, face.title) for _, face in finished.figures())
+        print_table((face.short, finished.title(face)) for _, face in finished.figures())
         return
     key, face = find_figure(finished, name)
     path = target or Path(f"{face.file}.svg")
     content = format_of(path)
     result = finished.result(key)
-    drawn = print_figure(result, face, worded=finished.worded, **options)
+    drawn = print_figure(result, face, **options)
     click.echo(caption_of(finished, result, face))
     write_and_name("figure", path, content(drawn))
 

@@ -113,8 +113,8 @@ class Answer(Result):
         less = f" Of {' and '.join(falling)} less is better." if falling else ""
         return (
             f"The report measures, from the best, by every number that compares them.{less} "
-            "Intervals (95 %) are over users. Lines at the right join measures of which no two "
-            "differ beyond noise, in intervals that hold for every two at once."
+            f"Intervals (95 %) are over {self.units}. Lines at the right join measures of which no "
+            "two differ beyond noise, in intervals that hold for every two at once."
         )
 
     def findings(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -22,11 +22,6 @@ BECOMES: Mapping[str, str] = {
     "AUC": "0",
 }
 """What metrics are for a user without judged non-relevant items."""
-
-WITHOUT_NONRELEVANT = "users without judged non-relevant items"
-WITHOUT_RELEVANT = "users without relevant items"
-COUNTS = ("users", WITHOUT_NONRELEVANT, WITHOUT_RELEVANT)
-"""What is counted of the judgements."""
 
 GRADED = "nDCG"
 """The metric that grades below the relevance level count for."""
@@ -50,34 +45,35 @@ def checks_of(study: FinishedStudy) -> list[Check]:
     return list(found.values())
 
 
-def judgement_checks(facts: Mapping[str, Any], metrics: Iterable[str]) -> Iterator[Check]:
-    """Count users whom metrics cannot tell systems apart by, from counts of the judgements."""
+def judgement_checks(
+    facts: Mapping[str, Any], metrics: Iterable[str], unit: str
+) -> Iterator[Check]:
+    """Count users, or topics, that tell metrics nothing of systems, from counts of judgements."""
     names = [*metrics]
-    without = facts[WITHOUT_NONRELEVANT]
+    without = facts.get(f"{unit}s without judged non-relevant items", 0)
     become = {name: BECOMES[base] for name in names if (base := parse_name(name).name) in BECOMES}
     if without and become:
         told = listed([f"{name} is {other}" for name, other in become.items()])
-        sentence = f"{_users(without, facts)} no judged non-relevant item: for them {told}."
+        sentence = f"{_counted(without, facts, unit)} no judged non-relevant item: for them {told}."
         yield Check(sentence, tuple(become))
-    emptied = facts[WITHOUT_RELEVANT]
+    emptied = facts.get(f"{unit}s without relevant items", 0)
     if emptied:
         graded = any(parse_name(name).name == GRADED for name in names)
         but = f" (but for {GRADED}, which counts low grades too)" if graded else ""
-        yield Check(f"{_users(emptied, facts)} no relevant item: for them all scores are 0{but}.")
+        yield Check(
+            f"{_counted(emptied, facts, unit)} no relevant item: for them all scores are 0{but}."
+        )
 
 
-def _users(count: int, facts: Mapping[str, Any]) -> str:
-    n_users = facts["users"]
+def _counted(count: int, facts: Mapping[str, Any], unit: str) -> str:
+    n_users = facts.get(f"{unit}s", 0)
     share = f"{count / n_users:.0%}".replace("%", " %")
-    return f"{count:,} of the {n_users:,} users ({share}) {'has' if count == 1 else 'have'}"
+    return f"{count:,} of the {n_users:,} {unit}s ({share}) {'has' if count == 1 else 'have'}"
 
 
 def _of_judgements(study: FinishedStudy) -> Iterator[Check]:
     if "means" in study.kinds:
-        counted = study.manifest["collection"]
-        facts = {name: counted.get(study.worded(name), 0) for name in COUNTS}
-        for check in judgement_checks(facts, study.metrics):
-            yield replace(check, sentence=study.worded(check.sentence))
+        yield from judgement_checks(study.manifest["collection"], study.metrics, study.unit)
 
 
 def _of_input(study: FinishedStudy) -> Iterator[Check]:
@@ -90,10 +86,11 @@ def _of_systems_alike(study: FinishedStudy) -> Iterator[Check]:
     pairs = _systems_alike(study)
     if pairs:
         sentence = (
-            f"{paired(pairs)} score every user alike by every measure. Such a pair is tied in "
-            "every ordering, and its p of 1 adds 1 to every DP (2 over ordered pairs, as in print)."
+            f"{paired(pairs)} score every {study.unit} alike by every measure. Such a pair is tied "
+            "in every ordering, and its p of 1 adds 1 to every DP (2 over ordered pairs, as in "
+            "print)."
         )
-        yield Check(study.worded(sentence))
+        yield Check(sentence)
 
 
 def _systems_alike(study: FinishedStudy) -> list[tuple[str, str]]:
@@ -118,4 +115,4 @@ def _same_columns(values: Floats) -> list[tuple[int, int]]:
 def _of_results(study: FinishedStudy) -> Iterator[Check]:
     """Give the cautions of the analyses."""
     for _, result in study.results():
-        yield from (Check(study.worded(caution)) for caution in result.cautions())
+        yield from map(Check, result.cautions())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from math import nan
@@ -17,7 +17,7 @@ import numpy as np
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import PANEL, ROOMY_PANEL, as_pdf, as_svg, side_by_side
-from analyses.shared.result import METRIC, FigureFace, Result
+from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table
 from harness.readers.scores import SCORES_FILE, read_score_tables
@@ -223,7 +223,8 @@ class Comparison:
             rows = _rows(face, [*of.values()]) if len(of) > 1 else []
             if rows:
                 first, result = next(iter(of.items()))
-                yield face, f"Of {first}: {face.caption(result)}", _figure(face, of, rows)
+                titled = replace(face, title=title_of(face, result.unit))
+                yield titled, f"Of {first}: {face.caption(result)}", _figure(face, of, rows)
 
 
 def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:

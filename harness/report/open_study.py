@@ -74,7 +74,7 @@ class OpenStudy:
     @property
     def figures(self) -> dict[str, str]:
         """Names of the figures, with what they show."""
-        return {face.short: face.title for _, face in self.finished.figures()}
+        return {face.short: self.finished.title(face) for _, face in self.finished.figures()}
 
     def result(self, name: str) -> Result:
         """Read what an analysis found, as the object that the analysis made."""
@@ -119,8 +119,7 @@ class OpenStudy:
             What the figure lets a reader choose, such as ``cutoff``.
         """
         key, face = find_figure(self.finished, name)
-        study = self.finished
-        return draw_figure(study.result(key), face, chosen=chosen, worded=study.worded)
+        return draw_figure(self.finished.result(key), face, chosen=chosen)
 
     def _repr_html_(self) -> str:
         """Show what was studied, and found, in a notebook."""

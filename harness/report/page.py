@@ -47,11 +47,11 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     figures = [
         _figure(study, result, face) for face in figures_of(type(result)) if face.is_of(result)
     ]
-    caption = study.worded(result.caption())
-    tables = [study.table(face, result) for face in tables_of(type(result))]
+    caption = result.caption()
+    tables = [face.make(result) for face in tables_of(type(result))]
     return {
         "key": key,
-        "title": study.worded(key.replace("_", " ").capitalize()),
+        "title": (f"{study.unit}s" if key == "users" else key.replace("_", " ")).capitalize(),
         "figures": sorted(figures, key=lambda figure: figure["place"]),
         # What the caption of a figure says stands below the figure alone.
         "tables": [
@@ -102,7 +102,7 @@ def image_source(svg: bytes) -> str:
 
 def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str, Any]:
     svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
-    title = study.worded(face.title)
+    title = study.title(face)
     return {
         "name": face.file,
         "place": face.place,
@@ -151,7 +151,7 @@ def summarise(study: FinishedStudy) -> Summary:
         *map(deeper_or_shallower, every),
         *(finding for result in results for finding in result.findings()),
     )
-    findings = dict.fromkeys(map(study.worded, found))
+    findings = dict.fromkeys(found)
     register = register_with(study.plugins)
     truly = [key for key in study.kinds if key in register and "truth" in register[key].needs]
     cautions = (

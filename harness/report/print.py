@@ -73,9 +73,8 @@ def print_figure(
     cutoff: int | None = None,
     metrics: Sequence[str] = (),
     width: Width | None = None,
-    worded: Callable[[str], str] = str,
 ) -> Figure:
-    """Redraw a figure of a result, its axes labelled in the words of a study.
+    """Redraw a figure of a result.
 
     A figure of all metrics has the report measures, or those at a cut-off; one with a panel for
     each metric has all of them, or some. It takes one column, or two if it has several panels,
@@ -91,7 +90,6 @@ def print_figure(
         panels=metrics,
         most_columns=COLUMNS[columns],
         singly=columns == "double",
-        worded=worded,
     )
     _fit(figure, INCHES[columns])
     return figure
@@ -126,7 +124,7 @@ def format_of(path: Path) -> Callable[[Figure], bytes]:
 
 def caption_of(study: FinishedStudy, result: Result, face: FigureFace) -> str:
     """Give title and caption of a figure, and what the data are."""
-    return study.caption(f"{face.title}. {face.caption(result)}")
+    return study.caption(f"{study.title(face)}. {face.caption(result)}")
 
 
 def _fit(figure: Figure, width: float) -> None:

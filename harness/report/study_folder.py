@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from math import inf
@@ -15,8 +14,7 @@ from typing import Any, TypeVar
 
 from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
-from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
-from analyses.shared.table import Table
+from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of, title_of
 from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.repeats import Repeats
@@ -200,6 +198,11 @@ class FinishedStudy:
         return str(self.manifest["study"])
 
     @property
+    def unit(self) -> str:
+        """What scores are of: a topic in a study of TREC's files, else a user."""
+        return "topic" if self.manifest.get("ranked for") == "topics" else "user"
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics, with their options."""
         return self.means.measures.metrics
@@ -246,7 +249,8 @@ class FinishedStudy:
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
             is_kept = kept is not None and type(kept) is kind
-            self._read[key] = kept if kept and is_kept else self.result_of(key, kind)
+            found = kept if kept and is_kept else self.result_of(key, kind)
+            self._read[key] = found.in_units(self.unit)
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:
@@ -280,23 +284,8 @@ class FinishedStudy:
 
     def caption(self, of_result: str) -> str:
         """Complete the caption of a result, which knows neither study nor data."""
-        return f"{self.worded(of_result)} {self.manifest['data']}"
+        return f"{of_result} {self.manifest['data']}"
 
-    def worded(self, text: str) -> str:
-        """Say topics for users, which is what results say, in a study of TREC's files."""
-        return of_topics(text) if self.manifest.get("ranked for") == "topics" else text
-
-    def table(self, face: TableFace, result: Result, **chosen: Any) -> Table:
-        """Make a table of a result, in the words of the study."""
-        made = face.make(result, **chosen)
-        return replace(
-            made,
-            title=self.worded(made.title),
-            note=self.worded(made.note),
-            headings=[self.worded(heading) for heading in made.headings],
-        )
-
-
-def of_topics(text: str) -> str:
-    """Say topics for users."""
-    return re.sub(r"\b([Uu])ser(s?)\b", lambda m: f"{'T' if m[1] == 'U' else 't'}opic{m[2]}", text)
+    def title(self, face: TableFace | FigureFace) -> str:
+        """Give the title of a table or figure in the words of the study."""
+        return title_of(face, self.unit)

@@ -19,8 +19,7 @@ def titles(study: FinishedStudy) -> dict[str, str]:
     """Give the tables that a study has something for, by name, with what they show."""
     faces = [face for key, face in study.tables() if face.make(study.result(key)).rows]
     return {
-        face.name: study.worded(face.title) + (f" ({face.alias})" if face.alias else "")
-        for face in faces
+        face.name: study.title(face) + (f" ({face.alias})" if face.alias else "") for face in faces
     }
 
 
@@ -30,7 +29,7 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
     key, face = _find(study, name)
     result = study.result(key)
     _check_choices(result, face, chosen)
-    made = study.table(face, result, **chosen)
+    made = face.make(result, **chosen)
     if not made.rows:
         place = f" at cut-off {chosen['cutoff']}" if "cutoff" in chosen else ""
         raise InputError(f"{study.folder}: the study has nothing for the table {name!r}{place}.")

@@ -158,16 +158,16 @@ class Means(Result):
 
     def caption(self) -> str:
         """Say over whom the means are."""
-        over = "all users in the qrels, as with trec_eval -c"
+        over = f"all {self.units} in the qrels, as with trec_eval -c"
         if self.average == "judgements":
-            over = "users, each weighted by the number of the user's relevant items"
+            over = f"{self.units}, each weighted by the number of the {self.unit}'s relevant items"
         if self.sizes is None:
             return f"Means over {over}."
         few, many = self.sizes.min(), self.sizes.max()
         runs = f"{many}" if few == many else f"{few} to {many}"
         return (
             f"Means over {over}, and over {runs} runs of each system. Behind ±: the standard "
-            "deviation of these runs' means, over users for whom all of them rank."
+            f"deviation of these runs' means, over {self.units} for whom all of them rank."
         )
 
     @table("means", "mean score of every system by every metric", alias="table2")
@@ -249,5 +249,6 @@ class Coverage(Result):
     def table(self) -> Table:
         """Tabulate what the systems recommend."""
         frame = self.frame().drop(columns="users")
-        frame.columns = frame.columns.str.replace("_", " ")
+        lists = (f"{self.units} without recommendations", f"{self.units} with short lists")
+        frame.columns = ["system", *lists, "items recommended", "judged share"]
         return frame_table("coverage", "What the systems recommend", frame, self.caption())

@@ -300,7 +300,7 @@ def collect_lists(
         items=items,
         qrels=qrels,
         inputs=(),
-        facts=judgement_facts(qrels),
+        facts=judgement_facts(qrels, "topics"),
         runs=runs,
         replicated=systems,
         trained=trained,

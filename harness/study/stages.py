@@ -25,7 +25,7 @@ from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.answer import Answer
 from harness.report.repeats import Repeats, gather
-from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name, of_topics
+from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
 from harness.report.tables import estimates_of
 from harness.scoring.means import averaged, weighted
 from harness.study.collection import TRUE_QRELS, Build, Collection, checksum, input_parts
@@ -296,7 +296,7 @@ class Stages:
         analyses = [home_of(a.make) for a, _ in self.wanted if a.key in results]
 
         def build() -> dict[str, bytes]:
-            return result_files(name, gathered(), worded=self.worded)
+            return result_files(name, gathered().in_units(self.unit))
 
         self._make(name, content_key(files), build, [*makers, home_of(result_files), *analyses])
 
@@ -306,19 +306,20 @@ class Stages:
         answer, repeated = [ANSWER] * bool(self._compared), [REPEATS] * bool(self.repeats)
         return [*answer, "means", "coverage", *self.analyses, *repeated]
 
-    def worded(self, text: str) -> str:
-        """Say topics for users, which is what results say, where runs are given."""
-        return of_topics(text) if self.collection.split is None else text
+    @property
+    def unit(self) -> str:
+        """What scores are of: a topic where runs are given, else a user."""
+        return "topic" if self.collection.split is None else "user"
 
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
         study, facts = self.study, self.collection.facts
         of_runs = self.collection.split is None
-        compared, ranked_for = ("systems", "topics") if of_runs else ("recommenders", "users")
+        compared, ranked_for = "systems" if of_runs else "recommenders", f"{self.unit}s"
         n_systems = f"{len(self.lists.systems)} {'runs' if of_runs else 'systems'}"
         if self.collection.replicated:
             n_systems = f"{len(self.lists.systems)} systems (means over their runs)"
-        counts = f"{facts['users']:,} {ranked_for}, {facts['judgements']:,} judgements"
+        counts = f"{facts[ranked_for]:,} {ranked_for}, {facts['judgements']:,} judgements"
         simulated = "" if self.collection.truth is None else " of a simulated world"
         measures = listed(study.measures.reported.labels)
         return {
@@ -329,7 +330,7 @@ class Stages:
             "ranked for": ranked_for,
             "results": self._results,
             "inputs": [*self.collection.inputs, *self.tables_read],
-            "collection": {self.worded(name): fact for name, fact in facts.items()},
+            "collection": facts,
             "systems": list(self.lists.systems),
             "notes": [note for note, holds in self._notes.items() if holds],
         }
@@ -454,7 +455,7 @@ class Stages:
                 work,
                 made_from=self._made_from(analysis, settings),
                 makers=self._makers(analysis),
-                worded=self.worded,
+                unit=self.unit,
             )
 
     def _makers(self, analysis: Analysis[Any, Any]) -> list[str | Path]:

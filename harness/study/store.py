@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -194,10 +194,8 @@ def with_portable_paths(value: Any, folder: Path) -> Any:
     return value
 
 
-def result_files(
-    key: str, result: Result, *, is_users: bool = False, worded: Callable[[str], str] = str
-) -> dict[str, bytes]:
-    """Give the files of a result, by their names in the study folder, in the words of the study.
+def result_files(key: str, result: Result, *, is_users: bool = False) -> dict[str, bytes]:
+    """Give the files of a result, by their names in the study folder.
 
     What a user's analysis shows is kept: its file may be gone, or another, when it is read.
     """
@@ -206,6 +204,6 @@ def result_files(
     files |= {f"tables/{name}": content for name, content in frame_files(result).items()}
     for face in figures_of(type(result)):
         if face.is_of(result):
-            drawn = figure_files(result, face, kinds=("svg",), worded=worded)
+            drawn = figure_files(result, face, kinds=("svg",))
             files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
     return files

@@ -9,7 +9,7 @@ import pytest
 
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.card import metric_card
-from harness.report.checks import COUNTS, checks_of, judgement_checks
+from harness.report.checks import checks_of, judgement_checks
 from harness.report.study_folder import FinishedStudy
 from tests.harness.results import discrimination_of, keep
 
@@ -18,9 +18,17 @@ def said(folder: Path) -> list[str]:
     return [check.sentence for check in checks_of(FinishedStudy.at(folder))]
 
 
+def user_counts(every: int, without: int, emptied: int) -> dict[str, int]:
+    return {
+        "users": every,
+        "users without judged non-relevant items": without,
+        "users without relevant items": emptied,
+    }
+
+
 def of_judgements(*metrics: str, without: int = 0, emptied: int = 0) -> list[str]:
-    facts = dict(zip(COUNTS, (1000, without, emptied), strict=True))
-    return [check.sentence for check in judgement_checks(facts, metrics)]
+    facts = user_counts(1000, without, emptied)
+    return [check.sentence for check in judgement_checks(facts, metrics, "user")]
 
 
 def change_manifest(folder: Path, **changes: Any) -> None:
@@ -80,7 +88,7 @@ def test_equal_means_do_not_make_systems_alike(copied: Path) -> None:
 
 
 def test_the_weightiest_checks_come_first_and_each_once(copied: Path) -> None:
-    count(copied, dict(zip(COUNTS, (60, 54, 6), strict=True)))
+    count(copied, user_counts(60, 54, 6))
     make_alike(copied)
     change_manifest(copied, warnings=["odd input.", "odd input."])
     keep(copied, "discrimination", discrimination_of({("P", 20): [*[0.01] * 20, 0.5]}))
