@@ -99,7 +99,8 @@ def users(work: Work, settings: Settings) -> Users:
         taus=np.stack(taus, axis=1),
         coefficients=stacked(coefficients),
         tested=scores.measures.reported,
-        dp=_without_the_one(p, settings.permutations).sum(axis=-1),
+        # The unbiased count / permutations, of (count + 1) / (permutations + 1).
+        dp=np.asarray((p * (settings.permutations + 1) - 1) / settings.permutations).sum(axis=-1),
         significant=(p < 0.05).mean(axis=-1),
         median_p=np.asarray(np.median(p, axis=-1)),
         n_systems=len(scores.systems),
@@ -357,8 +358,3 @@ def _test(work: Work, settings: Settings, measures: Sequence[int], subsets: Numb
     tasks = (delayed(test)(subsets[first : first + at_once]) for first in firsts)
     with single_threaded("blas"):
         return np.concatenate(Parallel(n_jobs=work.n_jobs, prefer="threads")(tasks))
-
-
-def _without_the_one(p: Floats, permutations: int) -> Floats:
-    """Turn (count + 1) / (permutations + 1) into the unbiased count / permutations."""
-    return np.asarray((p * (permutations + 1) - 1) / permutations)

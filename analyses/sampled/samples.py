@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from analyses.significance.permutation import pair_indices
 from qrels import FullRanks
@@ -375,6 +376,8 @@ def pairs_of(systems: Sequence[str], *names: str) -> dict[str, NDArray[Any]]:
 
 class RanksResult(Result):
     """What is found of metrics of ranks."""
+
+    measures: Measures
 
     @property
     def metrics(self) -> tuple[str, ...]:

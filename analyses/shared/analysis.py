@@ -112,7 +112,8 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
 
     def __call__(self, work: Work, settings: SettingsT | None = None) -> ResultT:
         """Make the result; with the defaults if no settings are given."""
-        return self.make(work, self.settings() if settings is None else settings)
+        made = self.make(work, self.settings() if settings is None else settings)
+        return replace(made, unit=work.unit)
 
     @property
     def result(self) -> type[ResultT]:

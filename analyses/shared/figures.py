@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from analyses.shared.drawing import hidden_spreads, single_out
-from analyses.shared.result import METRIC, FigureFace, Result
+from analyses.shared.result import METRIC, FigureFace, Result, measures_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,7 +153,7 @@ def one_by_one(draw: Callable[[Axes], Axes], names: Sequence[str]) -> Figure:
 
 
 def _have_the_same_cutoffs(result: Result, metrics: Sequence[str]) -> bool:
-    curves = result.measures.curves
+    curves = measures_of(result).curves
     measured = [[m.cutoff for m in curves.get(metric, ())] for metric in metrics]
     return all(cutoffs == measured[0] for cutoffs in measured)
 

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import signature
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Literal,
-    ParamSpec,
-    Self,
-    TypeVar,
-    get_args,
-    get_type_hints,
-)
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.measure import Measures
-from analyses.shared.sentences import findings_of
+from analyses.shared.sentences import USER, findings_of, plural
 from analyses.shared.table import Table, excerpt
 from runs import InputError
 from runs.shared.errors import nearest
@@ -123,8 +113,9 @@ class FigureFace:
     def panels_of(self, result: Result) -> tuple[str, ...]:
         """Name the panels: the metrics, or what the result has of another kind."""
         if self.panels != METRIC:
-            return tuple(getattr(result, f"{self.panels}s"))
-        return tuple(result.measures.curves) if self.over_cutoffs else result.measures.metrics
+            return tuple(getattr(result, plural(str(self.panels))))
+        measures = measures_of(result)
+        return tuple(measures.curves) if self.over_cutoffs else measures.metrics
 
     def is_single(self, result: Result) -> bool:
         """Say whether it is one panel of usual size; of metrics there are small ones."""
@@ -147,28 +138,25 @@ class FigureFace:
         return drawn
 
 
+@dataclass(frozen=True, eq=False)
 class Result:
     """What an analysis finds: a frozen dataclass of arrays and labels, and its face.
 
     Its fields can be kept as evidence (see `analyses.shared.evidence`). Methods that are declared
     with `table` and `figure` show it; listing them computes nothing.
+
+    Parameters
+    ----------
+    unit
+        What scores are of, in the words of the study: a user, or a topic.
     """
 
-    measures: Measures
-    unit: str = "user"
-    """What scores are of, in the words of the study: a user, or a topic."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    unit: str = field(default=USER, kw_only=True)
 
     @property
     def units(self) -> str:
         """The plural of the unit."""
-        return f"{self.unit}s"
-
-    def in_units(self, unit: str) -> Self:
-        """Speak of another unit from now on."""
-        vars(self)["unit"] = unit
-        return self
+        return plural(self.unit)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give everything that was found as tidy tables by name, in full."""
@@ -233,9 +221,9 @@ class Result:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])
 
 
-def title_of(face: TableFace | FigureFace, unit: str = Result.unit) -> str:
+def title_of(face: TableFace | FigureFace, unit: str = USER) -> str:
     """Give the title of a face, in which {units} or {Units} may stand for what scores are of."""
-    units = f"{unit}s"
+    units = plural(unit)
     return face.title.replace("{units}", units).replace("{Units}", units.capitalize())
 
 

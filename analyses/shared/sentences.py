@@ -11,6 +11,8 @@ from analyses.shared.measure import Measure, rising_cutoffs
 from analyses.shared.table import MISSING, shown
 
 MOST_NAMED = 5
+USER, TOPIC = "user", "topic"
+"""What scores are of: topics where runs are given, else users."""
 """So many pairs are named in a sentence."""
 
 
@@ -74,6 +76,11 @@ def deeper_or_shallower(estimates: Estimates) -> str:
         return ""
     answers = "; ".join(parts)
     return f"Cut-off {deep} against {shallow} ({estimates.more}): {answers} (*: beyond noise)."
+
+
+def plural(noun: str) -> str:
+    """Give the plural of a unit."""
+    return f"{noun}s"
 
 
 def listed(names: Sequence[str]) -> str:

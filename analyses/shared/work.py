@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Scores
+from analyses.shared.sentences import USER
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.progress import Progress, Silent
@@ -118,6 +119,11 @@ class Work:
     progress: Progress
     known_truth: Truth | None = None
     """What the systems are truly worth, if that is known."""
+
+    @property
+    def unit(self) -> str:
+        """What scores are of."""
+        return USER
 
     @cached_property
     def scores(self) -> Scores:

@@ -181,10 +181,9 @@ class Components:
         r"""Give the users that make :math:`E\rho^2` and :math:`\Phi` so high; infinite if none."""
         odds = reliability / (1 - reliability)
         noises = self.interaction, self.users + self.interaction
-        first, second = (
-            np.where(self.systems > 0, _rounded_up(odds * _ratio(noise, self.systems)), np.inf)
-            for noise in noises
-        )
+        # Whole users, one at least; what is a rounding error above one is that.
+        needed = [np.ceil(odds * _ratio(noise, self.systems) - 1e-9) for noise in noises]
+        first, second = np.where(self.systems > 0, np.maximum(needed, 1.0), np.inf)
         return first, second
 
     @property
@@ -244,8 +243,3 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     """Divide; by nothing, what is positive gives infinity, and nothing is unknown."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(above / below)
-
-
-def _rounded_up(users: Floats) -> Floats:
-    """Round up to whole users, one at least; what is a rounding error above one is that."""
-    return np.maximum(np.ceil(users - 1e-9), 1.0)

@@ -31,12 +31,8 @@ def as_markdown(notebook: str) -> str:
     a
     ```
     """
-    cells = json.loads(notebook)["cells"]
-    return "\n\n".join(_cell(cell["cell_type"], "".join(cell["source"])) for cell in cells)
-
-
-def _cell(kind: str, text: str) -> str:
-    return f"```python\n{text}\n```" if kind == "code" else text
+    texts = ((cell["cell_type"], "".join(cell["source"])) for cell in json.loads(notebook)["cells"])
+    return "\n\n".join(f"```python\n{t}\n```" if kind == "code" else t for kind, t in texts)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -143,12 +143,6 @@ class _Assignment(click.ParamType[tuple[str, str | int]]):
 ASSIGNMENT = _Assignment()
 
 
-def _as_map(
-    _: click.Context, __: click.Parameter, pairs: tuple[tuple[str, str | int], ...]
-) -> dict[str, str | int] | None:
-    return dict(pairs) or None
-
-
 class SettingsCommand(click.Command):
     """A command with `settings_options`, which are made when its options are asked for."""
 
@@ -233,7 +227,7 @@ def _option(name: str, facts: Mapping[str, Any], *, called: str | None) -> click
         type=kind,
         is_flag=True if kind is click.BOOL else None,
         multiple=repeats,
-        callback=_as_map if is_map else None,
+        callback=(lambda _, __, pairs: dict(pairs) or None) if is_map else None,
         default=tuple(default) if repeats and default else default,
         show_default=True,
         metavar=value.get("format", "name").upper() if kind is click.STRING else None,

@@ -11,6 +11,7 @@ SMOOTHING = 1e-5
     "infAP",
     source="Yilmaz & Aslam (2006), Estimating average precision with incomplete and imperfect "
     "judgments; form of Valcarce et al. (2018)",
+    note="infAP is that of the RecSys'18 study; trec_eval's is infAP_trec.",
 )
 def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""AP with the precision above each rank estimated from judged items (not infAP_trec).

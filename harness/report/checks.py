@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from analyses.shared.sentences import listed, paired
+from analyses.shared.sentences import listed, paired, plural
 from harness.metrics.shared.names import parse_name
 from harness.readers.scores import SCORES_FILE, scores_from_parquet
 from harness.report.study_folder import FinishedStudy
@@ -50,13 +50,13 @@ def judgement_checks(
 ) -> Iterator[Check]:
     """Count users, or topics, that tell metrics nothing of systems, from counts of judgements."""
     names = [*metrics]
-    without = facts.get(f"{unit}s without judged non-relevant items", 0)
+    without = facts.get(f"{plural(unit)} without judged non-relevant items", 0)
     become = {name: BECOMES[base] for name in names if (base := parse_name(name).name) in BECOMES}
     if without and become:
         told = listed([f"{name} is {other}" for name, other in become.items()])
         sentence = f"{_counted(without, facts, unit)} no judged non-relevant item: for them {told}."
         yield Check(sentence, tuple(become))
-    emptied = facts.get(f"{unit}s without relevant items", 0)
+    emptied = facts.get(f"{plural(unit)} without relevant items", 0)
     if emptied:
         graded = any(parse_name(name).name == GRADED for name in names)
         but = f" (but for {GRADED}, which counts low grades too)" if graded else ""
@@ -66,9 +66,10 @@ def judgement_checks(
 
 
 def _counted(count: int, facts: Mapping[str, Any], unit: str) -> str:
-    n_users = facts.get(f"{unit}s", 0)
+    n_users = facts.get(plural(unit), 0)
     share = f"{count / n_users:.0%}".replace("%", " %")
-    return f"{count:,} of the {n_users:,} {unit}s ({share}) {'has' if count == 1 else 'have'}"
+    have = "has" if count == 1 else "have"
+    return f"{count:,} of the {n_users:,} {plural(unit)} ({share}) {have}"
 
 
 def _of_judgements(study: FinishedStudy) -> Iterator[Check]:

@@ -134,6 +134,7 @@ def keep_result(result: Result) -> bytes:
             tuple(KeptTable.of(result, face) for face in tables_of(kind)),
             tuple(figures),
             result.estimates(),
+            unit=result.unit,
         )
     )
 

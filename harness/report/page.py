@@ -13,7 +13,7 @@ from typing import Any
 
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
-from analyses.shared.sentences import best_of, deeper_or_shallower, listed
+from analyses.shared.sentences import best_of, deeper_or_shallower, listed, plural
 from analyses.shared.table import Cell, Table, shown
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
@@ -51,7 +51,7 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     tables = [face.make(result) for face in tables_of(type(result))]
     return {
         "key": key,
-        "title": (f"{study.unit}s" if key == "users" else key.replace("_", " ")).capitalize(),
+        "title": (plural(study.unit) if key == "users" else key.replace("_", " ")).capitalize(),
         "figures": sorted(figures, key=lambda figure: figure["place"]),
         # What the caption of a figure says stands below the figure alone.
         "tables": [

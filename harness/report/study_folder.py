@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of, title_of
+from analyses.shared.sentences import TOPIC, USER, plural
 from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.repeats import Repeats
@@ -200,7 +201,7 @@ class FinishedStudy:
     @property
     def unit(self) -> str:
         """What scores are of: a topic in a study of TREC's files, else a user."""
-        return "topic" if self.manifest.get("ranked for") == "topics" else "user"
+        return TOPIC if self.manifest.get("ranked for") == plural(TOPIC) else USER
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -249,8 +250,7 @@ class FinishedStudy:
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
             is_kept = kept is not None and type(kept) is kind
-            found = kept if kept and is_kept else self.result_of(key, kind)
-            self._read[key] = found.in_units(self.unit)
+            self._read[key] = kept if kept and is_kept else self.result_of(key, kind)
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
@@ -91,6 +92,11 @@ class Collection:
     threshold: float | None = None
     is_implicit: bool = False
     trained: Numbers | None = None
+
+    @property
+    def unit(self) -> str:
+        """What scores are of: a topic where runs are given, else a user."""
+        return TOPIC if self.split is None else USER
 
     @cached_property
     def carried(self) -> tuple[Numbering, Numbering]:

@@ -105,7 +105,6 @@ def make_analysis(
     *,
     made_from: str,
     makers: Iterable[str | Path],
-    unit: str = "user",
 ) -> None:
     """Make an analysis, unless it is complete."""
     read = [checksum(path)["sha256"] for path in settings.files()]
@@ -115,7 +114,7 @@ def make_analysis(
 
     def build() -> dict[str, bytes]:
         with source.study.errors_at("analyses", analysis.section):
-            result = analysis(work, settings).in_units(unit)
+            result = analysis(work, settings)
         # What a user's analysis shows is kept.
         is_users = not analysis.make.__module__.startswith("analyses.")
         with source.progress("Drawing figures", 1) as bar:

@@ -59,7 +59,8 @@ class Closure:
     def digest(self) -> str:
         """Hash the content of the files; that of a user's file stands under its bare name."""
         whole = sha256()
-        for name, path in sorted((_label(path), path) for path in self.files):
+        own = {p: p.relative_to(ROOT).as_posix() for p in self.files if p.is_relative_to(ROOT)}
+        for name, path in sorted((own.get(path, path.name), path) for path in self.files):
             whole.update(name.encode())
             whole.update(path.read_bytes())
         return whole.hexdigest()
@@ -115,10 +116,6 @@ def import_closure(makers: Iterable[str | Path]) -> Closure:
             if home is None:
                 packages.add(imported.module.partition(".")[0])
     return Closure(frozenset(files), frozenset(packages - sys.stdlib_module_names))
-
-
-def _label(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
 
 
 def _home(imported: Imported, *, beside: Path) -> Path | None:

@@ -122,11 +122,12 @@ class ScoreParts:
         if replicates is not None:
             spreads = spread(weighted(by_run, weights), replicates, self.metrics)
             means = replace(means, sizes=replicates.sizes, spreads=spreads)
+        coverage, unit = Coverage.of(runs, self.collection.qrels), self.collection.unit
         return {
             SCORES_FILE: scores_to_parquet(scores),
             **runs_file(RUNS_FILE, weighted(by_run, weights), replicates),
-            **result_files("means", means),
-            **result_files("coverage", Coverage.of(runs, self.collection.qrels)),
+            **result_files("means", replace(means, unit=unit)),
+            **result_files("coverage", replace(coverage, unit=unit)),
         }
 
 

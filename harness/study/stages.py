@@ -19,7 +19,7 @@ from analyses.shared.analysis import Analysis, AnalysisSettings, SettingError, S
 from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import listed, plural
 from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
@@ -55,8 +55,6 @@ from runs.formats import read_run
 from runs.shared.arrays import Floats
 from runs.shared.errors import warn
 from runs.shared.progress import Progress
-
-INFAP = "infAP is that of the RecSys'18 study; trec_eval's is infAP_trec."
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -296,7 +294,7 @@ class Stages:
         analyses = [home_of(a.make) for a, _ in self.wanted if a.key in results]
 
         def build() -> dict[str, bytes]:
-            return result_files(name, gathered().in_units(self.unit))
+            return result_files(name, replace(gathered(), unit=self.collection.unit))
 
         self._make(name, content_key(files), build, [*makers, home_of(result_files), *analyses])
 
@@ -306,20 +304,15 @@ class Stages:
         answer, repeated = [ANSWER] * bool(self._compared), [REPEATS] * bool(self.repeats)
         return [*answer, "means", "coverage", *self.analyses, *repeated]
 
-    @property
-    def unit(self) -> str:
-        """What scores are of: a topic where runs are given, else a user."""
-        return "topic" if self.collection.split is None else "user"
-
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
         study, facts = self.study, self.collection.facts
         of_runs = self.collection.split is None
-        compared, ranked_for = "systems" if of_runs else "recommenders", f"{self.unit}s"
+        units, compared = plural(self.collection.unit), "systems" if of_runs else "recommenders"
         n_systems = f"{len(self.lists.systems)} {'runs' if of_runs else 'systems'}"
         if self.collection.replicated:
             n_systems = f"{len(self.lists.systems)} systems (means over their runs)"
-        counts = f"{facts[ranked_for]:,} {ranked_for}, {facts['judgements']:,} judgements"
+        counts = f"{facts[units]:,} {units}, {facts['judgements']:,} judgements"
         simulated = "" if self.collection.truth is None else " of a simulated world"
         measures = listed(study.measures.reported.labels)
         return {
@@ -327,7 +320,7 @@ class Stages:
             f"the measures {measures}; seed {study.seed}.",
             "data": f"Data: {study.name}{simulated} ({counts}); {n_systems}; study seed "
             f"{study.seed}.",
-            "ranked for": ranked_for,
+            "ranked for": units,
             "results": self._results,
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": facts,
@@ -339,7 +332,7 @@ class Stages:
     def _notes(self) -> dict[str, bool]:
         """What a reader of the numbers must know, and whether it holds here."""
         return {
-            INFAP: any(name.partition("(")[0] == "infAP" for name in self.metrics),
+            **{metric.note: True for metric in self.metrics.values() if metric.note},
             TIES: True,
             WEIGHTED: self.weights is not None,
             REPLICATED: bool(self.collection.replicated),
@@ -455,7 +448,6 @@ class Stages:
                 work,
                 made_from=self._made_from(analysis, settings),
                 makers=self._makers(analysis),
-                unit=self.unit,
             )
 
     def _makers(self, analysis: Analysis[Any, Any]) -> list[str | Path]:

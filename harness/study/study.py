@@ -223,7 +223,8 @@ class MetricsSection(Section):
     @property
     def measures(self) -> Measures:
         """The grid, and what is compared; by metric, rising."""
-        grid = [measure for name in self.names for measure in self._grid_of(parse_name(name))]
+        deep = [name for name in map(parse_name, self.names) if not name.has_depth]
+        grid = [Measure(name.label, cutoff) for name in deep for cutoff in self.cutoffs]
         named, reported = (
             [self._at_its_depth(parse_name(name)) for name in names]
             for names in (self.names, self.report or self.names)
@@ -232,9 +233,6 @@ class MetricsSection(Section):
         labels = list(dict.fromkeys(measure.metric for measure in every))
         ordered = sorted(set(every), key=lambda m: (labels.index(m.metric), depth_of(m)))
         return Measures(ordered, reported=dict.fromkeys(reported), grid=grid)
-
-    def _grid_of(self, name: ParsedName) -> list[Measure]:
-        return [Measure(name.label, k) for k in self.cutoffs if not name.has_depth]
 
     def _at_its_depth(self, name: ParsedName) -> Measure:
         """Take a metric where its name says, or at the deepest cut-off, or of whole lists."""

@@ -71,6 +71,11 @@ class StudyWork(Work):
     replicates: Replicates | None = None
     worlds: Callable[[Sequence[OtherWorld], StudyWorld], Iterator[Any]] | None = None
 
+    @property
+    def unit(self) -> str:
+        """What scores are of."""
+        return self.collection.unit
+
     @cached_property
     def qrels(self) -> Qrels:
         """The judgements."""

@@ -101,6 +101,8 @@ class Metric:
         What must be made of systems before they are scored: ranks of hidden items ("loo", "lloo").
     per_user
         Whether the definition scores one user at a time, which is slower.
+    note
+        What readers of its values must know, a sentence.
     given
         Options that differ from their defaults.
     cutoff
@@ -130,6 +132,7 @@ class Metric:
     has_level: bool = True
     needs: tuple[Validation, ...] = ()
     per_user: bool = False
+    note: str = ""
     given: tuple[tuple[str, Value], ...] = ()
     cutoff: int | None = None
     declared: Metric | None = None

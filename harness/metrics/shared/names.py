@@ -65,7 +65,8 @@ def parse_name(text: str) -> ParsedName:
         raise InputError(f"{text!r} is no metric's name: {GRAMMAR}.")
     name, inside = found.groups()
     options: dict[str, Value] = {}
-    for part in _split(inside or ""):
+    outside_braces = re.split(r",(?![^{]*\})", inside or "")
+    for part in filter(str.strip, outside_braces):
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
             raise InputError(f"{text!r}: {part.strip()!r} is no option=value; {GRAMMAR}.")
@@ -80,11 +81,6 @@ def print_name(name: str, options: Mapping[str, Value], cutoff: int | None = Non
     inside = ",".join(f"{key}={print_value(value)}" for key, value in options.items())
     brackets = f"({inside})" if inside else ""
     return f"{name}{brackets}" + ("" if cutoff is None else f"@{cutoff}")
-
-
-def _split(inside: str) -> list[str]:
-    """Split at commas outside braces."""
-    return [part for part in re.split(r",(?![^{]*\})", inside) if part.strip()]
 
 
 def _value(text: str, whole: str) -> Value:

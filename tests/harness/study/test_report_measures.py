@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from analyses.shared.result import measures_of
 from harness import open_study
 from harness.report.page import summarise
 from harness.report.study_folder import FinishedStudy
@@ -97,7 +98,7 @@ def test_what_is_reported_need_not_be_of_the_grid(collection: Path, tmp_path: Pa
         "P",
         "nDCG",
     }
-    assert set(found.result("discrimination").measures.curves) == {"P", "nDCG"}
+    assert set(measures_of(found.result("discrimination")).curves) == {"P", "nDCG"}
     assert set(found.results) == {"answer", "means", "coverage", "correlation", "discrimination"}
 
 
