@@ -1,7 +1,7 @@
 """A small study's tables, figures, runs and qrels, as a committed file has them.
 
-Numbers of tables count to nine digits: the last ones depend on the processor, whose vector units
-round exp and log differently. If a change is meant, write the file anew, and say why in the message
+Numbers of tables count to nine digits and twelve decimals: the last ones depend on the processor,
+whose vector units round exp and log differently; exact p-values have errors of 1e-16. If a change is meant, write the file anew, and say why in the message
 of the commit::
 
     python -m tests.harness.study.test_digests
@@ -36,7 +36,7 @@ def _text(name: str, content: bytes) -> bytes:
 
 
 def _rounded(number: float) -> str:
-    return f"{number if abs(number) > 1e-12 else 0:.9g}"
+    return f"{round(number, 12):.9g}"
 
 
 def kept() -> dict[str, str]:
