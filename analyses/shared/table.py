@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ TERMINAL = 80
 class Table:
     """A table with its numbers unrounded.
 
-    The name is one word, for a label; full sentences that belong below the table are its note.
+    The name is one word, for a label; full sentences that belong below the table are its note. A
+    text may have several lines.
     Where rows need no headings there are none; rows begin with a name. For columns with a best
     value, best says how it is chosen: min or max.
     """
@@ -86,7 +88,7 @@ class Table:
 
         In a table that is too wide for a terminal, long names have lines of their own.
         """
-        return fitted([self.headings, *([shown(cell) for cell in row] for row in self.rows)])
+        return fitted([self.headings, *self._lines()])
 
     def to_markdown(self) -> str:
         """Write a table of GitHub's Markdown, the best number of a column bold."""
@@ -112,7 +114,7 @@ class Table:
         It is as wide as one column, or both, in the largest letters that fit.
         """
         lines = [[latex(h) for h in self.headings], *self._cells(latex, bold_latex)]
-        texts = [self.headings, *([shown(cell) for cell in row] for row in self.rows)]
+        texts = [self.headings, *self._lines()]
         floating, size = room_for([max(map(len, column)) for column in zip(*texts, strict=True)])
         head, *body = (f"    {' & '.join(line)} \\\\" for line in lines)
         return "\n".join(
@@ -133,6 +135,11 @@ class Table:
                 "",
             ]
         )
+
+    def _lines(self) -> list[Sequence[str]]:
+        """Round every cell, and lay out those of several lines one below the other."""
+        rows = [[shown(cell).split("\n") for cell in row] for row in self.rows]
+        return [line for row in rows for line in zip_longest(*row, fillvalue="")]
 
     def _cells(self, write: Text, bold: Text) -> list[list[str]]:
         """Round and write every cell, the best of its column in bold."""
@@ -165,7 +172,7 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
 
 def _markdown(text: str) -> str:
     r"""Escape what would be markup."""
-    return re.sub(r"([\\|*_<`\[])", r"\\\1", text)
+    return re.sub(r"([\\|*_<`\[])", r"\\\1", text).replace("\n", "<br>")
 
 
 def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
@@ -216,11 +223,14 @@ SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 POWER = re.compile(r"(< )?([0-9.]+)e([+-])0*([0-9]+)")
-MINUS = re.compile(r"(?<![\w.])-(?=\d)")
+MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 def latex(text: str) -> str:
     r"""Write text as LaTeX: escape what has a meaning there, powers and signs as formulas."""
+    if "\n" in text:
+        lines = r" \\ ".join(map(latex, text.splitlines()))
+        return f"\\shortstack[r]{{{lines}}}"
     found = POWER.fullmatch(text)
     if found is None:
         return MINUS.sub("$-$", "".join(SPECIAL.get(sign, sign) for sign in text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ from analyses.significance.paired_tests import (
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Numbers
 
 Limits = tuple[Floats, Floats]
 
@@ -76,7 +77,12 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     if runs is None:
         lower, upper = t_limits(differences, spreads, n_users=n_users, level=level)
     else:
-        lower, upper = _welch_limits(differences, spreads, runs, n_users=n_users, level=level)
+        of_runs, freedom = runs.variances()
+        variances, freedoms = [spreads**2 / n_users], [np.array(n_users - 1)]
+        for side in pair_indices(len(freedom)):
+            variances.append(of_runs[:, side])
+            freedoms.append(freedom[side])
+        lower, upper = _welch_limits(differences, variances, freedoms, level=level)
     return Effects(
         differences=differences,
         lower=lower,
@@ -89,25 +95,37 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     )
 
 
+def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = None) -> Limits:
+    """Give the confidence limits of the systems' means over users, or over users and runs.
+
+    Scores are of shape (n_measures, n_systems, n_users); limits of (n_measures, n_systems), by
+    `t_limits` or, with several runs of a system, by Welch's approximation.
+    """
+    means, n_users = scores.mean(axis=2), scores.shape[2]
+    deviations = scores.std(axis=2, ddof=1) if n_users > 1 else np.full(means.shape, np.nan)
+    if runs is None:
+        return t_limits(means, deviations, n_users=n_users, level=level)
+    of_runs, freedom = runs.variances()
+    variances = [deviations**2 / n_users, of_runs]
+    return _welch_limits(means, variances, [np.array(n_users - 1), freedom], level=level)
+
+
 def _welch_limits(
-    differences: Floats, spreads: Floats, runs: RunDeviations, *, n_users: int, level: float
+    means: Floats, sources: Sequence[Floats], freedoms: Sequence[Numbers], *, level: float
 ) -> Limits:
-    """Give limits by the variances over users and over the runs of both systems, added.
+    """Give limits by variances from several sources, added.
 
     Degrees of freedom are those of Welch (1947), The generalization of "Student's" problem when
     several different population variances are involved, equation 28.
     """
-    of_runs, freedom = runs.variances()
-    first, second = pair_indices(len(freedom))
-    variances = np.stack([spreads**2 / n_users, of_runs[:, first], of_runs[:, second]])
-    shape = (1, len(first))
-    every = np.stack([np.full(shape, n_users - 1), freedom[first][None], freedom[second][None]])
+    variances = np.stack(sources)
+    every = np.stack([np.broadcast_to(freedom, means.shape) for freedom in freedoms])
     total = variances.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(variances > 0, variances**2 / every, 0.0).sum(axis=0)
         quantiles = np.where(total > 0, stdtrit(total**2 / parts, (1 + level) / 2), 0.0)
     reaches = quantiles * np.sqrt(total)
-    return differences - reaches, differences + reaches
+    return means - reaches, means + reaches
 
 
 def _columns_of_rows(differences: Floats) -> Floats:

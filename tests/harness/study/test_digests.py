@@ -1,8 +1,8 @@
 """A small study's tables, figures, runs and qrels, as a committed file has them.
 
 Numbers of tables count to nine digits and twelve decimals: the last ones depend on the processor,
-whose vector units round exp and log differently; exact p-values have errors of 1e-16. If a change is meant, write the file anew, and say why in the message
-of the commit::
+whose vector units round exp and log differently; exact p-values have errors of 1e-16. If a change
+is meant, write the file anew, and say why in the message of the commit::
 
     python -m tests.harness.study.test_digests
 """

@@ -1,0 +1,341 @@
+"""Comparison of systems: means, what is significantly different, and the ranks that remain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_letters
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from pydantic import Field
+
+from analyses.discrimination import CORRECTIONS_IN_WORDS
+from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.drawing import COLOURS, axes_or_new, chosen_panel
+from analyses.shared.estimate import CONFIDENCE
+from analyses.shared.measure import Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import listed
+from analyses.shared.table import MISSING, Cell, Table
+from analyses.significance.effects import mean_limits
+from analyses.significance.permutation import pair_indices
+from analyses.significance.question import JOINT
+from runs import InputError
+from runs.shared.arrays import Floats, Masks, Numbers
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9}
+"""Quantiles of users' scores, by column."""
+
+BARS_FROM, BARS_APART = 1.02, 0.02
+"""Where bars over groups stand beside the panel, as shares of its width."""
+
+
+class Settings(AnalysisSettings):
+    """Simultaneous tests between all pairs of systems."""
+
+    correction: Literal["max-t", "tukey"] = Field(
+        "max-t",
+        description="Simultaneous test of all pairs of systems: the step-down max-T permutation "
+        "test, or the randomised Tukey HSD test.",
+    )
+    alpha: float = Field(
+        0.05,
+        ge=1e-4,
+        lt=1,
+        description="Chance of at least one wrong difference among all pairs of a measure.",
+    )
+    permutations: int = Field(10_000, ge=99, description="Number of random permutations.")
+
+
+@analysis("systems", source="Carterette (2012); Piepho (2004); Al Mohamad et al. (2021)")
+def systems(work: Work, settings: Settings) -> Systems:
+    """Compare the systems under each report measure, all pairs at once."""
+    measures = work.scores.measures.reported
+    chosen = work.scores.measures.numbers(measures)
+    names, values = work.scores.systems, work.scores.values[chosen]
+    if len(names) < 2:
+        raise InputError(f"a comparison needs at least two systems, got {len(names)}.")
+    by_user_id = values[:, :, np.argsort(work.scores.users, kind="stable")]
+    with work.progress("Comparing systems", settings.permutations) as bar:
+        adjusted = JOINT[settings.correction](
+            by_user_id,
+            permutations=settings.permutations,
+            seed=work.seed,
+            n_jobs=work.n_jobs,
+            advance=bar.advance,
+        )
+    runs = work.scores.runs
+    low, high = mean_limits(values, level=CONFIDENCE, runs=runs and runs.of(chosen))
+    return Systems(
+        measures=measures,
+        systems=names,
+        means=values.mean(axis=2),
+        low=low,
+        high=high,
+        quantiles=np.quantile(values, list(QUANTILES.values()), axis=2),
+        zeros=(values == 0).mean(axis=2),
+        p_adjusted=adjusted,
+        n_users=values.shape[2],
+        correction=settings.correction,
+        alpha=settings.alpha,
+        permutations=settings.permutations,
+        seed=work.seed,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Systems(Result):
+    """Means of the systems, simultaneous tests of all pairs, and rank intervals.
+
+    Parameters
+    ----------
+    measures, systems
+        Labels of the axes: the report measures and the systems.
+    means, low, high
+        Mean score with its 95 % confidence interval over users, of shape (n_measures, n_systems).
+        For a measure that is averaged geometrically, of the logarithms.
+    quantiles
+        Quantiles .1, .5 and .9 of the users' scores, of shape (3, n_measures, n_systems).
+    zeros
+        Share of the users whose score is 0, of shape (n_measures, n_systems).
+    p_adjusted
+        Adjusted p-values of all pairs i < j, first by i, then by j, of shape (n_measures, n_pairs).
+    n_users
+        Number of users (topics).
+    correction, alpha, permutations, seed
+        See `Settings`.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    means: Floats
+    low: Floats
+    high: Floats
+    quantiles: Floats
+    zeros: Floats
+    p_adjusted: Floats
+    n_users: int
+    correction: str
+    alpha: float
+    permutations: int
+    seed: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the measures."""
+        return tuple(map(str, self.measures))
+
+    def better(self) -> Masks:
+        """Mark which systems are significantly better than which.
+
+        Of shape (n_measures, n_systems, n_systems): whether the first is better than the second.
+        """
+        first, second = pair_indices(len(self.systems))
+        signs = np.array([self._sign(number) for number in range(len(self.measures))])
+        gains = (self.means[:, first] - self.means[:, second]) * signs[:, None]
+        found = self.p_adjusted <= self.alpha
+        marks = np.zeros((len(self.measures), len(self.systems), len(self.systems)), dtype=np.bool_)
+        marks[:, first, second] = found & (gains > 0)
+        marks[:, second, first] = found & (gains < 0)
+        return marks
+
+    def rank_intervals(self) -> tuple[Numbers, Numbers]:
+        """Give the ranks that each system may have, each end of shape (n_measures, n_systems).
+
+        From 1 + the number of systems that are significantly better to n_systems - the number that
+        are significantly worse: all hold at once with a chance of 1 - alpha.
+
+        Al Mohamad, Goeman & van Zwet (2021), Simultaneous confidence intervals for ranks with
+        application to ranking institutions.
+        """
+        better = self.better()
+        return 1 + better.sum(axis=1), len(self.systems) - better.sum(axis=2)
+
+    def order(self, number: int) -> Numbers:
+        """Number the systems from the best mean under a measure, given by its number."""
+        return np.argsort(-self._sign(number) * self.means[number], kind="stable")
+
+    def _sign(self, number: int) -> float:
+        return -1.0 if self.measures[number].metric in self.measures.falling else 1.0
+
+    def letters(self, number: int) -> tuple[str, ...]:
+        """Give each system letters: two that share one do not differ significantly.
+
+        Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons.
+        """
+        better = self.better()[number]
+        order = self.order(number)
+        groups = letter_groups((better | better.T)[np.ix_(order, order)])
+        names = [letter_name(n) for n in range(len(groups))]
+        found = [""] * len(order)
+        for place, system in enumerate(order):
+            shared = (name for name, group in zip(names, groups, strict=True) if place in group)
+            found[system] = "".join(shared)
+        return tuple(found)
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``systems``: a row for each measure and system, from the best.
+
+        Columns metric, cutoff, system, mean, its 95 % interval low and high, groups (letters),
+        rank_low and rank_high, and of the users' scores q10, median, q90 and zeros, the share of 0.
+        """
+        import pandas as pd
+
+        rank_low, rank_high = self.rank_intervals()
+        parts = []
+        for number, measure in enumerate(self.measures):
+            order = self.order(number)
+            columns = {
+                "metric": measure.metric,
+                "cutoff": measure.cutoff,
+                "system": np.array(self.systems, dtype=object),
+                "mean": self.means[number],
+                "low": self.low[number],
+                "high": self.high[number],
+                "groups": self.letters(number),
+                "rank_low": rank_low[number],
+                "rank_high": rank_high[number],
+                **dict(zip(QUANTILES, self.quantiles[:, number], strict=True)),
+                "zeros": self.zeros[number],
+            }
+            parts.append(pd.DataFrame(columns).iloc[order])
+        frame = pd.concat(parts, ignore_index=True)
+        return {"systems": frame.assign(cutoff=frame["cutoff"].astype("Int64"))}
+
+    def caption(self) -> str:
+        """Say what stands in a cell."""
+        test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
+        return (
+            f"Mean over {self.n_users:,} {self.units}, with its 95 % confidence interval. Two "
+            "systems that share a letter do not differ significantly. Behind the interval: the "
+            "ranks that remain possible. Letters and ranks come from one simultaneous test of all "
+            f"pairs per measure ({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
+        )
+
+    def findings(self) -> Sequence[str]:
+        """Say how many systems may be the best under each measure."""
+        low, _ = self.rank_intervals()
+        may_lead = (low == 1).sum(axis=1)
+        counts = [f"{n:,} under {label}" for label, n in zip(self.labels, may_lead, strict=True)]
+        return (f"Systems that may rank first, of {len(self.systems):,}: {listed(counts)}.",)
+
+    @table("systems", "means of the systems with intervals, letters and ranks")
+    def tabulate(self, *, measure: str | None = None) -> Table:
+        """Tabulate the systems from the best under the first measure, or under one measure."""
+        one = None if measure is None else chosen_panel(self.labels, measure)
+        columns = [self._cells(number) for number in range(len(self.labels))]
+        cells = (
+            columns[one]
+            if one is not None
+            else [
+                [f"{mean} {letters}\n{interval} {ranks}" for mean, interval, letters, ranks in row]
+                for row in zip(*columns, strict=True)
+            ]
+        )
+        headings = self.labels if one is None else ("mean", "95 %", "groups", "ranks")
+        rows = [[self.systems[place], *cells[place]] for place in self.order(one or 0)]
+        title = f"Comparison of the systems{'' if one is None else f' under {measure}'}"
+        return Table("systems", title, self.caption(), ["system", *headings], rows)
+
+    def _cells(self, number: int) -> list[tuple[str, str, str, str]]:
+        """Write mean, interval, letters and ranks of every system under a measure."""
+        ends = zip(self.means[number], self.low[number], self.high[number], strict=True)
+        ranks = zip(*(ends[number] for ends in self.rank_intervals()), strict=True)
+        letters = self.letters(number)
+        return [
+            (_short(mean), f"[{_short(low)}, {_short(high)}]", groups, f"{first}–{last}")
+            for (mean, low, high), groups, (first, last) in zip(ends, letters, ranks, strict=True)
+        ]
+
+    def to_latex(self, *, measure: str | None = None) -> str:
+        """Write the table of the systems for the LaTeX package booktabs."""
+        return self.tabulate(measure=measure).to_latex()
+
+    @table("systems_quantiles", "quantiles of the {units}' scores for each system")
+    def quantiles_table(self) -> Table:
+        """Tabulate how the users' scores are distributed, system by system."""
+        rows: list[list[Cell]] = [
+            [
+                f"{self.systems[place]}, {label}",
+                *self.quantiles[:, number, place].tolist(),
+                float(self.zeros[number, place]),
+            ]
+            for number, label in enumerate(self.labels)
+            for place in self.order(number)
+        ]
+        note = f"Quantiles of the scores of {self.n_users:,} {self.units}, and the share that is 0."
+        headings = ["system, measure", *QUANTILES, "share of 0"]
+        return Table("systems_quantiles", f"Scores of the {self.units}", note, headings, rows)
+
+    @figure(
+        "systems",
+        "Ranks that each system may have, by measure",
+        number=30,
+        panels="label",
+        comparable=False,
+        roomy=True,
+    )
+    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+        """Draw the rank of every system with its interval; bars join what does not differ.
+
+        After the critical-difference diagram of Demsar (2006), Statistical comparisons of
+        classifiers over multiple data sets; the tests are those of the letters.
+        """
+        ax, number = axes_or_new(ax), chosen_panel(self.labels, label)
+        order = self.order(number)
+        ranks = np.arange(1, len(order) + 1)
+        low, high = (ends[number][order] for ends in self.rank_intervals())
+        ax.hlines(ranks, low, high, COLOURS[0], linewidth=1.2)
+        ax.plot(ranks, ranks, "o", color=COLOURS[0], markersize=4)
+        better = self.better()[number][np.ix_(order, order)]
+        joined = [group for group in letter_groups(better | better.T) if len(group) > 1]
+        for column, group in enumerate(joined):
+            x, members = BARS_FROM + BARS_APART * column, [place + 1 for place in sorted(group)]
+            (bar,) = ax.plot([x] * len(members), members, ".-", color="0.4", markersize=3)
+            bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
+        ax.set_yticks(ranks, [self.systems[place] for place in order])
+        ax.invert_yaxis()
+        ax.set_xlabel("rank")
+        ax.set_title(self.labels[number])
+        return ax
+
+
+def _short(value: float) -> str:
+    """Write three decimals, without a 0 before the point."""
+    return MISSING if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def letter_groups(differs: Masks) -> list[frozenset[int]]:
+    """Give the largest groups of which no two members differ, by their first members.
+
+    The mask is symmetric, of shape (n_systems, n_systems).
+
+    Examples
+    --------
+    The first differs from the last alone:
+
+    >>> apart = np.zeros((3, 3), dtype=bool)
+    >>> apart[0, 2] = apart[2, 0] = True
+    >>> [sorted(group) for group in letter_groups(apart)]
+    [[0, 1], [1, 2]]
+    """
+    groups = {frozenset(range(len(differs)))}
+    for pair in np.argwhere(np.triu(differs)).tolist():
+        split = {group for group in groups if group.issuperset(pair)}
+        groups -= split
+        for part in sorted((g - {end} for g in split for end in pair), key=len, reverse=True):
+            if not any(part <= group for group in groups):
+                groups.add(part)
+    return sorted(groups, key=sorted)
+
+
+def letter_name(number: int) -> str:
+    """Name a group: a to z, A to Z, a1 and so on."""
+    return f"{ascii_letters[number % 52]}{number // 52 or ''}"
