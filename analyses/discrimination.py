@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
+from scipy.special import stdtrit
 
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 SHOWN_P, LEVEL = 0.001, 0.05
 """Where the axis of p-values ends, and what is not significant begins."""
+
+POWER = 0.8
+"""The power of a difference that users can show."""
 
 TICKS = (1.0, 0.1, 0.01, 0.001)
 MARKERS_PER_CURVE = 12
@@ -263,6 +267,15 @@ class Discrimination(Result):
         """
         return ratio_around(self.dp, self.samples.powers, highest=float(self.p.shape[1]))
 
+    def detectable(self) -> Floats:
+        """Difference in means that is found with power .8, in the median pair, (n_measures,).
+
+        At level .05, by Student's t from the standard error of each difference; NaN of one user.
+        """
+        level, power = stdtrit(max(self.n_users - 1, 1), [1 - LEVEL / 2, POWER])
+        reaches = (self.effects["upper"] - self.effects["lower"]) / 2
+        return np.asarray(np.median(reaches, axis=1) * (level + power) / level)
+
     def _limits_over_systems(self) -> dict[str, Floats]:
         """Give the limits over systems, and over users and systems, by the logarithm."""
         within = self._within_subsets()
@@ -319,11 +332,11 @@ class Discrimination(Result):
         Sakai 2006), ``median_p`` (Lu, Moffat & Culpepper 2016) and ``median_p_is_bound`` (whether
         only an upper bound of it is known), ``dp_mean`` (``dp`` divided by the number of pairs) and
         ``significant_01``; ``required_max`` and ``required_median`` over pairs of the smallest
-        difference in means that is significant at ``alpha``; ``dp_sd``, ``dp_low`` and ``dp_high``
-        over resampled users (see `interval`), limits over systems (``dp_systems_low``,
-        ``dp_systems_high``) and over both (``dp_both_low``, ``dp_both_high``), whose variances are
-        added; with a correction, ``significant_adjusted``, the share of pairs with adjusted p at
-        most ``alpha``; and, where there are pairs that are `alike`, ``dp_without_alike``.
+        difference in means that is significant at ``alpha``; ``detectable`` (see `detectable`);
+        ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`), limits over
+        systems (``dp_systems_low``, ``dp_systems_high``) and over both (``dp_both_low``,
+        ``dp_both_high``), whose variances are added; with a correction, ``significant_adjusted``,
+        the share of pairs with adjusted p at most ``alpha``; and, where there are pairs that are `alike`, ``dp_without_alike``.
         """
         import pandas as pd
 
@@ -340,6 +353,7 @@ class Discrimination(Result):
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": _over_pairs(np.max, self.required),
             "required_median": _over_pairs(np.median, self.required),
+            "detectable": self.detectable(),
             "dp_sd": deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import shown
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,6 +166,18 @@ class Estimates:
     replicates: Floats
     lower_is_better: bool = False
     within: Floats | None = None
+    threshold: float | None = None
+    shares: Floats | None = None
+    requirement: str = ""
+
+    def acceptable(self) -> Masks:
+        """Mark measures that pass the threshold, of shape (n_measures,); without one, all."""
+        if self.threshold is None:
+            return np.ones(len(self.measures), dtype=np.bool_)
+        numbers = self.values if self.shares is None else self.shares
+        if self.shares is None and self.lower_is_better:
+            return np.asarray(numbers <= self.threshold)
+        return np.asarray((numbers >= self.threshold) & ~np.isnan(self.values))
 
     def of(self, some: Measures) -> dict[str, Estimate]:
         """Give the estimates of some measures by their labels, where they are defined."""
@@ -199,19 +211,29 @@ class Estimates:
             within=None if self.within is None else self.within[chosen],
         )
 
+    def apart(self) -> Masks:
+        """Mark every two measures that differ significantly, of shape (n_measures, n_measures).
+
+        Intervals of the differences hold for all at once; without replicates nothing is marked.
+        """
+        n_measures = len(self.measures)
+        apart = np.zeros((n_measures, n_measures), dtype=np.bool_)
+        if self.replicates.shape[1] < 2:
+            return apart
+        first, second = np.triu_indices(n_measures, 1)
+        low, high = self._limits(first, second, reach=self._joint_reach(first, second))
+        apart[first, second] = apart[second, first] = (low > 0) | (high < 0)
+        return apart
+
     def groups(self) -> list[tuple[int, int]]:
         """Give the first and last of measures in a row of which no two differ beyond noise.
 
         Measures count in the order in which they are, and intervals of differences hold for every
         two at once. Groups within others are left out; without replicates there are none.
         """
-        n_measures = len(self.measures)
         if self.replicates.shape[1] < 2:
             return []
-        first, second = np.triu_indices(n_measures, 1)
-        low, high = self._limits(first, second, reach=self._joint_reach(first, second))
-        apart = np.zeros((n_measures, n_measures), dtype=np.bool_)
-        apart[first, second] = (low > 0) | (high < 0)
+        n_measures, apart = len(self.measures), self.apart()
         found: list[tuple[int, int]] = []
         for start in range(n_measures):
             end = start

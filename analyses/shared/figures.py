@@ -86,7 +86,8 @@ def draw_figure(
         return panel_of(partial(_draw_panel, result, face, keyword, names[0]))
     return side_by_side(
         {name: partial(_draw_panel, result, face, keyword, name) for name in names},
-        most_columns=2 if face.roomy else most_columns,
+        most_columns=len(names) if face.in_row else 2 if face.roomy else most_columns,
+        in_row=face.in_row,
         size=ROOMY_PANEL if face.roomy else PANEL,
         alike=face.comparable and (keyword != METRIC or _have_the_same_cutoffs(result, names)),
         legend="cut-off" if face.comparable and keyword == METRIC else None,
@@ -103,9 +104,13 @@ def side_by_side(
     most_columns: int,
     size: tuple[float, float] = PANEL,
     alike: bool = True,
+    in_row: bool = False,
     legend: str | None = None,
 ) -> Figure:
-    """Draw panels in rows; those that are alike share their scales, and a legend stands once."""
+    """Draw panels in rows; those that are alike share their scales, and a legend stands once.
+
+    Panels in one row share what they draw from top to bottom: only the first one names it.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -120,6 +125,8 @@ def side_by_side(
             draw(panel)
         if alike:
             _label_outer(panels, n_columns)
+        for panel in panels[1:] if in_row else ():
+            panel.tick_params(labelleft=False)
         for panel in spare:
             panel.axis("off")
         _share_legend(figure, panels, spare, title=legend)

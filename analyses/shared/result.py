@@ -70,6 +70,8 @@ class FigureFace:
         several in the grid there is no figure.
     roomy
         Whether panels are large, two side by side, for long legends.
+    in_row
+        Whether panels stand in one row, and share the rows that they draw.
     method
         Name of the method that draws a panel on given axes.
     """
@@ -82,6 +84,7 @@ class FigureFace:
     of: str | None = None
     over_cutoffs: bool = False
     roomy: bool = False
+    in_row: bool = False
     method: str = ""
 
     @property

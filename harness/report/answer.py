@@ -1,44 +1,235 @@
-"""What a study says of its report measures in one figure: every number they have, in order."""
+"""The answer of a study: the measures that its results support, in words, a figure and a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from string import ascii_lowercase
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyses.discrimination import Discrimination
 from analyses.shared.drawing import COLOURS, axes_or_new, chosen_panel
 from analyses.shared.estimate import Estimates
+from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Cell, Table
+from analyses.shared.sentences import listed
+from analyses.shared.table import Cell, Table, shown
+from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-LINES_FROM, LINES_APART = 1.03, 0.035
-"""Where the lines that join measures stand beside a panel, as shares of its width."""
+TRUTH = "validity"
+"""The analysis that compares measures with a truth: where it was made, it decides alone."""
+
+WITHOUT_TRUTH = ("sparsity", "popularity", "discrimination")
+"""The analyses that decide where no truth is known, all of them together."""
+
+MOST_VALUES = 3
+"""Measures whose numbers a sentence gives one by one."""
+
+TITLE = 26
+"""Characters in a line of a panel's title."""
+
+Linked = tuple[str, str]
+"""A sentence, and the section of the report that shows it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Power:
+    """What the users tell apart, for each report measure.
+
+    Parameters
+    ----------
+    measures
+        The measures.
+    apart
+        Pairs of systems with p < .05, of shape (n_measures,).
+    detectable
+        The difference in means that is found with power .8 in the median pair, likewise.
+    n_pairs, n_users
+        Numbers of pairs and users.
+    """
+
+    measures: Measures
+    apart: Floats
+    detectable: Floats
+    n_pairs: int
+    n_users: int
+
+    @classmethod
+    def of(cls, found: Discrimination) -> Power:
+        """Take the report measures."""
+        measures = found.measures.reported
+        chosen = found.measures.numbers(measures)
+        apart = (found.p[chosen] < 0.05).sum(axis=1).astype(np.float64)
+        return cls(measures, apart, found.detectable()[chosen], found.p.shape[1], found.n_users)
+
+    def sentence(self, measure: Measure | None, units: str) -> str:
+        """Say whether the users are enough, under a measure or the one that tells most apart."""
+        number = int(self.apart.argmax()) if measure is None else self.measures.index(measure)
+        return (
+            f"The {self.n_users:,} {units} tell {self.apart[number]:.0f} of {self.n_pairs:,} pairs "
+            f"of systems apart under {self.measures[number]} (p < .05). With power .8 they show a "
+            f"difference of {self.detectable[number]:.2g} or more in {self.measures[number]} "
+            "(median pair)."
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Answer(Result):
-    """The numbers by which report measures are compared: their order, and how sure it is.
+    """Which report measures the results of a study support, and the numbers that decide.
 
     Parameters
     ----------
-    every
-        Of each quantity, the number of the report measures, from the best.
+    keys, every
+        The analyses that have a number for each measure, and these numbers, from the best.
+    power
+        What the users tell apart; None where pairs of systems were not tested.
     """
 
+    keys: tuple[str, ...]
     every: tuple[Estimates, ...]
+    power: Power | None = None
 
     @classmethod
-    def of(cls, every: Iterable[Estimates]) -> Answer:
-        """Keep what estimates say of the report measures that have a number."""
-        return cls(tuple(some for each in every if (some := each.in_order()).measures))
+    def of(
+        cls, estimates: Iterable[tuple[str, Estimates]], tested: Discrimination | None = None
+    ) -> Answer:
+        """Gather the numbers of the report measures by analysis, and what pairs of systems show."""
+        ordered = {key: each.in_order() for key, each in estimates}
+        found = {key: each for key, each in ordered.items() if each.measures}
+        power = None if tested is None else Power.of(tested)
+        return cls(tuple(found), tuple(found.values()), power)
+
+    @property
+    def deciding(self) -> Mapping[str, Estimates]:
+        """The numbers that decide, by analysis: of the truth, or without one of three analyses."""
+        by_key = dict(zip(self.keys, self.every, strict=True))
+        wanted = (TRUTH,) if TRUTH in by_key else WITHOUT_TRUTH
+        return {key: by_key[key] for key in wanted if key in by_key}
+
+    def supported(self) -> tuple[Measure, ...]:
+        """Give the measures that are acceptable and unbeaten by all numbers that decide.
+
+        Unbeaten: no other measure is significantly better; by a truth, not the most valid one. None
+        is supported without a truth unless all three analyses were made.
+        """
+        deciding = self.deciding
+        if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
+            return ()
+        passed = [
+            {m for m, good in zip(each.measures, unbeaten(key, each), strict=True) if good}
+            & {m for m, good in zip(each.measures, each.acceptable(), strict=True) if good}
+            for key, each in deciding.items()
+        ]
+        first = next(iter(deciding.values()))
+        return tuple(measure for measure in first.measures if all(measure in p for p in passed))
+
+    def sentences(self) -> list[Linked]:
+        """Answer in sentences, each with the section of the report that shows it."""
+        if not self.every:
+            return []
+        supported = self.supported()
+        answer = self._by_truth(supported) if TRUTH in self.keys else self._stable(supported)
+        if self.power is not None:
+            measure = supported[0] if supported else None
+            answer.append((self.power.sentence(measure, self.units), "discrimination"))
+        scope = (
+            f"Differences between measures are called significant if they exceed sampling error "
+            f"over {self.units}, in 95 % intervals that hold for all pairs of measures at once. "
+            "Other systems, splits or data sets may order the measures otherwise."
+        )
+        if TRUTH not in self.keys:
+            scope += " No true ordering is known here: a stable measure need not be right."
+        return [*answer, (scope, "")]
+
+    def findings(self) -> tuple[str, ...]:
+        """Answer in sentences."""
+        return tuple(sentence for sentence, _ in self.sentences())
+
+    def _by_truth(self, supported: Sequence[Measure]) -> list[Linked]:
+        """Name the measures whose order of the systems is closest to the true one."""
+        found = self.deciding[TRUTH]
+        if not supported:
+            best = next(iter(found.of(found.measures).values()))
+            sentence = (
+                f"No measure orders the systems acceptably. The most valid, {found.measures[0]}, "
+                f"has {found.quantity} = {best}; acceptable is {found.requirement}."
+            )
+            return [(sentence, TRUTH)]
+        others = [measure for measure in found.measures if measure not in supported]
+        which = either(supported) if others else f"any of the {len(supported)} measures"
+        closest = "no measure orders the systems significantly closer to the truth"
+        if len(supported) == 1:
+            closest = "every other measure orders the systems significantly further from the truth"
+        answer = [(f"Report {which}: {closest} ({values(found, supported)}).", TRUTH)]
+        if others:
+            why = f"significantly less valid, or below what is acceptable ({found.requirement})"
+            sentence = f"Do not rely on {both(others)}: {why} ({values(found, others)})."
+            answer.append((sentence, TRUTH))
+        return answer
+
+    def _stable(self, supported: Sequence[Measure]) -> list[Linked]:
+        """Name the measures that are stable and discriminative, or say what speaks against each."""
+        deciding = self.deciding
+        missing = [key for key in WITHOUT_TRUTH if key not in deciding]
+        if missing:
+            lacks = f"the study lacks the analyses {listed(missing)}"
+            answer = [(f"No measure is recommended: {lacks}.", "answer")]
+        elif supported:
+            sentence = (
+                f"Report {either(supported)}: stable and discriminative. No other measure is "
+                "significantly better in robustness to random loss of judgements, in robustness to "
+                "loss of popular items, or in discriminative power."
+            )
+            answer = [(sentence, "answer")]
+        else:
+            sentence = "No measure is stable and discriminative in all three respects."
+            answer = [(sentence, "answer")]
+        return answer + [(respect(key, each), key) for key, each in deciding.items()]
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``answer``.
+
+        Returns
+        -------
+        One row per quantity and measure, from the best: columns quantity, metric, cutoff, value,
+        low, high (95 %), groups (measures that share a letter do not differ significantly; empty
+        where that is not known), acceptable, unbeaten and supported.
+        """
+        import pandas as pd
+
+        found = [self._frame(*each) for each in zip(self.keys, self.every, strict=True)]
+        return {"answer": pd.concat(found, ignore_index=True)} if found else {}
+
+    def _frame(self, key: str, found: Estimates) -> pd.DataFrame:
+        import pandas as pd
+
+        letters = [""] * len(found.measures)
+        for letter, (first, last) in zip(ascii_lowercase, found.groups(), strict=False):
+            for place in range(first, last + 1):
+                letters[place] += letter
+        supported = self.supported()
+        return pd.DataFrame(
+            {
+                "quantity": found.name,
+                "metric": [measure.metric for measure in found.measures],
+                "cutoff": found.measures.column,
+                "value": found.values,
+                "low": found.low,
+                "high": found.high,
+                "groups": letters,
+                "acceptable": found.acceptable(),
+                "unbeaten": unbeaten(key, found),
+                "supported": [measure in supported for measure in found.measures],
+            }
+        )
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -50,93 +241,114 @@ class Answer(Result):
         """What is shown: this, unless no measure has a number."""
         return self if self.every else None
 
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``answer``.
-
-        Returns
-        -------
-        One row per quantity and measure, from the best: columns quantity, metric, cutoff, value,
-        low, high (95 %), and groups: a letter for each group of measures of which none differs from
-        another beyond noise; empty where that is not known.
-        """
-        import pandas as pd
-
-        found = [_frame(each) for each in self.every]
-        return {"answer": pd.concat(found, ignore_index=True)} if found else {}
+    @property
+    def rows(self) -> tuple[Measure, ...]:
+        """The measures in one order: by the numbers that decide, from the best."""
+        first = [*self.deciding.values(), *self.every]
+        return tuple(dict.fromkeys(measure for each in first for measure in each.measures))
 
     @table("answer", "the numbers that compare report measures, with intervals", alias="areas")
     def table(self) -> Table:
         """Tabulate the numbers with their intervals: measures down, quantities across."""
         found = [dict(zip(e.measures, e.of(e.measures).values(), strict=True)) for e in self.every]
-        measures = dict.fromkeys(measure for each in found for measure in each)
         rows: list[list[Cell]] = [
             [
                 str(m),
                 *(c for e in found for c in ((e[m].value, e[m].interval) if m in e else (nan, ""))),
             ]
-            for m in measures
+            for m in self.rows
         ]
         headings = ["measure", *(heading for each in self.every for heading in (each.name, "95 %"))]
-        best = {1 + 2 * n: min if e.lower_is_better else max for n, e in enumerate(self.every)}
-        return Table("answer", "Report measures", self.caption(), headings, rows, best)
+        return Table("answer", "Report measures", self.caption(), headings, rows)
 
     @figure(
         "answer",
-        "Report measures in order, and how sure that is",
+        "Report measures by every number that compares them",
         number=0,
         panels="subject",
         comparable=False,
-        roomy=True,
+        in_row=True,
         of="shown",
     )
     def plot(self, ax: Axes | None = None, *, subject: str | None = None) -> Axes:
-        """Draw a point a measure with its interval, from the best; lines join groups."""
-        ax, found = axes_or_new(ax), self.every[chosen_panel(self.subjects, subject)]
-        rows = np.arange(len(found.measures))
-        ax.hlines(rows, found.low, found.high, COLOURS[0], linewidth=1.2)
-        ax.plot(found.values, rows, "o", color=COLOURS[0], markersize=4)
-        beside = ax.get_yaxis_transform()
-        joined = [(first, last) for first, last in found.groups() if last > first]
-        for number, (first, last) in enumerate(joined):
-            x = LINES_FROM + LINES_APART * number
-            ends = [first - 0.2, last + 0.2]
-            ax.plot([x, x], ends, "0.4", linewidth=2, transform=beside, clip_on=False)
-        ax.set_yticks(rows, found.measures.reported.labels)
-        ax.invert_yaxis()
+        """Draw a point a measure with its interval; filled points are unbeaten."""
+        number = chosen_panel(self.subjects, subject)
+        ax, key, found = axes_or_new(ax), self.keys[number], self.every[number]
+        places = np.array([self.rows.index(measure) for measure in found.measures])
+        best = unbeaten(key, found)
+        ax.hlines(places, found.low, found.high, COLOURS[0], linewidth=1.2)
+        for chosen, inside in ((best, COLOURS[0]), (~best, "white")):
+            ax.plot(
+                found.values[chosen],
+                places[chosen],
+                "o",
+                color=COLOURS[0],
+                markerfacecolor=inside,
+                markersize=4.5,
+            )
+        if found.threshold is not None and found.shares is None:
+            ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
+        ends = np.array([*found.values, *found.low, *found.high])
+        low, high = np.nanmin(ends), np.nanmax(ends)
+        ax.set_xlim(min(0.0, low * 1.05), 1.0 if high <= 1 else high * 1.05)
+        ax.set_yticks(range(len(self.rows)), [*map(str, self.rows)])
+        ax.set_ylim(len(self.rows) - 0.5, -0.5)
         ax.set_xlabel(found.quantity)
-        ax.set_title(found.subject)
+        ax.set_title(fill(found.subject, TITLE))
         return ax
 
     def caption(self) -> str:
         """Say what the figure shows."""
         falling = [each.quantity for each in self.every if each.lower_is_better]
-        less = f" Of {' and '.join(falling)} less is better." if falling else ""
+        less = f" Lower is better for {listed(falling)}, higher for the others." if falling else ""
         return (
-            f"The report measures, from the best, by every number that compares them.{less} "
-            f"Intervals (95 %) are over {self.units}. Lines at the right join measures of which no "
-            "two differ beyond noise, in intervals that hold for every two at once."
+            "Every number that compares the report measures, with 95 % intervals over "
+            f"{self.units}.{less} Filled points: no other measure is significantly better. Dotted "
+            "lines: least acceptable values."
         )
 
-    def findings(self) -> tuple[str, ...]:
-        """Say nothing that the results do not say themselves."""
-        return ()
+
+def unbeaten(key: str, found: Estimates) -> Masks:
+    """Mark measures, in their order, than which no other is significantly better.
+
+    By a truth, only the most valid one counts as another.
+    """
+    beats = np.triu(found.apart(), 1)
+    return np.asarray(~(beats[0] if key == TRUTH else beats.any(axis=0)))
 
 
-def _frame(found: Estimates) -> pd.DataFrame:
-    import pandas as pd
+def respect(key: str, found: Estimates) -> str:
+    """Say which measures are acceptable and unbeaten in one respect."""
+    good = found.acceptable()
+    best = [m for m, b in zip(found.measures, unbeaten(key, found) & good, strict=True) if b]
+    if not good.any():
+        first = next(iter(found.of(found.measures).values()))
+        return (
+            f"{found.subject}: no measure is acceptable. The best, {found.measures[0]}, has "
+            f"{found.quantity} = {first}; acceptable is {found.requirement}."
+        )
+    if not best:
+        return f"{found.subject}: the measures that are unbeaten are not acceptable."
+    verb = "is" if len(best) == 1 else "are"
+    return f"{found.subject}: {both(best)} {verb} unbeaten ({values(found, best)})."
 
-    letters = [""] * len(found.measures)
-    for letter, (first, last) in zip(ascii_lowercase, found.groups(), strict=False):
-        for place in range(first, last + 1):
-            letters[place] += letter
-    return pd.DataFrame(
-        {
-            "quantity": found.name,
-            "metric": [measure.metric for measure in found.measures],
-            "cutoff": found.measures.column,
-            "value": found.values,
-            "low": found.low,
-            "high": found.high,
-            "groups": letters,
-        }
-    )
+
+def values(found: Estimates, some: Sequence[Measure]) -> str:
+    """Give the numbers of some measures, or of many their range."""
+    by_measure = dict(zip(found.measures, found.of(found.measures).values(), strict=True))
+    numbers = [by_measure[measure] for measure in some]
+    if len(numbers) <= MOST_VALUES:
+        return f"{found.quantity} = {listed([*map(str, numbers)])}"
+    ends = sorted(number.value for number in numbers)
+    return f"{found.quantity} from {shown(ends[0], decimals=2)} to {shown(ends[-1], decimals=2)}"
+
+
+def both(some: Iterable[Measure]) -> str:
+    """Join measures by "and"."""
+    return listed([*map(str, some)])
+
+
+def either(some: Sequence[Measure]) -> str:
+    """Join measures by "or"."""
+    *others, last = map(str, some)
+    return f"{', '.join(others)} or {last}" if others else last

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from analyses.discrimination import Discrimination
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.estimate import Estimates
 from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
+from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
@@ -70,6 +72,12 @@ def _check_choices(result: Result, face: TableFace, chosen: Mapping[str, Any]) -
         if value not in values:
             listed = ", ".join(map(str, values))
             raise InputError(f"the table {face.name!r} has no {what} {value!r}; it has {listed}.")
+
+
+def answer_of(study: FinishedStudy) -> Answer:
+    """Make the answer from the results of a study."""
+    tested = (result for _, result in study.results() if isinstance(result, Discrimination))
+    return Answer.of(estimates_of(study), next(tested, None))
 
 
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:

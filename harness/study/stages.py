@@ -26,7 +26,7 @@ from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_p
 from harness.report.answer import Answer
 from harness.report.repeats import Repeats, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
-from harness.report.tables import estimates_of
+from harness.report.tables import answer_of
 from harness.scoring.means import averaged, weighted
 from harness.study.collection import TRUE_QRELS, Build, Collection, checksum, input_parts
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
@@ -256,8 +256,8 @@ class Stages:
                 ANSWER,
                 [folder],
                 self._compared,
-                lambda: Answer.of(estimates for _, estimates in estimates_of(study)),
-                [home_of(Answer), home_of(estimates_of)],
+                lambda: answer_of(study),
+                [home_of(Answer), home_of(answer_of)],
             )
         if self.repeats:
             folders = [folder]

@@ -119,11 +119,11 @@ def test_a_study_without_sampled_metrics_says_so(scored: Path) -> None:
 
 def test_the_numbers_of_all_analyses_stand_side_by_side() -> None:
     made = Answer.of(
-        each
-        for each in (
-            sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05).estimates(),
-            popularity_of({("P", 20): 0.5}, margin=0.05).estimates(),
-        )
+        (key, each)
+        for key, each in {
+            "sparsity": sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05).estimates(),
+            "popularity": popularity_of({("P", 20): 0.5}, margin=0.05).estimates(),
+        }.items()
         if each is not None
     ).table()
     assert [row[:3] for row in made.rows] == [
