@@ -234,7 +234,6 @@ class Correlation(Result):
             quantity=f"mean {label} with the other measures",
             subject="Agreement with the other measures",
             best="typical",
-            more="like the others",
             measures=self.measures.reported,
             values=values,
             low=low,

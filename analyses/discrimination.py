@@ -20,7 +20,7 @@ from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Cell, Table, decimals_of, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -71,6 +71,12 @@ CORRECTIONS_IN_WORDS = {
     "tukey": "the randomised Tukey HSD test",
 }
 
+
+LEAST_SHARE = 0.5
+"""Measures that tell a smaller share of the pairs apart at p < .05 are not discriminative.
+
+See docs/methods/thresholds.md.
+"""
 
 BOUND = "2e-16"
 """Below this are p-values of which only an upper bound is known."""
@@ -246,6 +252,11 @@ class Discrimination(Result):
         return np.asarray(np.median(self.p, axis=1) <= bounds)
 
     @property
+    def significant(self) -> Floats:
+        """Share of the pairs with p < .05, of shape (n_measures,)."""
+        return np.asarray((self.p < LEVEL).mean(axis=1))
+
+    @property
     def alike(self) -> Masks:
         """Mark pairs of systems that score every user alike by every measure: their p is 1.
 
@@ -336,7 +347,8 @@ class Discrimination(Result):
         ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`), limits over
         systems (``dp_systems_low``, ``dp_systems_high``) and over both (``dp_both_low``,
         ``dp_both_high``), whose variances are added; with a correction, ``significant_adjusted``,
-        the share of pairs with adjusted p at most ``alpha``; and, where there are pairs that are `alike`, ``dp_without_alike``.
+        the share of pairs with adjusted p at most ``alpha``; and, where there are pairs that are
+        `alike`, ``dp_without_alike``.
         """
         import pandas as pd
 
@@ -346,7 +358,7 @@ class Discrimination(Result):
             "cutoff": self.measures.column,
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
-            "significant_05": (self.p < 0.05).mean(axis=1),
+            "significant_05": self.significant,
             "median_p": np.median(self.p, axis=1),
             "median_p_is_bound": self.median_is_bound,
             "dp_mean": self.p.mean(axis=1),
@@ -370,10 +382,9 @@ class Discrimination(Result):
         low, high = self.interval
         return Estimates(
             name="DP",
-            quantity="DP",
+            quantity="DP over unordered pairs",
             subject="Discriminative power",
             best="discriminative",
-            more="discriminative",
             measures=self.measures,
             values=self.dp,
             low=low,
@@ -381,6 +392,9 @@ class Discrimination(Result):
             replicates=self.samples.powers,
             lower_is_better=True,
             within=self._within_subsets(),
+            threshold=LEAST_SHARE,
+            shares=self.significant,
+            requirement=f"{LEAST_SHARE:.0%} of the pairs told apart at p < .05".replace("%", " %"),
         )
 
     def findings(self) -> Sequence[str]:
@@ -461,12 +475,17 @@ class Discrimination(Result):
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
         shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
-        powers = self.summary()[convention].iloc[self.measures.numbers(shown_of)]
-        cells = shown_of.crossed(powers, heading="power")
+        numbers = self.measures.numbers(shown_of)
+        cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="power")
+        passing = shown_of.crossed(self.significant[numbers] >= LEAST_SHARE, heading="power")
+        poor = [cell for cell, passes in passing.items() if not passes]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
         note = f"The numbers are {CONVENTIONS[convention]}.{self._left_out_in_words()}"
-        return Table.crossed("power", title, note, "metric", cells, best=lambda _: min)
+        decimals = max(decimals_of(low, high) for low, high in zip(*self.interval, strict=True))
+        return Table.crossed(
+            "power", title, note, "metric", cells, best=lambda _: min, poor=poor, decimals=decimals
+        )
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 Aspect: TypeAlias = Literal["coverage", "Gini index", "Shannon entropy", "PopREO"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
-FALLING = ("Gini index", "PopREO")
-"""Of these less is more even."""
 
 COUNTED = {"train": "training ratings", "test": "judgements"}
 
@@ -223,7 +221,6 @@ class Exposure(Result):
             self.caption(),
             "system",
             cells,
-            best=lambda aspect: min if aspect in FALLING else max,
         )
 
     @figure(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.random_loss import RandomLoss, lose_at_random
+from analyses.popularity import LEAST_AREA
 from analyses.shared.analysis import analysis
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.result import figure
@@ -120,6 +121,8 @@ class GradedLoss(RandomLoss):
     counted_in
         The ratings in which popularity was counted.
     """
+
+    least_area = LEAST_AREA
 
     gamma: float
     counted_in: CountedIn

@@ -171,7 +171,7 @@ class Pools(Result):
             for place, depth in enumerate(self.depths)
         }
         title = f"Mean places that a system falls if it alone is not pooled{compared.where}"
-        return Table.crossed("pools", title, self.caption(), "metric", cells, best=lambda _: min)
+        return Table.crossed("pools", title, self.caption(), "metric", cells)
 
     @figure("pools", "Pools: agreement of pooled judgements with all")
     def plot(self, ax: Axes | None = None, *, cutoff: int | None = None) -> Axes:

@@ -42,6 +42,9 @@ Removed = Literal["most popular", "least popular"]
 Choice = tuple[Cut, Removed, CountedIn]
 """What a level is a share of, which items go first, and where popularity is counted."""
 
+LEAST_AREA = 0.5
+"""Measures with a smaller mean tau are not robust; see docs/methods/thresholds.md."""
+
 TOLERANCE = 1e-9
 """Share of all ratings by which a sum of them may miss what is asked for: rounding of levels."""
 
@@ -213,7 +216,9 @@ class Popularity(Result):
 
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""
-        return self.curves.estimates(loss="loss of the judgements of popular items")
+        return self.curves.estimates(
+            loss="loss of the judgements of popular items", threshold=LEAST_AREA
+        )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks."""

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
+LEAST_AREA = 0.8
+"""Measures with a smaller mean tau are not robust; see docs/methods/thresholds.md."""
+
 
 class Settings(AnalysisSettings):
     """Random loss of judgements."""
@@ -85,6 +88,8 @@ class Sparsity(RandomLoss):
     sampling
         How judgements were drawn.
     """
+
+    least_area = LEAST_AREA
 
     sampling: Sampling
 

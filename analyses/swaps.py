@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 
+MOST_SWAPPED = 0.1
+"""Measures that swap more of the pairs are not reliable; see docs/methods/thresholds.md."""
+
+
 class Settings(AnalysisSettings):
     """Halves of the users that are drawn."""
 
@@ -105,8 +109,10 @@ class Swaps(Result):
     def table(self) -> Table:
         """Tabulate the swap rates by metric and cut-off."""
         cells = self.measures.crossed(self.rates, heading="swap rate")
-        note = self.caption()
-        return Table.crossed("swaps", "Swap rates", note, "metric", cells, best=lambda _: min)
+        poor = [cell for cell, rate in cells.items() if rate > MOST_SWAPPED]
+        return Table.crossed(
+            "swaps", "Swap rates", self.caption(), "metric", cells, best=lambda _: min, poor=poor
+        )
 
     @figure(
         "swaps",

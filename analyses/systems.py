@@ -17,7 +17,7 @@ from analyses.shared.estimate import CONFIDENCE
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import MISSING, Cell, Table
+from analyses.shared.table import Cell, Table, rounded
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import JOINT
@@ -250,7 +250,7 @@ class Systems(Result):
         ranks = zip(*(ends[number] for ends in self.rank_intervals()), strict=True)
         letters = self.letters(number)
         return [
-            (_short(mean), f"[{_short(low)}, {_short(high)}]", groups, f"{first}–{last}")
+            (rounded(mean), f"[{rounded(low)}, {rounded(high)}]", groups, f"{first}–{last}")
             for (mean, low, high), groups, (first, last) in zip(ends, letters, ranks, strict=True)
         ]
 
@@ -305,11 +305,6 @@ class Systems(Result):
         ax.set_xlabel("rank")
         ax.set_title(self.labels[number])
         return ax
-
-
-def _short(value: float) -> str:
-    """Write three decimals, without a 0 before the point."""
-    return MISSING if np.isnan(value) else f"{value:.3f}".replace("0.", ".", 1)
 
 
 def letter_groups(differs: Masks) -> list[frozenset[int]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import Parallel, delayed
 from pydantic import Field
 
+from analyses.discrimination import LEAST_SHARE
 from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
@@ -29,7 +31,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Best, Table
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analyses.shared.work import Work
+
+LEAST_TAU = 0.8
+"""Subsets that agree less with all users are too small; see docs/methods/thresholds.md."""
 
 CONFIDENCE = 0.9
 """Lines run from the 5 % to the 95 % quantile of the subsets."""
@@ -205,6 +210,7 @@ class Users(Result):
             title=f"Agreement of subsets of the {self.units} with all {self.units}",
             note="Mean Kendall's tau-b between the ordering of the systems by as many "
             f"{self.units}, drawn at random, and by all.",
+            poor=mean_of_defined(self.taus) < LEAST_TAU,
             best=max,
         )
 
@@ -220,6 +226,7 @@ class Users(Result):
             note=f"Means over random subsets of the {self.units} of DP, the sum of p over "
             "unordered pairs of systems (Valcarce et al. 2018 print that over ordered pairs, "
             "twice as much): lower is better.",
+            poor=self.significant.mean(axis=2) < LEAST_SHARE,
             best=min,
         )
 
@@ -232,18 +239,17 @@ class Users(Result):
         name: str,
         title: str,
         note: str,
+        poor: Masks,
         best: Best,
     ) -> Table:
         """Lay means over subsets out: metrics down, numbers of users across."""
         compared = measures.compared(cutoff)
-        rows = zip(compared.labels, values[measures.numbers(compared)], strict=True)
-        cells = {
-            (label, f"{size} {self.units}"): float(value)
-            for label, row in rows
-            for size, value in zip(self.sizes, row, strict=True)
-        }
+        numbers = measures.numbers(compared)
+        keys = [*product(compared.labels, [f"{size} {self.units}" for size in self.sizes])]
+        cells = dict(zip(keys, values[numbers].ravel().tolist(), strict=True))
+        never = [key for key, is_poor in zip(keys, poor[numbers].ravel(), strict=True) if is_poor]
         title = f"{title}{compared.where}"
-        return Table.crossed(name, title, note, "metric", cells, best=lambda _: best)
+        return Table.crossed(name, title, note, "metric", cells, best=lambda _: best, poor=never)
 
     @figure("users_tau", "{Units}: agreement of subsets of the {units} with all of them", number=9)
     def plot(

@@ -22,6 +22,7 @@ from analyses.shared.estimate import (
 )
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
+from analyses.shared.table import rounded
 from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
@@ -160,8 +161,8 @@ class Curves:
             "both_high": both_high,
         }
 
-    def estimates(self, *, loss: str) -> Estimates:
-        """Give the areas as numbers of the measures.
+    def estimates(self, *, loss: str, threshold: float) -> Estimates:
+        """Give the areas as numbers of the measures, and the least that is acceptable.
 
         Differences are paired: both curves saw the same resampled users and samples.
         """
@@ -171,14 +172,15 @@ class Curves:
             name=f"area, {loss}",
             quantity="area under the curve of tau",
             subject=f"Robustness to {loss}",
-            best="robust",
-            more=f"robust to {loss}",
+            best=f"robust to {loss}",
             measures=self.measures,
             values=values,
             low=low,
             high=high,
             replicates=stabilised(values, replicates),
             within=self.within,
+            threshold=threshold,
+            requirement=rounded(threshold),
         )
 
     @cached_property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import joblib
 import numpy as np
@@ -139,6 +139,8 @@ class RandomLoss(Result):
         Mean number of judgements left, of shape (n_levels,).
     n_systems, n_users, n_judgements, seed
         Facts for the caption.
+    least_area
+        Least area under the curve of tau that is acceptable.
     """
 
     measures: Measures
@@ -153,6 +155,7 @@ class RandomLoss(Result):
     n_users: int
     n_judgements: int
     seed: int
+    least_area: ClassVar[float]
 
     @property
     def n_samples(self) -> int:
@@ -186,7 +189,7 @@ class RandomLoss(Result):
 
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""
-        return self.curves.estimates(loss=self.loss)
+        return self.curves.estimates(loss=self.loss, threshold=self.least_area)
 
     def frames_as(self, name: str) -> Mapping[str, pd.DataFrame]:
         """Give ``NAME`` (see `to_frame`), ``NAME_areas``, ``NAME_area_differences``."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import shown
+from analyses.shared.table import decimals_of, rounded
 from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ CONFIDENCE = 0.95
 
 REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Standard deviations from the middle of an interval to its ends."""
+
+SAME = 1e-9
+"""Numbers of measures that differ by less are equal."""
 
 FLOOR = 1e-16
 """Of what is compared by ratio: smaller values are as good as 0."""
@@ -135,10 +138,16 @@ class Estimate:
     @property
     def interval(self) -> str:
         """The limits in brackets; empty where one is not known."""
-        return f"[{shown(self.low)}, {shown(self.high)}]" if self.has_interval else ""
+        limits = (rounded(limit, self.decimals) for limit in (self.low, self.high))
+        return f"[{', '.join(limits)}]" if self.has_interval else ""
+
+    @property
+    def decimals(self) -> int:
+        """Decimals that the interval supports; see `analyses.shared.table.decimals_of`."""
+        return decimals_of(self.low, self.high)
 
     def __str__(self) -> str:
-        return f"{shown(self.value)} {self.interval}".rstrip()
+        return f"{rounded(self.value, self.decimals)} {self.interval}".rstrip()
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,16 +158,18 @@ class Estimates:
     resampled users for all measures. So are the same numbers within random subsets of the systems,
     (n_measures, n_subsets), where they are known: none of too few systems. The name heads the
     number in tables of several analyses; in words, quantity is what it is ("area under the curve of
-    tau"), subject what it is about ("Robustness to random loss of judgements"), best what the best
-    measure has most of ("robust"), and more the same in full ("robust to random loss of
-    judgements").
+    tau"), subject what it is about ("Robustness to random loss of judgements"), and best what the
+    best measure is most ("robust to random loss of judgements").
+
+    A measure is acceptable whose number is at least the threshold, or at most, where lower is
+    better. Where the threshold is of shares, of shape (n_measures,), these are at least as large.
+    requirement is the threshold in words. docs/methods/thresholds.md has all thresholds.
     """
 
     name: str
     quantity: str
     subject: str
     best: str
-    more: str
     measures: Measures
     values: Floats
     low: Floats
@@ -178,6 +189,15 @@ class Estimates:
         if self.shares is None and self.lower_is_better:
             return np.asarray(numbers <= self.threshold)
         return np.asarray((numbers >= self.threshold) & ~np.isnan(self.values))
+
+    def leaders(self) -> Measures:
+        """Give the report measures that are acceptable and have the best number, if any."""
+        reported = self.measures.reported
+        numbers = np.array(self.measures.numbers(reported), dtype=np.intp)
+        values = np.where(self.acceptable(), self.values, np.nan)[numbers]
+        best = (np.fmin if self.lower_is_better else np.fmax).reduce(values, initial=np.nan)
+        chosen = np.flatnonzero(np.isclose(values, best, rtol=0, atol=SAME))
+        return reported.among([reported[n] for n in chosen])
 
     def of(self, some: Measures) -> dict[str, Estimate]:
         """Give the estimates of some measures by their labels, where they are defined."""
@@ -209,6 +229,7 @@ class Estimates:
             high=self.high[chosen],
             replicates=self.replicates[chosen],
             within=None if self.within is None else self.within[chosen],
+            shares=None if self.shares is None else self.shares[chosen],
         )
 
     def apart(self) -> Masks:

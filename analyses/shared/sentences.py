@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from analyses.shared.estimate import Estimate, Estimates
+from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, rising_cutoffs
-from analyses.shared.table import MISSING, shown
+from analyses.shared.table import MISSING
 
 MOST_NAMED = 5
 USER, TOPIC = "user", "topic"
@@ -22,34 +23,33 @@ def findings_of(estimates: Estimates) -> tuple[str, ...]:
 
 
 def best_of(estimates: Estimates) -> str:
-    """Say which report measure has the best number, and whether the next differs significantly."""
-    compared = estimates.measures.reported
-    found, sign = estimates.of(compared), 1 if estimates.lower_is_better else -1
-    ordered = sorted(found.items(), key=lambda item: sign * item[1].value)
-    if not ordered:
+    """Say which report measure has the best number, or that none passes the threshold."""
+    ordered, best = estimates.in_order(), estimates.best
+    numbers = dict(zip(ordered.measures, ordered.of(ordered.measures).values(), strict=True))
+    if not numbers:
         return ""
-    how = ", lower is better" if estimates.lower_is_better else ""
-    start = f"{estimates.subject} ({estimates.quantity}{compared.where}{how}):"
-    (best, first), *others = ordered
-    if not others:
-        return f"{start} the only metric, {best}, has {first}."
-    level = [name for name, each in ordered if shown(each.value) == shown(first.value)]
-    if len(level) > 1:
-        return f"{start} {listed(level)} tie as the most {estimates.best}: {shown(first.value)}."
-    second, next_best = others[0]
-    pair = compared.called(best), compared.called(second)
-    difference = estimates.difference(*pair, among=estimates.every_two)
-    return (
-        f"{start} {best} was the most {estimates.best}: {first}. Next came {second}: {next_best}. "
-        f"{_significance_of(difference)}"
-    )
-
-
-def _significance_of(difference: Estimate) -> str:
+    leaders = ordered.leaders()
+    top = leaders or replace(ordered, threshold=None).leaders()
+    names, found = listed([*map(str, top)]), f"{estimates.quantity} = {numbers[top[0]]}"
+    if not leaders:
+        have = "has" if len(top) == 1 else "have"
+        return (
+            f"No measure is {best}: {names} {have} the best value ({found}), and the threshold is "
+            f"{estimates.requirement}."
+        )
+    if len(leaders) > 1:
+        return f"{names} tie as the most {best} ({found})."
+    if len(numbers) == 1:
+        return f"{names} is {best} ({found})."
+    second = next(measure for measure in numbers if measure not in leaders)
+    difference = estimates.difference(leaders[0], second, among=estimates.every_two)
+    significance = "not " * (not difference.is_beyond_noise) + "significant"
     if not difference.has_interval:
-        return "Without intervals it is not known whether that difference is noise."
-    place = "beyond" if difference.is_beyond_noise else "within"
-    return f"Their difference, {difference}, is {place} noise."
+        significance = "of unknown significance"
+    return (
+        f"{names} is the most {best} ({found}), followed by {second} ({numbers[second]}); "
+        f"their difference is {significance}."
+    )
 
 
 def deeper_or_shallower(estimates: Estimates) -> str:
@@ -59,23 +59,25 @@ def deeper_or_shallower(estimates: Estimates) -> str:
     if not cutoffs:
         return ""
     shallow, deep = cutoffs[0], cutoffs[-1]
-    every = {
+    pairs = {
         metric: (Measure(metric, deep), Measure(metric, shallow))
         for metric, curve in curves.items()
         if (curve[0].cutoff, curve[-1].cutoff) == (shallow, deep)
     }
-    more: dict[str, list[str]] = {"more": [], "less": [], "equally": []}
-    for metric, pair in every.items():
-        found = estimates.difference(*pair, among=every.values())
+    metrics: dict[str, list[str]] = {"more": [], "less": [], "equally": []}
+    for metric, pair in pairs.items():
+        found = estimates.difference(*pair, among=pairs.values())
         gain = -found.value if estimates.lower_is_better else found.value
         if not np.isnan(gain):
-            answer = "more" if gain > 0 else "less" if gain < 0 else "equally"
-            more[answer].append(f"{metric}{'*' * found.is_beyond_noise}")
-    parts = [f"{answer} by {listed(metrics)}" for answer, metrics in more.items() if metrics]
+            how = "more" if gain > 0 else "less" if gain < 0 else "equally"
+            metrics[how].append(f"{metric}{'*' * found.is_beyond_noise}")
+    parts = [f"{listed(names)} {how}" for how, names in metrics.items() if names]
     if not parts:
         return ""
-    answers = "; ".join(parts)
-    return f"Cut-off {deep} against {shallow} ({estimates.more}): {answers} (*: beyond noise)."
+    return (
+        f"Compared with cut-off {shallow}, cut-off {deep} makes {listed(parts)} {estimates.best} "
+        "(*: significant difference)."
+    )
 
 
 def plural(noun: str) -> str:

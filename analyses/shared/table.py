@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
@@ -34,7 +34,8 @@ class Table:
     The name is one word, for a label; full sentences that belong below the table are its note. A
     text may have several lines.
     Where rows need no headings there are none; rows begin with a name. For columns with a best
-    value, best says how it is chosen: min or max.
+    value, best says how it is chosen: min or max. Cells (row, column) of measures that do not pass
+    their threshold are poor: they are never best.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Table:
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     best: Mapping[int, Best] = field(default_factory=dict)
+    poor: Collection[tuple[int, int]] = ()
+    decimals: int = 4
 
     @classmethod
     def crossed(
@@ -54,8 +57,10 @@ class Table:
         cells: Mapping[tuple[str, str], float],
         *,
         best: Callable[[str], Best | None] | None = None,
+        poor: Collection[tuple[str, str]] = (),
+        decimals: int = 4,
     ) -> Table:
-        """Lay numbers out by row and column, in order of appearance."""
+        """Lay numbers out by row and column, in order of appearance; poor are keys of cells."""
         columns = list(dict.fromkeys(column for _, column in cells))
         rows: list[list[Cell]] = [
             [row, *(cells.get((row, column), math.nan) for column in columns)]
@@ -63,21 +68,30 @@ class Table:
         ]
         found = [(n, best(column)) for n, column in enumerate(columns, start=1)] if best else []
         chosen = {n: choose for n, choose in found if choose is not None}
-        return cls(name, title, note, [corner, *columns], rows, chosen)
+        numbers = {name: n for n, name in enumerate(columns, start=1)}
+        places = {row[0]: place for place, row in enumerate(rows)}
+        never = {(places[row], numbers[column]) for row, column in poor}
+        return cls(name, title, note, [corner, *columns], rows, chosen, never, decimals)
 
     def is_best(self, row: int, column: int) -> bool:
-        """Whether no other row shows a better number in the column.
+        """Whether no other row that is not poor shows a better number in the column.
 
         Ties are all best, unless all rows tie.
         """
         choose = self.best.get(column)
-        if choose is None:
+        if choose is None or (row, column) in self.poor:
             return False
         numbers = [float(cells[column]) for cells in self.rows]
-        defined = [value for value in numbers if not math.isnan(value)]
-        if len({shown(value) for value in defined}) < 2:
+        fit = [
+            x for n, x in enumerate(numbers) if not math.isnan(x) and (n, column) not in self.poor
+        ]
+        if not fit or len({self.text(x) for x in numbers if not math.isnan(x)}) < 2:
             return False
-        return shown(self.rows[row][column]) == shown(choose(defined))
+        return self.text(numbers[row]) == self.text(choose(fit))
+
+    def text(self, cell: Cell) -> str:
+        """Round a number to the decimals of the table."""
+        return shown(cell, decimals=self.decimals)
 
     def to_text(self) -> str:
         """Align the columns with spaces: names left, numbers right."""
@@ -138,12 +152,12 @@ class Table:
 
     def _lines(self) -> list[Sequence[str]]:
         """Round every cell, and lay out those of several lines one below the other."""
-        rows = [[shown(cell).split("\n") for cell in row] for row in self.rows]
+        rows = [[self.text(cell).split("\n") for cell in row] for row in self.rows]
         return [line for row in rows for line in zip_longest(*row, fillvalue="")]
 
     def _cells(self, write: Text, bold: Text) -> list[list[str]]:
         """Round and write every cell, the best of its column in bold."""
-        written = [[write(shown(cell)) for cell in row] for row in self.rows]
+        written = [[write(self.text(cell)) for cell in row] for row in self.rows]
         return [
             [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
@@ -168,6 +182,23 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
         return f"< {SMALLEST:.0e}"
     is_lost = 0 < abs(cell) < 0.5 * 10**-decimals
     return f"{cell:.1e}" if is_lost else f"{cell:.{decimals}f}"
+
+
+def decimals_of(low: float, high: float) -> int:
+    """Give the decimals that an interval supports: the last is worth a sixth of its width or less.
+
+    Without an interval there are 3; more than 4 are never given.
+    """
+    if math.isnan(high - low) or high <= low:
+        return 3
+    return min(4, max(0, math.ceil(-math.log10((high - low) / 6))))
+
+
+def rounded(value: float, decimals: int = 3) -> str:
+    """Print a number as a paper does: no 0 before the point."""
+    if math.isnan(value):
+        return MISSING
+    return re.sub(r"^(-?)0(?=\.)", r"\1", f"{round(value, decimals) + 0.0:,.{decimals}f}")
 
 
 def _markdown(text: str) -> str:

@@ -23,16 +23,17 @@ from analyses.shared.drawing import (
     draw_whiskers,
     label_curves,
 )
+from analyses.shared.estimate import SAME
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Best, Table, shown
+from analyses.shared.table import Table, shown
 from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
 from analyses.validity.comparison import Comparison, PairVerdicts, ratio_of
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.truth_agreement import ITSELF
-from analyses.validity.validity_result import best_labels, draw_robustness
+from analyses.validity.validity_result import LEAST_TAU, draw_robustness
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.settings import Levels, Whole, without_repetition
@@ -292,11 +293,8 @@ class ValiditySweep(Result):
             for m, measure in enumerate(self.measures)
             for s, strength in enumerate(self.strengths)
         }
-        chosen: Best = min if aspect == WRONG else max
         title = f"{self._labels(place)[0]}, by the strength of the bias"
-        return Table.crossed(
-            "validity_sweep", title, self.caption(), "measure", cells, best=lambda _: chosen
-        )
+        return Table.crossed("validity_sweep", title, self.caption(), "measure", cells)
 
     @figure(
         "validity_sweep",
@@ -372,10 +370,11 @@ class ValiditySweep(Result):
         for place in map(self._place, (self.main, IDEAL, ROBUSTNESS, POWER, WRONG)):
             first, last = mean_of_defined(self.means[place, :, [0, -1], density])
             ranges.append(f"{self._labels(place)[0]} {shown(first)} and {shown(last)}")
-        leaders = [
-            f"{listed(best_labels(self.measures, of.round(4)))} at strength {strength:g}"
-            for strength, of in zip(self.strengths, self.means[1, :, :, density].T, strict=True)
-        ]
+        leaders = []
+        for strength, taus in zip(self.strengths, self.means[1, :, :, density].T, strict=True):
+            least = max(LEAST_TAU, np.fmax.reduce(taus) - SAME)
+            best = [str(m) for m, tau in zip(self.measures, taus, strict=True) if tau >= least]
+            leaders.append(f"{listed(best or ['no measure'])} at strength {strength:g}")
         turned = paired(self.turned) if self.turned else "none"
         n_pairs = len(self.measures) * (len(self.measures) - 1) // 2
         return [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -18,7 +18,7 @@ from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
-from analyses.shared.table import Best, Cell, Table, shown
+from analyses.shared.table import Best, Cell, Table, rounded, shown
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
@@ -36,6 +36,9 @@ Known = TypeVar("Known")
 VERDICT_COLOURS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
 
 WITH_TRUTH = "Kendall's tau-b with the truth"
+
+LEAST_TAU = 0.7
+"""Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
 
 FEW_PAIRS = 10
 """With fewer pairs whose true difference is beyond noise, shares of them say little."""
@@ -166,14 +169,24 @@ class Validity(Result):
             quantity=f"tau-b with true {self.main}",
             subject="Validity",
             best="valid",
-            more="valid",
             measures=self.measures,
             values=self.tau.values[place],
             low=low,
             high=high,
             replicates=self.tau_replicates[place],
             within=taus_within(means, true_means, subsets)[..., 0],
+            threshold=LEAST_TAU,
+            requirement=rounded(LEAST_TAU),
         )
+
+    def poor(
+        self, truth: str | None, numbers: Sequence[int], columns: Iterable[int]
+    ) -> set[tuple[int, int]]:
+        """Give the cells of measures that are not valid, in columns of a table of measures."""
+        taus = self.tau.values[self.place(truth), numbers]
+        return {
+            (int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in columns
+        }
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give one frame: a row per truth and measure, and per level of what is kept.
@@ -240,12 +253,14 @@ class Validity(Result):
         ]
         headings = ["measure", "tau-b", self.units, "& systems", "tau_AP", "ideal"]
         title = f"Agreement with {self.title(truth)}"
-        return Table("validity", title, self.caption(), headings, rows, {1: max, 4: max})
+        poor = self.poor(truth, best, (1, 4))
+        return Table("validity", title, self.caption(), headings, rows, {1: max, 4: max}, poor)
 
     @table("choices", "what is lost by choosing the system that a measure puts first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate the system chosen, regret, and how sure the choice is."""
         place, shares = self.place(truth), regret_share(self.regret.values, self.true)
+        numbers = self.measures.numbers(self.measures.compared(cutoff))
         rows: list[list[Cell]] = [
             [
                 str(self.measures[n]),
@@ -254,17 +269,19 @@ class Validity(Result):
                 written_interval(self.regret.users, place, n, decimals=4),
                 float(shares[place, n]),
             ]
-            for n in self.numbers(self.measures.compared(cutoff))
+            for n in numbers
         ]
         headings = ["measure", "chosen", "regret", "95 %", "of range"]
         title = f"Regret by {self.title(truth)}"
-        return Table("choices", title, REGRET, headings, rows, {2: min, 4: min})
+        poor = self.poor(truth, numbers, (2, 4))
+        return Table("choices", title, REGRET, headings, rows, {2: min, 4: min}, poor)
 
     @table("verdicts", "true differences found, significant ones that are wrong, and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate power, type III errors and inversions, with intervals."""
         place, rows = self.place(truth), list[list[Cell]]()
-        for n in self.measures.numbers(self.measures.compared(cutoff)):
+        numbers = self.measures.numbers(self.measures.compared(cutoff))
+        for n in numbers:
             row: list[Cell] = [str(self.measures[n])]
             for rate in map(self.rate, RATES):
                 # Over users and systems where both are known, else over users.
@@ -274,7 +291,9 @@ class Validity(Result):
         headings = ["measure", "power", "95 %", "type III", "95 %", "inverted", "95 %"]
         title, caption = f"Pairs of systems, by {self.title(truth)}", self.caption_of("verdicts")
         best: dict[int, Best] = {1: max, 3: min, 5: min}
-        return Table("verdicts", title, caption, headings, rows, best)
+        return Table(
+            "verdicts", title, caption, headings, rows, best, self.poor(truth, numbers, best)
+        )
 
     @figure("validity", "Validity: agreement with the truth", number=21, panels="truth")
     def plot(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
@@ -424,10 +443,6 @@ class Validity(Result):
             f"Significant differences with the wrong sign by true {self.main}: "
             f"{listed([f'{measure} {k} of {among}' for measure, k, among in counts])}.",
         ]
-        if self.robustness is not None:
-            values = self.robustness[numbers], self.tau.values[place, numbers]
-            robust, valid = (listed(best_labels(reported, some)) for some in values)
-            sentences.append(f"Most robust to loss of judgements: {robust}; most valid: {valid}.")
         return [sentence for sentence in sentences if sentence]
 
     def cautions(self) -> Sequence[str]:
@@ -442,12 +457,6 @@ class Validity(Result):
             f"{self.main}: inversions and power are shares of few.": n_sure < FEW_PAIRS,
         }
         return [*(s for s, holds in sentences.items() if holds), *too_few(len(self.systems))]
-
-
-def best_labels(measures: Measures, values: Floats) -> list[str]:
-    """Name the measures with the highest value, or say that there is none."""
-    best = np.nanmax(values) if not np.isnan(values).all() else np.nan
-    return [str(m) for m, own in zip(measures, values, strict=True) if own == best] or ["none"]
 
 
 def draw_robustness(

@@ -17,7 +17,7 @@ from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Cell, Table, rounded
 from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class Power:
         return (
             f"The {self.n_users:,} {units} tell {self.apart[number]:.0f} of {self.n_pairs:,} pairs "
             f"of systems apart under {self.measures[number]} (p < .05). With power .8 they show a "
-            f"difference of {self.detectable[number]:.2g} or more in {self.measures[number]} "
-            "(median pair)."
+            f"difference of {rounded(float(self.detectable[number]))} or more (median pair)."
         )
 
 
@@ -340,7 +339,7 @@ def values(found: Estimates, some: Sequence[Measure]) -> str:
     if len(numbers) <= MOST_VALUES:
         return f"{found.quantity} = {listed([*map(str, numbers)])}"
     ends = sorted(number.value for number in numbers)
-    return f"{found.quantity} from {shown(ends[0], decimals=2)} to {shown(ends[-1], decimals=2)}"
+    return f"{found.quantity} from {rounded(ends[0], 2)} to {rounded(ends[-1], 2)}"
 
 
 def both(some: Iterable[Measure]) -> str:

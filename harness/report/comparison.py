@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from math import nan
+from math import comb, nan
 from pathlib import Path
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
@@ -153,12 +153,18 @@ class Comparison:
     def quantity_tables(self) -> Iterator[Table]:
         """Tabulate each quantity: measures down, studies across, with intervals."""
         for name, by_study in self.quantities.items():
-            first = next(iter(by_study.values()))
+            first, every = next(iter(by_study.values())), _side_by_side(by_study)
             rows: list[list[Cell]] = [
                 [label, *(cell for e in found for cell in (e.value, e.interval))]
-                for label, found in _side_by_side(by_study).items()
+                for label, found in every.items()
             ]
             best = min if first.lower_is_better else max
+            poor = {
+                (row, 1 + 2 * column)
+                for column, e in enumerate(by_study.values())
+                for row, n in enumerate(e.measures.numbers(map(e.measures.reported.called, every)))
+                if not e.acceptable()[n]
+            }
             yield Table(
                 name=re.sub(r"\W+", "_", name),
                 title=f"{first.subject}: {first.quantity}",
@@ -166,6 +172,7 @@ class Comparison:
                 headings=["measure", *(heading for s in by_study for heading in (s, "95 %"))],
                 rows=rows,
                 best={1 + 2 * n: best for n in range(len(by_study))},
+                poor=poor,
             )
 
     def frame(self) -> pd.DataFrame:
@@ -187,24 +194,20 @@ class Comparison:
         return pd.DataFrame(rows, columns=columns)
 
     def findings(self) -> Iterator[str]:
-        """Say which measure is first, and which differences hold on all data sets or turn round."""
+        """Say which measure is best, and which differences hold on all data sets or reverse."""
         for by_study in self.quantities.values():
-            estimates, found = next(iter(by_study.values())), _side_by_side(by_study)
-            best = np.argmin if estimates.lower_is_better else np.argmax
-            values = np.array([[e.value for e in of_measure] for of_measure in found.values()])
-            first = [list(found)[n] for n in best(values, axis=0)]
-            leaders = listed([f"{m} ({study})" for m, study in zip(first, by_study, strict=True)])
-            signs = {
-                pair: {_sign(each, *pair) for each in by_study.values()}
-                for pair in combinations(found, 2)
-            }
-            alike = [(a, b) if s == {1} else (b, a) for (a, b), s in signs.items() if s < {-1, 1}]
-            opposite = [pair for pair, found_signs in signs.items() if found_signs >= {-1, 1}]
+            leaders = [
+                f"{listed([*map(str, each.leaders())] or ['no measure'])} ({study})"
+                for study, each in by_study.items()
+            ]
+            estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
+            alike, opposite = directions(by_study)
             yield (
-                f"{estimates.subject} ({estimates.quantity}): first is {leaders}. Of {len(signs)} "
-                "pairs of measures, beyond noise and in the same direction in all studies "
-                f"(the better first): {paired(alike) or 'none'}; in opposite directions: "
-                f"{paired(opposite) or 'none'}."
+                f"The most {estimates.best}: {listed(leaders)}. Of {comb(n_measures, 2)} pairs of "
+                "measures, "
+                f"{len(alike)} differ significantly in the same direction in all studies (the "
+                f"better first: {paired(alike) or 'none'}), and {len(opposite)} in opposite "
+                f"directions ({paired(opposite) or 'none'})."
             )
 
     def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:
@@ -273,6 +276,21 @@ def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]
     found = [each.of(each.measures.reported) for each in by_study.values()]
     shared = [label for label in found[0] if all(label in others for others in found)]
     return {label: [by_label[label] for by_label in found] for label in shared}
+
+
+def directions(
+    by_study: Mapping[str, Estimates],
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Give pairs of measures that differ significantly in all studies alike, or in opposite ways.
+
+    Of the former the better comes first.
+    """
+    signs = {
+        pair: {_sign(each, *pair) for each in by_study.values()}
+        for pair in combinations(_side_by_side(by_study), 2)
+    }
+    alike = [(a, b) if s == {1} else (b, a) for (a, b), s in signs.items() if s < {-1, 1}]
+    return alike, [pair for pair, found in signs.items() if found >= {-1, 1}]
 
 
 def _sign(estimates: Estimates, a: str, b: str) -> int:

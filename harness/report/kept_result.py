@@ -45,6 +45,8 @@ class KeptTable:
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     best: dict[str, str]
+    poor: tuple[tuple[int, int], ...]
+    decimals: int
 
     @classmethod
     def of(cls, result: Result, face: TableFace) -> KeptTable:
@@ -52,12 +54,14 @@ class KeptTable:
         made = face.make(result)
         best = {str(n): word for n, f in made.best.items() for word in BEST if BEST[word] is f}
         rows = tuple(tuple(map(_plain, row)) for row in made.rows)
-        return cls(face, made.name, made.title, made.note, tuple(made.headings), rows, best)
+        facts = made.name, made.title, made.note, tuple(made.headings)
+        return cls(face, *facts, rows, best, tuple(made.poor), made.decimals)
 
     def made(self, _: Result) -> Table:
         """Give the table."""
         best = {int(column): BEST[word] for column, word in self.best.items()}
-        return Table(self.name, self.title, self.note, self.headings, self.rows, best)
+        facts = self.name, self.title, self.note, self.headings
+        return Table(*facts, self.rows, best, self.poor, self.decimals)
 
 
 @dataclass(frozen=True, eq=False)

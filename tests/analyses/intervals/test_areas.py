@@ -26,7 +26,7 @@ def curves(spread: float = 0.1) -> Curves:
 
 
 def estimates(spread: float = 0.1) -> Estimates:
-    return curves(spread).estimates(loss="loss")
+    return curves(spread).estimates(loss="loss", threshold=0.8)
 
 
 def test_the_area_is_the_mean_of_a_straight_curve() -> None:

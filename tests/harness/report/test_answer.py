@@ -14,7 +14,7 @@ from harness.report.answer import Answer
 from tests.harness.small import read_frame
 
 MEASURES = Measures([Measure(name, 5) for name in ("P", "AP", "RR", "nDCG")])
-WORDS = ("area", "area under the curve", "Robustness", "robust", "robust")
+WORDS = ("area", "area under the curve", "Robustness", "robust")
 
 
 def estimates(values: list[float], *, noise: float, falling: bool = False) -> Estimates:

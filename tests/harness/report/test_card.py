@@ -43,12 +43,12 @@ def test_a_card_made_twice_is_the_same(html: str, finished: Path) -> None:
 
 def test_a_metric_has_its_place_among_the_metrics(copied: Path) -> None:
     keep(copied, "sparsity", sparsity_of({("P", 20): 0.9, ("nDCG", 20): 0.8}, margin=0.05))
-    assert "0.8000 [0.7473, 0.8472], 2 of 2" in page_of("nDCG@20", copied)
+    assert ".80 [.75, .85], 2 of 2" in page_of("nDCG@20", copied)
 
 
 def test_equal_metrics_share_a_place(copied: Path) -> None:
     keep(copied, "sparsity", sparsity_of({("P", 20): 0.8, ("nDCG", 20): 0.8}))
-    assert "0.8000, 1 of 2" in page_of("nDCG@20", copied)
+    assert ".800, 1 of 2" in page_of("nDCG@20", copied)
 
 
 def test_without_a_cutoff_the_deepest_is_meant(finished: Path) -> None:

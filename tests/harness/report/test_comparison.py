@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.report.comparison import Comparison
+from harness.report.comparison import Comparison, directions
 from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
 from tests.harness.results import Numbers, keep, sparsity_of
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 AREAS: Numbers = {("nDCG", 20): 0.9, ("P", 20): 0.8, ("AP", 20): 0.7}
 TURNED: Numbers = {("nDCG", 20): 0.9, ("P", 20): 0.6, ("AP", 20): 0.7}
-ROBUSTNESS = "Robustness to random loss of judgements"
+ROBUSTNESS = "area, random loss of judgements"
 
 
 def compare(*arguments: str | Path) -> Result:
@@ -55,9 +55,16 @@ def test_every_number_is_that_of_its_study(both: tuple[Path, Path]) -> None:
 def test_what_holds_on_all_is_told_from_what_is_turned_round(both: tuple[Path, Path]) -> None:
     keep(both[0], "sparsity", sparsity_of(AREAS, margin=0.01, apart=0.01))
     keep(both[1], "sparsity", sparsity_of(TURNED, margin=0.01, apart=0.01))
-    (said,) = [line for line in compared(*both).findings() if line.startswith(ROBUSTNESS)]
-    assert "first is nDCG (small) and nDCG (other)" in said
-    assert "(the better first): nDCG and P; nDCG and AP; in opposite directions: P and AP." in said
+    alike, opposite = directions(compared(*both).quantities[ROBUSTNESS])
+    assert alike == [("nDCG", "P"), ("nDCG", "AP")]
+    assert opposite == [("P", "AP")]
+
+
+def test_the_best_of_poor_measures_is_not_bold(both: tuple[Path, Path]) -> None:
+    keep(both[1], "sparsity", sparsity_of({m: a - 0.9 for m, a in AREAS.items()}, margin=0.01))
+    (made,) = [t for t in compared(*both).quantity_tables() if "random_loss" in t.name]
+    assert any(made.is_best(row, 1) for row in range(len(made.rows)))
+    assert not any(made.is_best(row, 3) for row in range(len(made.rows)))
 
 
 def test_a_figure_has_a_panel_for_each_study(both: tuple[Path, Path]) -> None:
@@ -115,7 +122,7 @@ def test_levels_on_one_test_part_are_those_of_the_means(both: tuple[Path, Path])
 def test_systems_that_are_the_same_gain_nothing(both: tuple[Path, Path]) -> None:
     (levels,) = [made for made in compared(*both).tables() if made.name == "levels"]
     assert levels.headings == ["", "small", "other", "gain, 95 %"]
-    assert {(row[1] == row[2], row[3]) for row in levels.rows} == {(True, "[0.0000, 0.0000]")}
+    assert {(row[1] == row[2], row[3]) for row in levels.rows} == {(True, "[.000, .000]")}
 
 
 def test_a_gain_is_that_of_the_same_users(both: tuple[Path, Path]) -> None:
@@ -129,8 +136,8 @@ def test_a_gain_is_that_of_the_same_users(both: tuple[Path, Path]) -> None:
     keep(both[1], "means", replace(means, values=values))
     (levels,) = [made for made in compared(*both).tables() if made.name == "levels"]
     gains = {row[0]: row[3] for row in levels.rows}
-    assert gains["nDCG@20, puresvd"] == "[0.2500, 0.2500]"
-    assert gains["nDCG@20, random"] == "[0.0000, 0.0000]"
+    assert gains["nDCG@20, puresvd"] == "[.250, .250]"
+    assert gains["nDCG@20, random"] == "[.000, .000]"
 
 
 def test_other_judgements_have_no_levels_side_by_side(both: tuple[Path, Path]) -> None:

@@ -127,7 +127,7 @@ def test_the_numbers_of_all_analyses_stand_side_by_side() -> None:
         if each is not None
     ).table()
     assert [row[:3] for row in made.rows] == [
-        ["P@20", 0.9, "[0.8442, 0.9440]"],
-        ["nDCG@20", 0.8, "[0.7473, 0.8472]"],
+        ["P@20", 0.9, "[.84, .94]"],
+        ["nDCG@20", 0.8, "[.75, .85]"],
     ]
     assert made.rows[0][3] == 0.5

@@ -1,0 +1,78 @@
+"""Which measures pass a threshold, which of them lead, and how their numbers are printed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from analyses.shared.estimate import Estimate, Estimates
+from analyses.shared.measure import Measure, Measures
+from analyses.shared.sentences import best_of, deeper_or_shallower
+from analyses.shared.table import Table
+from tests.harness.results import discrimination_of, popularity_of, sparsity_of
+
+
+def leaders(found: Estimates) -> list[str]:
+    return [*map(str, found.leaders())]
+
+
+def test_a_measure_leads_that_passes_and_has_the_best_number() -> None:
+    found = sparsity_of({("P", 20): 0.85, ("AP", 20): 0.9, ("RR", 20): 0.7}).estimates()
+    assert found.acceptable().tolist() == [True, True, False]
+    assert leaders(found) == ["AP@20"]
+    assert best_of(found).startswith("AP@20")
+
+
+def test_equal_measures_lead_together() -> None:
+    assert leaders(sparsity_of({("P", 20): 0.9, ("AP", 20): 0.9}).estimates()) == ["P@20", "AP@20"]
+
+
+def test_a_best_number_that_is_poor_leads_nothing() -> None:
+    found = popularity_of({("P", 20): -0.2, ("nDCG", 20): -0.05, ("AP", 20): 0.0}).estimates()
+    assert leaders(found) == []
+    assert best_of(found).startswith("No measure")
+
+
+def test_what_is_undefined_does_not_pass() -> None:
+    found = popularity_of({("P", 20): 0.7, ("nDCG", 20): math.nan}).estimates()
+    assert found.acceptable().tolist() == [True, False]
+    assert leaders(found) == ["P@20"]
+    assert best_of(sparsity_of({("P", 20): math.nan}).estimates()) == ""
+
+
+def test_power_passes_by_the_share_of_pairs_that_are_told_apart() -> None:
+    few, many = [0.04, 0.2, 0.2], [0.04, 0.04, 0.6]
+    found = discrimination_of({("P", 20): few, ("AP", 20): many})
+    assert leaders(found.estimates()) == ["AP@20"]
+    power = found.power()
+    assert [power.is_best(row, 1) for row in range(2)] == [False, True]
+
+
+def test_without_a_threshold_every_measure_passes() -> None:
+    numbers = np.array([-0.5]), np.array([np.nan]), np.array([np.nan]), np.empty((1, 0))
+    assert leaders(Estimates("n", "q", "s", "good", Measures([Measure("P")]), *numbers)) == ["P"]
+
+
+def test_a_poor_cell_is_never_the_best() -> None:
+    made = Table("t", "", "", ["measure", "area"], [["P", 0.0], ["AP", -0.1]], {1: max}, {(0, 1)})
+    assert [made.is_best(row, 1) for row in range(2)] == [False, True]
+
+
+def test_a_metric_without_a_number_is_not_compared_between_cutoffs() -> None:
+    areas = {("P", 5): 0.3, ("AP", 5): math.nan, ("P", 20): 0.4, ("AP", 20): 0.2}
+    assert "AP" not in deeper_or_shallower(sparsity_of(areas).estimates())
+
+
+@pytest.mark.parametrize(
+    ("estimate", "printed"),
+    [
+        (Estimate(0.6947, 0.6388, 0.7336), ".69 [.64, .73]"),
+        (Estimate(3.893, 2.532, 5.986), "3.9 [2.5, 6.0]"),
+        (Estimate(-0.00041, -0.0131, 0.0122), ".000 [-.013, .012]"),
+        (Estimate(0.5), ".500"),
+    ],
+)
+def test_a_number_has_the_digits_that_its_interval_supports(
+    estimate: Estimate, printed: str
+) -> None:
+    assert str(estimate) == printed
