@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from math import nan
 from string import ascii_lowercase
 from textwrap import fill
@@ -123,8 +124,7 @@ class Answer(Result):
         if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
             return ()
         passed = [
-            {m for m, good in zip(each.measures, unbeaten(key, each), strict=True) if good}
-            & {m for m, good in zip(each.measures, each.acceptable(), strict=True) if good}
+            set(compress(each.measures, unbeaten(key, each) & each.acceptable()))
             for key, each in deciding.items()
         ]
         first = next(iter(deciding.values()))
@@ -156,10 +156,11 @@ class Answer(Result):
         """Name the measures whose order of the systems is closest to the true one."""
         found = self.deciding[TRUTH]
         if not supported:
-            best = next(iter(found.of(found.measures).values()))
+            first, *level = compress(found.measures, unbeaten(TRUTH, found))
+            also = f" {both(level)} {are(level)} not significantly less valid." if level else ""
             sentence = (
-                f"No measure orders the systems acceptably. The most valid, {found.measures[0]}, "
-                f"has {found.quantity} = {best}; acceptable is {found.requirement}."
+                f"No measure orders the systems acceptably: the most valid, {first}, has "
+                f"{values(found, [first])}; the threshold is {found.requirement}.{also}"
             )
             return [(sentence, TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
@@ -169,7 +170,7 @@ class Answer(Result):
             closest = "every other measure orders the systems significantly further from the truth"
         answer = [(f"Report {which}: {closest} ({values(found, supported)}).", TRUTH)]
         if others:
-            why = f"significantly less valid, or below what is acceptable ({found.requirement})"
+            why = f"significantly less valid, or below the threshold of {found.requirement}"
             sentence = f"Do not rely on {both(others)}: {why} ({values(found, others)})."
             answer.append((sentence, TRUTH))
         return answer
@@ -319,17 +320,14 @@ def unbeaten(key: str, found: Estimates) -> Masks:
 def respect(key: str, found: Estimates) -> str:
     """Say which measures are acceptable and unbeaten in one respect."""
     good = found.acceptable()
-    best = [m for m, b in zip(found.measures, unbeaten(key, found) & good, strict=True) if b]
-    if not good.any():
-        first = next(iter(found.of(found.measures).values()))
-        return (
-            f"{found.subject}: no measure is acceptable. The best, {found.measures[0]}, has "
-            f"{found.quantity} = {first}; acceptable is {found.requirement}."
-        )
+    best = [*compress(found.measures, unbeaten(key, found) & good)]
     if not best:
-        return f"{found.subject}: the measures that are unbeaten are not acceptable."
-    verb = "is" if len(best) == 1 else "are"
-    return f"{found.subject}: {both(best)} {verb} unbeaten ({values(found, best)})."
+        first = found.measures[0]
+        return (
+            f"{found.subject}: no {'unbeaten ' if good.any() else ''}measure is acceptable. The "
+            f"best, {first}, has {values(found, [first])}; the threshold is {found.requirement}."
+        )
+    return f"{found.subject}: {both(best)} {are(best)} unbeaten ({values(found, best)})."
 
 
 def values(found: Estimates, some: Sequence[Measure]) -> str:
@@ -340,6 +338,11 @@ def values(found: Estimates, some: Sequence[Measure]) -> str:
         return f"{found.quantity} = {listed([*map(str, numbers)])}"
     ends = sorted(number.value for number in numbers)
     return f"{found.quantity} from {rounded(ends[0], 2)} to {rounded(ends[-1], 2)}"
+
+
+def are(some: Sequence[Measure]) -> str:
+    """Give the verb for one measure or several."""
+    return "is" if len(some) == 1 else "are"
 
 
 def both(some: Iterable[Measure]) -> str:

@@ -13,24 +13,43 @@ from typing import Any
 
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
-from analyses.shared.sentences import best_of, deeper_or_shallower, listed, plural
+from analyses.shared.sentences import plural
 from analyses.shared.table import Cell, Table, shown
+from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
-from harness.report.tables import estimates_of
+
+LAST = ("means", "coverage")
+"""Results whose tables stand at the end of the page, folded."""
+
+MOST_ROWS = 12
+"""Rows of a table that is not folded."""
+
+LEAST_SCALE = 0.83
+"""Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
+
+INTERVALS = (
+    "Intervals (95 %) hold for each number alone. Differences that are called significant hold for "
+    "all comparisons of a sentence at once."
+)
 
 
 def render_report(study: FinishedStudy) -> bytes:
     """Make the report of a finished study."""
-    manifest = study.manifest
-    sections = [_section(study, key, result) for key, result in study.results()]
+    manifest, results = study.manifest, dict(study.results())
+    summary = summarise(study)
+    answered = results.get(ANSWER)
+    sections = {key: _section(study, key, result) for key, result in results.items()}
+    compared = "systems" if "systems" in results else "means"
     return render_page(
         "report.html",
         manifest=manifest,
-        data=manifest["data"],
-        summary=summarise(study),
-        opening=[section for section in sections if section["key"] == ANSWER],
-        sections=[section for section in sections if section["key"] != ANSWER],
+        answer=answered.sentences() if isinstance(answered, Answer) else [],
+        opening=sections.pop(ANSWER, None),
+        systems=[face.make(results[key]) for key, face in study.tables() if face.name == compared],
+        cautions=summary.cautions,
+        sections=[section for key, section in sections.items() if key not in LAST],
+        last=[section for key, section in sections.items() if key in LAST],
         frames=study.frames,
         facts=_facts(manifest["collection"]),
         versions=_plain("Versions", list(manifest["versions"].items())),
@@ -43,22 +62,34 @@ def render_report(study: FinishedStudy) -> bytes:
 
 
 def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
-    """Give what the page shows of a result: its figures, then its tables."""
-    figures = [
-        _figure(study, result, face) for face in figures_of(type(result)) if face.is_of(result)
-    ]
+    """Give what the page shows of a result: its first figure and table, then all others, folded.
+
+    Curves over cut-offs are no first figure where there is another, and a long table is folded.
+    """
+    faces = sorted(
+        (face for face in figures_of(type(result)) if face.is_of(result)),
+        key=lambda face: (face.over_cutoffs, face.place),
+    )
+    findings = study_findings(result)
+    figures = [_figure(study, result, face, findings) for face in faces]
     caption = result.caption()
-    tables = [face.make(result) for face in tables_of(type(result))]
+    tables = [
+        # What the caption of a figure says stands below the figure alone.
+        replace(table, note="") if figures and table.note == caption else table
+        for table in (face.make(result) for face in tables_of(type(result)))
+        if table.rows
+    ]
+    n_open = int(bool(tables) and len(tables[0].rows) <= MOST_ROWS)
+    register = register_with(study.plugins)
     return {
         "key": key,
         "title": (plural(study.unit) if key == "users" else key.replace("_", " ")).capitalize(),
-        "figures": sorted(figures, key=lambda figure: figure["place"]),
-        # What the caption of a figure says stands below the figure alone.
-        "tables": [
-            replace(table, note="") if figures and table.note == caption else table
-            for table in tables
-            if table.rows
-        ],
+        "asked": (register[key].make.__doc__ or "").partition("\n")[0] if key in register else "",
+        "figures": figures[:1],
+        "findings": findings,
+        "tables": tables[:n_open],
+        "more_figures": sorted(figures[1:], key=lambda figure: figure["place"]),
+        "more_tables": tables[n_open:],
     }
 
 
@@ -100,15 +131,21 @@ def image_source(svg: bytes) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
 
 
-def _figure(study: FinishedStudy, result: Result, face: FigureFace) -> dict[str, Any]:
+def _figure(
+    study: FinishedStudy, result: Result, face: FigureFace, findings: Sequence[str]
+) -> dict[str, Any]:
     svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
     title = study.title(face)
+    numbered = title if face.number is None else f"Figure {face.number}. {title}"
+    width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg)
     return {
         "name": face.file,
         "place": face.place,
-        "title": title if face.number is None else f"Figure {face.number}. {title}",
+        "title": numbered,
+        "alt": " ".join([f"{numbered}.", *findings]),
         "caption": study.caption(face.caption(result)),
         "single": face.is_single(result),
+        "width": round(float(width[1]) * LEAST_SCALE) if width else 0,
         "source": image_source(svg),
     }
 
@@ -136,29 +173,23 @@ def _fact(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """What was found, and what to bear in mind: sentences."""
+    """The answer of a study, what was found, and what to bear in mind: sentences."""
 
+    answer: tuple[str, ...]
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
 
 
+def study_findings(result: Result) -> tuple[str, ...]:
+    """Give what a result says of itself, each sentence once."""
+    return tuple(dict.fromkeys(filter(None, result.findings())))
+
+
 def summarise(study: FinishedStudy) -> Summary:
     """Say in plain words what the results of a study show."""
-    every = [estimates for _, estimates in estimates_of(study)]
-    results = [result for _, result in study.results()]
-    found = (
-        *map(best_of, every),
-        *map(deeper_or_shallower, every),
-        *(finding for result in results for finding in result.findings()),
-    )
-    findings = dict.fromkeys(found)
-    register = register_with(study.plugins)
-    truly = [key for key in study.kinds if key in register and "truth" in register[key].needs]
-    cautions = (
-        *(check.sentence for check in checks_of(study)),
-        "Intervals (in brackets, 95 %) are of each number alone; what is called beyond noise holds "
-        "for all that a sentence compares at once.",
-        "Robust and discriminative is not the same as right: whether a measure orders the systems "
-        f"rightly is shown by {listed(truly or ['none of these numbers'])}.",
-    )
-    return Summary(tuple(filter(None, findings)), cautions)
+    results = dict(study.results())
+    answered = results.pop(ANSWER, None)
+    found = (finding for result in results.values() for finding in study_findings(result))
+    cautions = (*(check.sentence for check in checks_of(study)), INTERVALS)
+    answer = tuple(answered.findings()) if answered else ()
+    return Summary(answer, tuple(dict.fromkeys(found)), cautions)

@@ -314,7 +314,7 @@ class Stages:
             n_systems = f"{len(self.lists.systems)} systems (means over their runs)"
         counts = f"{facts[units]:,} {units}, {facts['judgements']:,} judgements"
         simulated = "" if self.collection.truth is None else " of a simulated world"
-        measures = listed(study.measures.reported.labels)
+        measures = listed([*map(str, study.measures.reported)])
         return {
             "lead": f"Can these metrics be trusted to compare {compared}? {n_systems}, {counts}, "
             f"the measures {measures}; seed {study.seed}.",
