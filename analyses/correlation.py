@@ -63,7 +63,11 @@ class Settings(AnalysisSettings):
     )
 
 
-@analysis("correlation", source="Valcarce et al. (2018), Figures 1 and 5")
+@analysis(
+    "correlation",
+    source="Valcarce et al. (2018), Figures 1 and 5",
+    question="Do the measures order the systems alike?",
+)
 def correlation(work: Work, settings: Settings) -> Correlation:
     """Compare the orderings of the systems by all measures.
 

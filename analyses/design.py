@@ -89,7 +89,12 @@ class Settings(AnalysisSettings):
     replicates: Whole = Field(200, ge=0, description="Resamples of the users for intervals.")
 
 
-@analysis("design", source="Sakai (2016), section 3; Urbano et al. (2013)", on_request=True)
+@analysis(
+    "design",
+    source="Sakai (2016), section 3; Urbano et al. (2013)",
+    on_request=True,
+    question="How many {units} does each measure need?",
+)
 def design(work: Work, settings: Settings) -> Design:
     """Work out, from a pilot's scores, how many users make differences significant."""
     scores = standardised(work, settings.standardised).scores

@@ -133,7 +133,11 @@ class Settings(Question):
             )
 
 
-@analysis("discrimination", source="Valcarce et al. (2018), Figures 4 and 8, Table 3")
+@analysis(
+    "discrimination",
+    source="Valcarce et al. (2018), Figures 4 and 8, Table 3",
+    question="How many pairs of systems does each measure tell apart?",
+)
 def discrimination(work: Work, settings: Settings) -> Discrimination:
     """Test pairs of systems for every measure, and add up what that says of the measures."""
     work = standardised(work, settings.standardised)

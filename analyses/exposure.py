@@ -71,6 +71,7 @@ class Settings(AnalysisSettings):
     source="Castells, Hurley & Vargas (2015); Zhu, Wang & Caverlee (2020)",
     needs=("single lists",),
     on_request=True,
+    question="Which items do the systems recommend, and how evenly?",
 )
 def exposure(work: Work, settings: Settings) -> Exposure:
     """Measure which items the lists of each system hold, taken together.

@@ -51,7 +51,12 @@ class Settings(CountedSettings):
     )
 
 
-@analysis("graded_loss", source="Yang et al. (2018), section 3; Steck (2010)", on_request=True)
+@analysis(
+    "graded_loss",
+    source="Yang et al. (2018), section 3; Steck (2010)",
+    on_request=True,
+    question="Do orderings hold when judgements of popular items are lost more often?",
+)
 def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     r"""Score systems on samples of the judgements in which popular items are rarer.
 

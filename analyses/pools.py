@@ -39,7 +39,11 @@ class Settings(AnalysisSettings):
 
 
 @analysis(
-    "pools", source="Zobel (1998); Buckley et al. (2007)", needs=("single lists",), on_request=True
+    "pools",
+    source="Zobel (1998); Buckley et al. (2007)",
+    needs=("single lists",),
+    on_request=True,
+    question="Do the measures keep their ordering when only pooled items are judged?",
 )
 def pools(work: Work, settings: Settings) -> Pools:
     """Judge only what a pool of the systems' first items holds, all systems' or all but one's.

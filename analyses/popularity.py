@@ -70,7 +70,11 @@ class Settings(CountedSettings):
     )
 
 
-@analysis("popularity", source="Valcarce et al. (2018), Figures 3 and 7")
+@analysis(
+    "popularity",
+    source="Valcarce et al. (2018), Figures 3 and 7",
+    question="Do the measures keep their ordering without judgements of popular items?",
+)
 def popularity(work: Work, settings: Settings) -> Popularity:
     """Score systems on the judgements of the least popular items, and compare their orderings.
 

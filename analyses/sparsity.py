@@ -54,7 +54,11 @@ class Settings(AnalysisSettings):
         return Sampling(self.mode, self.least_relevant, self.least_nonrelevant)
 
 
-@analysis("sparsity", source="Valcarce et al. (2018), Figures 2 and 6; Buckley & Voorhees (2004)")
+@analysis(
+    "sparsity",
+    source="Valcarce et al. (2018), Figures 2 and 6; Buckley & Voorhees (2004)",
+    question="Do the measures keep their ordering when judgements are removed at random?",
+)
 def sparsity(work: Work, settings: Settings) -> Sparsity:
     """Score systems on random samples of the judgements, and compare their orderings.
 

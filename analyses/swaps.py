@@ -38,7 +38,12 @@ class Settings(AnalysisSettings):
     repeats: Whole = Field(200, ge=1, description="Pairs of disjoint halves.")
 
 
-@analysis("swaps", source="Voorhees & Buckley (2002), section 3", on_request=True)
+@analysis(
+    "swaps",
+    source="Voorhees & Buckley (2002), section 3",
+    on_request=True,
+    question="How often do two halves of the {units} order a pair of systems differently?",
+)
 def swaps(work: Work, settings: Settings) -> Swaps:
     """Order the systems on two disjoint random halves of the users, and count the swapped pairs.
 

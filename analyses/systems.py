@@ -54,7 +54,11 @@ class Settings(AnalysisSettings):
     permutations: int = Field(10_000, ge=99, description="Number of random permutations.")
 
 
-@analysis("systems", source="Carterette (2012); Piepho (2004); Al Mohamad et al. (2021)")
+@analysis(
+    "systems",
+    source="Carterette (2012); Piepho (2004); Al Mohamad et al. (2021)",
+    question="Which systems differ, and which ranks may each of them have?",
+)
 def systems(work: Work, settings: Settings) -> Systems:
     """Compare the systems under each report measure, all pairs at once."""
     measures = work.scores.measures.reported

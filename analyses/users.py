@@ -68,7 +68,11 @@ class Settings(AnalysisSettings):
     permutations: Whole = Field(1000, ge=99, description="Of the permutation test of each subset.")
 
 
-@analysis("users", source="Valcarce et al. (2018), section 6")
+@analysis(
+    "users",
+    source="Valcarce et al. (2018), section 6",
+    question="Would fewer {units} give the same ordering and the same significant differences?",
+)
 def users(work: Work, settings: Settings) -> Users:
     """Order and test the systems on random subsets of the users.
 

@@ -102,13 +102,15 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
     What it needs must be known or made before it: "full_ranks", "candidate_ranks" (of as many users
     as can be kept) or "all_candidate_ranks" (of all, or none), "truth", "worlds", or "single lists"
     of each system for each user, which replicates are not. On request, it is made only if it is
-    named.
+    named. The question, in which {units} stands for users or topics, opens its section of the
+    report.
     """
 
     make: Callable[[Any, SettingsT], ResultT]
     needs: tuple[str, ...] = ()
     on_request: bool = False
     group: str | None = None
+    question: str = ""
 
     def __call__(self, work: Work, settings: SettingsT | None = None) -> ResultT:
         """Make the result; with the defaults if no settings are given."""
@@ -142,12 +144,17 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
 
 
 def analysis(
-    name: str, *, source: str, needs: Iterable[str] = (), on_request: bool = False
+    name: str,
+    *,
+    source: str,
+    needs: Iterable[str] = (),
+    on_request: bool = False,
+    question: str = "",
 ) -> Callable[[Callable[[Any, SettingsT], ResultT]], Analysis[SettingsT, ResultT]]:
     """Declare a function of work and settings as an analysis; see `Analysis`."""
 
     def declare(make: Callable[[Any, SettingsT], ResultT]) -> Analysis[SettingsT, ResultT]:
-        return Analysis(name, source, make, tuple(needs), on_request)
+        return Analysis(name, source, make, tuple(needs), on_request, question=question)
 
     return declare
 

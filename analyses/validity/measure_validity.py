@@ -60,6 +60,7 @@ class Settings(Question):
     "validity",
     source="Pereira, Said & Santos (2025); Urbano, Lima & Hanjalic (2019)",
     needs=("truth",),
+    question="Which measures order the systems as the truth does?",
 )
 def validity(work: Work, settings: Settings) -> Validity:
     """Compare the ordering of the systems by every measure with the true ordering.

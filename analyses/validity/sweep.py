@@ -176,6 +176,7 @@ class Settings(Question):
     source="Cañamares & Castells (2018); Urbano, Lima & Hanjalic (2019)",
     needs=("worlds",),
     on_request=True,
+    question="How does validity depend on the bias and the density of the ratings?",
 )
 def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
     """Train the systems anew in many worlds, and see what becomes of every measure."""

@@ -13,7 +13,6 @@ from typing import Any
 
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
-from analyses.shared.sentences import plural
 from analyses.shared.table import Cell, Table, shown
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
@@ -83,8 +82,8 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     register = register_with(study.plugins)
     return {
         "key": key,
-        "title": (plural(study.unit) if key == "users" else key.replace("_", " ")).capitalize(),
-        "asked": (register[key].make.__doc__ or "").partition("\n")[0] if key in register else "",
+        "title": (study.units if key == "users" else key.replace("_", " ")).capitalize(),
+        "asked": register[key].question.format(units=study.units) if key in register else "",
         "figures": figures[:1],
         "findings": findings,
         "tables": tables[:n_open],

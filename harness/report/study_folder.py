@@ -204,6 +204,11 @@ class FinishedStudy:
         return TOPIC if self.manifest.get("ranked for") == plural(TOPIC) else USER
 
     @property
+    def units(self) -> str:
+        """The plural of the unit."""
+        return plural(self.unit)
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Names of the metrics, with their options."""
         return self.means.measures.metrics

@@ -2,15 +2,20 @@
 
 import json
 from dataclasses import replace
+from itertools import combinations
 from math import nan
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
+import pytest
 from matplotlib import pyplot
+from scipy.stats import t
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
-from harness.report.answer import Answer
+from harness.report.answer import WITHOUT_TRUTH, Answer
+from harness.report.study_folder import FinishedStudy
 from tests.harness.small import read_frame
 
 MEASURES = Measures([Measure(name, 5) for name in ("P", "AP", "RR", "nDCG")])
@@ -88,3 +93,67 @@ def test_it_opens_the_report_of_a_study(finished: Path) -> None:
     of_loss = frame[frame.quantity == "area, random loss of judgements"]
     expected = areas.loc[areas.cutoff == 20, "area"].sort_values(ascending=False)
     assert of_loss.value.tolist() == expected.tolist()
+
+
+def beats(found: Estimates) -> set[tuple[str, str]]:
+    """Pairs of report measures of which the first is significantly better, by plain loops."""
+    index = found.measures.index
+    some = [m for m in found.measures.reported if np.isfinite(found.values[index(m)])]
+    pairs = {}
+    for a, b in combinations(some, 2):
+        i, j = index(a), index(b)
+        drawn = found.replicates[i] - found.replicates[j]
+        pairs[a, b] = found.values[i] - found.values[j], drawn - drawn.mean(), drawn.std(ddof=1)
+    largest = [
+        max(
+            (abs(noise[d]) / spread for _, noise, spread in pairs.values() if spread > 0), default=0
+        )
+        for d in range(found.replicates.shape[1])
+    ]
+    reach = max(NormalDist().inv_cdf(0.975), float(np.quantile(largest, 0.95)))
+    better = set()
+    for (a, b), (difference, _, spread) in pairs.items():
+        if abs(difference) > reach * spread:
+            first_is_better = (difference > 0) != found.lower_is_better
+            better.add((str(a), str(b)) if first_is_better else (str(b), str(a)))
+    return better
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["finished", "given"])
+def test_what_is_supported_follows_from_the_results(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    study = FinishedStudy.at(request.getfixturevalue(kind))
+    deciding = ["validity"] if "validity" in study.kinds else [*WITHOUT_TRUTH]
+    expected = {str(measure) for measure in study.means.measures.reported}
+    for key in deciding:
+        found = study.result(key).estimates()
+        assert found is not None
+        acceptable = {
+            str(m) for m, good in zip(found.measures, found.acceptable(), strict=True) if good
+        }
+        expected &= acceptable - {worse for _, worse in beats(found)}
+    answer = study.result("answer")
+    assert isinstance(answer, Answer)
+    assert {str(measure) for measure in answer.supported()} == expected
+    frame = read_frame(study.folder, "answer")
+    supported = frame[frame.supported]
+    assert set(supported.metric + "@" + supported.cutoff.astype(str)) == expected
+
+
+@pytest.mark.slow
+def test_what_the_users_show_follows_from_the_p_values(finished: Path) -> None:
+    answer = FinishedStudy.at(finished).result("answer")
+    assert isinstance(answer, Answer)
+    assert answer.power is not None
+    pairs = read_frame(finished, "pvalues")
+    of_tests = read_frame(finished, "discrimination").set_index(["metric", "cutoff"])
+    for number, measure in enumerate(answer.power.measures):
+        own = pairs[(pairs.metric == measure.metric) & (pairs.cutoff == measure.cutoff)]
+        assert answer.power.apart[number] == (own.p < 0.05).sum()
+        detectable = of_tests.detectable[measure.metric][measure.cutoff]
+        errors = (own.upper - own.lower) / 2 / t.ppf(0.975, answer.power.n_users - 1)
+        needed = sum(t.ppf(level, answer.power.n_users - 1) for level in (0.975, 0.8))
+        assert detectable == pytest.approx(np.median(errors * needed))
+        assert answer.power.detectable[number] == pytest.approx(detectable)

@@ -60,7 +60,7 @@ def test_a_study_of_a_world_says_so(finished: Path) -> None:
 def test_a_study_of_given_runs_speaks_of_topics(given: Path) -> None:
     study = FinishedStudy.at(given)
     page = (given / "report.html").read_text(encoding="utf-8")
-    seen = re.sub(r"<[^>]*>", "", page.partition('<h2 id="provenance">')[0])
+    seen = re.sub(r"<[^>]*>", "", page.partition('<details id="provenance">')[0])
     assert "3 topics" in seen
     assert not re.search(r"\busers?\b", seen.replace("users.csv", ""), re.IGNORECASE)
     assert "topics" in tabulate(study, "users").title
