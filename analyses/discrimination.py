@@ -145,7 +145,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         n_jobs=work.n_jobs,
         runs=scores.runs,
     )
-    means, sizes = scores.means(), effects(scores.values, level=CONFIDENCE, runs=scores.runs)
+    means, sizes = scores.mean_values(), effects(scores.values, level=CONFIDENCE, runs=scores.runs)
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,

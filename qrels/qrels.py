@@ -54,6 +54,10 @@ class Qrels:
         if (same_user & (self.items[1:] <= self.items[:-1])).any():
             raise InputError("the items of a user must rise, each judged once.")
 
+    def __repr__(self) -> str:
+        facts = (f"{name}: {count:,}" for name, count in judgement_facts(self).items())
+        return "\n".join(["Qrels", *facts])
+
     @property
     def n_users(self) -> int:
         """Number of users, those without a judgement included."""

@@ -55,6 +55,10 @@ class Run:
                 f"{ranked[row, column]} twice."
             )
 
+    def __repr__(self) -> str:
+        size = f"{self.n_users:,} users, depth {self.depth}; the first items of the first users:"
+        return f"Run {self.system!r}: {size}\n{self.items[:5, :10]}"
+
     @property
     def n_users(self) -> int:
         """Number of lists."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import shown
+from analyses.shared.table import overview, shown
 from runs.shared.arrays import Floats, Numbers
 
 if TYPE_CHECKING:
@@ -295,3 +295,10 @@ class Estimates:
                 "jointly_beyond_noise": (joint[0] > 0) | (joint[1] < 0),
             }
         )
+
+    def __repr__(self) -> str:
+        import pandas as pd
+
+        limits = {"value": self.values, "low": self.low, "high": self.high}
+        frame = pd.DataFrame({"measure": [*map(str, self.measures)], **limits})
+        return overview(f"{self.subject}: {self.quantity}", frame, ".differences(), .in_order()")

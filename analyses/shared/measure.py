@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.table import excerpt
+from analyses.shared.table import excerpt, listing, overview
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
 
@@ -62,8 +63,17 @@ class Measures(tuple[Measure, ...]):
         made._grid = tuple(made if grid is None else grid)
         return made
 
+    def __repr__(self) -> str:
+        named = {"all": self, "compared": self._reported}
+        return listing(f"{len(self)} measures", named, ".metrics, .cutoffs, .reported")
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _measures, (tuple(self), self.falling, self._reported, self._grid)
+        known: dict[str, Any] = {
+            "falling": self.falling,
+            "reported": self._reported,
+            "grid": self._grid,
+        }
+        return partial(Measures, **known), (tuple(self),)
 
     def with_falling(self, falling: Iterable[str]) -> Measures:
         """Say of which metrics less is better."""
@@ -191,13 +201,7 @@ def depth_of(measure: Measure) -> float:
     return inf if measure.cutoff is None else measure.cutoff
 
 
-def _measures(
-    every: tuple[Measure, ...],
-    falling: frozenset[str],
-    reported: tuple[Measure, ...],
-    grid: tuple[Measure, ...],
-) -> Measures:
-    return Measures(every, falling=falling, reported=reported, grid=grid)
+SYSTEMS_IN_TEXT, SYSTEMS_IN_HTML = 10, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,9 +239,40 @@ class Scores:
                 f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
             )
 
-    def means(self) -> Floats:
-        """Mean over all users, of shape (n_measures, n_systems)."""
+    def mean_values(self) -> Floats:
+        """Give the mean over all users as an array of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))
+
+    def means(self) -> pd.DataFrame:
+        """Give the mean over all users: a row for each system, a column for each measure.
+
+        Examples
+        --------
+        >>> values = np.array([[[0.0, 0.5], [1.0, 0.5]]])
+        >>> users = np.array(["u1", "u2"])
+        >>> Scores(values, Measures([Measure("AP")]), ("a", "b"), users).means().to_dict()
+        {'AP': {'a': 0.25, 'b': 0.75}}
+        """
+        import pandas as pd
+
+        systems, measures = pd.Index(self.systems, name="system"), [*map(str, self.measures)]
+        return pd.DataFrame(self.mean_values().T, index=systems, columns=measures)
+
+    def quantiles(self) -> pd.DataFrame:
+        """Describe how the scores of the users are distributed, for each measure and system.
+
+        The result: columns measure, system, mean, the quantiles q10, q50 (median) and q90 over the
+        users (linear between neighbouring values), and zeros, the share of users who score 0.
+        """
+        import pandas as pd
+
+        labels = [*map(str, self.measures)], self.systems
+        index = pd.MultiIndex.from_product(labels, names=["measure", "system"])
+        q10, q50, q90 = np.quantile(self.values, [0.1, 0.5, 0.9], axis=2)
+        means, zeros = self.mean_values(), (self.values == 0).mean(axis=2)
+        columns = {"mean": means, "q10": q10, "q50": q50, "q90": q90, "zeros": zeros}
+        found = {name: values.ravel() for name, values in columns.items()}
+        return pd.DataFrame(found, index=index).reset_index()
 
     def frame(self) -> pd.DataFrame:
         """Give one row per measure, system and user.
@@ -250,13 +285,15 @@ class Scores:
         index = pd.MultiIndex.from_product(labels, names=["measure", "system", "user"])
         return pd.DataFrame({"score": self.values.ravel()}, index=index).reset_index()
 
-    def _repr_html_(self) -> str:
-        import pandas as pd
+    def __repr__(self) -> str:
+        n_measures, n_systems, n_users = self.values.shape
+        title = f"Scores: {n_measures} measures, {n_systems} systems, {n_users:,} users. Means:"
+        calls = ".means(), .quantiles(), .frame()"
+        return overview(title, self.means().reset_index(), calls, rows=SYSTEMS_IN_TEXT)
 
-        means = pd.DataFrame({"system": self.systems})
-        for measure, values in zip(self.measures, self.means(), strict=True):
-            means[str(measure)] = values
-        return excerpt(f"Mean scores of {len(self.users):,} users", means, ())
+    def _repr_html_(self) -> str:
+        title = f"Mean scores of {len(self.users):,} users"
+        return excerpt(title, self.means().reset_index(), (), rows=SYSTEMS_IN_HTML)
 
 
 def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, ge
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import USER, findings_of, plural
-from analyses.shared.table import Table, excerpt
+from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.errors import nearest
 
@@ -216,6 +216,22 @@ class Result:
     def cautions(self) -> Sequence[str]:
         """Say in sentences what to beware of."""
         return ()
+
+    def __init_subclass__(cls) -> None:
+        """Keep `__repr__`, in whose place a dataclass would print all its arrays."""
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        about = (type(self).__doc__ or "").partition("\n")[0]
+        units = {"measures": "measures", "systems": "systems", "users": self.units}
+        counts = {
+            word: getattr(self, f"n_{name}", None) or len(getattr(self, name, ()))
+            for name, word in units.items()
+        }
+        sizes = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+        drawn = ".plot(), " if figures_of(type(self)) else ""
+        calls = f".frame(), {drawn}.findings(), .caption()"
+        return overview(f"{type(self).__name__}: {about}\n{sizes}".strip(), self.frame(), calls)
 
     def _repr_html_(self) -> str:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])

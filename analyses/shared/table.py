@@ -6,9 +6,10 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -105,6 +106,19 @@ class Table:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerows([self.headings, *self.rows])
         return stream.getvalue()
+
+    def __repr__(self) -> str:
+        title = f"Table {self.name!r}: {self.title}"
+        return overview(title, self.frame(), ".to_text(), .to_latex(), .to_markdown(), .to_csv()")
+
+    def _repr_html_(self) -> str:
+        return excerpt(self.title, self.frame(), [self.note], rows=len(self.rows))
+
+    def frame(self) -> pd.DataFrame:
+        """Give the rows as a data frame, with the headings as columns and unrounded numbers."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(self.headings), dtype=object)
 
     def to_latex(self) -> str:
         """Write a floating table for the package booktabs, the best number of a column bold.
@@ -244,26 +258,49 @@ def room_for(widths: Sequence[int]) -> tuple[str, str]:
     return "table*", list(SIZES)[-1]
 
 
-ROWS, COLUMNS = 6, 8
-"""So many are shown of a frame."""
+ROWS, COLUMNS = 6, 12
+"""Rows that a view of a frame shows by default, and columns that its HTML shows."""
 
 
-def excerpt(caption: str, frame: pd.DataFrame | None, sentences: Sequence[str]) -> str:
+LONGEST = 240
+"""Characters of a line of names."""
+
+
+def excerpt(
+    caption: str, frame: pd.DataFrame | None, sentences: Sequence[str], *, rows: int = ROWS
+) -> str:
     """Write HTML: the caption, the first rows of a frame, rounded, and sentences below it."""
-    notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    return (
-        f"<div><p>{escape(caption)}</p>{'' if frame is None else _first_rows(frame)}{notes}</div>"
-    )
+    parts = [f"<p>{escape(sentence)}</p>" for sentence in (caption, *sentences)]
+    if frame is not None:
+        table = frame.head(rows).to_html(
+            index=False, border=0, max_cols=COLUMNS, float_format=shown, na_rep=MISSING
+        )
+        is_whole = len(frame) <= rows and len(frame.columns) <= COLUMNS
+        parts.insert(1, table if is_whole else f"{table}<p>{_size(frame, rows)}</p>")
+    return f"<div>{''.join(parts)}</div>"
 
 
-def _first_rows(frame: pd.DataFrame) -> str:
-    rows = frame.head(ROWS).to_html(
-        index=False, border=0, max_cols=COLUMNS, float_format=shown, na_rep=MISSING
+def overview(title: str, frame: pd.DataFrame, calls: str, *, rows: int = ROWS) -> str:
+    """Write text: a title, the first rows of a frame, rounded, and what can be called next.
+
+    Columns for which the terminal has no room are left out.
+    """
+    table = frame.head(rows).to_string(
+        index=False, max_cols=0, line_width=TERMINAL, float_format=shown, na_rep=MISSING
     )
+    return f"{title}\n\n{table}\n\n{_size(frame, rows)} Next: {calls}"
+
+
+def listing(title: str, named: Mapping[str, Iterable[object]], calls: str) -> str:
+    """Write text: a title, a line of names for each key, and what can be called next."""
+    lines = (f"{key}: {', '.join(map(str, names))}" for key, names in named.items())
+    short = (shorten(line, LONGEST, placeholder=" ...") for line in lines)
+    return "\n".join([title, *short, f"Next: {calls}"])
+
+
+def _size(frame: pd.DataFrame, rows: int) -> str:
     n_rows, n_columns = frame.shape
-    if n_rows <= ROWS and n_columns <= COLUMNS:
-        return rows
-    return f"{rows}<p>{min(n_rows, ROWS):,} of {n_rows:,} rows, {n_columns:,} columns.</p>"
+    return f"{min(n_rows, rows):,} of {n_rows:,} rows, {n_columns:,} columns."
 
 
 def frame_table(

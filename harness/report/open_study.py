@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyses.shared.figures import draw_figure
 from analyses.shared.result import Result
-from analyses.shared.table import Table, excerpt
+from analyses.shared.table import Table, excerpt, listing
 from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
@@ -55,6 +55,12 @@ class OpenStudy:
     """The folder of a finished study."""
 
     finished: FinishedStudy
+
+    def __repr__(self) -> str:
+        title = f"Study in {self.finished.folder}\n{self.finished.manifest['lead']}"
+        named = {"results": self.results, "tables": self.tables, "figures": self.figures}
+        calls = ".summary(), .result(name), .frame(name), .table(name), .figure(name)"
+        return listing(title, named, calls)
 
     @property
     def results(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from typing import Any
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.sentences import best_of, deeper_or_shallower, listed, plural
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Cell, Table, excerpt, shown
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
 from harness.report.tables import estimates_of
@@ -140,6 +140,15 @@ class Summary:
 
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.findings)} findings, {len(self.cautions)} cautions"
+        return "\n".join([f"Summary: {sizes}", *self.findings[:8], "Next: .findings, .cautions"])
+
+    def _repr_html_(self) -> str:
+        return excerpt(
+            "Findings, and what to bear in mind:", None, [*self.findings, *self.cautions]
+        )
 
 
 def summarise(study: FinishedStudy) -> Summary:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from analyses.shared.measure import Measure, Measures, depth_of
+from analyses.shared.table import listing
 from harness.metrics.shared.names import ParsedName, parse_name
 from harness.scoring.means import Average
 from harness.study.sections import (
@@ -262,6 +263,13 @@ class Study(StudyFile):
     metrics: MetricsSection = MetricsSection()
     analyses: AnalysesSection = Field(default_factory=usual_analyses)
     repeat: RepeatSection = RepeatSection()
+
+    def __repr__(self) -> str:
+        lists = {"runs": self.runs.paths} if self.runs else {"systems": self.systems.labels}
+        named = lists | {"measures": self.measures.reported, "analyses": self.analyses.asked}
+        return listing(f"Study {self.name!r}, seed {self.seed}", named, "harness.run_study(study)")
+
+    __str__ = __repr__
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
