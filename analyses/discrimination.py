@@ -169,7 +169,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
 
 @dataclass(frozen=True, eq=False)
 class Discrimination(Result):
-    """p-values of pairs of systems for every measure, and the powers they add up to.
+    """p-values of all pairs of systems under every measure, and discriminative power.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class Measure:
 
     @property
     def place(self) -> str:
-        """Where it is measured, in a legend or above a column."""
+        """The cut-off as a label in a legend or above a column."""
         return "whole lists" if self.cutoff is None else f"@{self.cutoff}"
 
     def __str__(self) -> str:
@@ -36,12 +36,19 @@ class Measure:
 
 
 class Measures(tuple[Measure, ...]):
-    """What a study measures: a tuple that knows what is compared, and of what less is better.
+    """The measures of a study: a tuple with the roles of its members.
 
-    Measures are compared at the depths that they are used at: ``reported`` are those that tables,
-    figures and sentences set side by side, by default each metric at its deepest. The ``grid``
-    makes curves over cut-offs, by default all that has one. ``falling`` names the metrics of which
-    less is better.
+    Parameters
+    ----------
+    every
+        All measures.
+    falling
+        Names of the metrics for which less is better.
+    reported
+        Measures that tables, figures and sentences compare; by default each metric at its deepest
+        cut-off.
+    grid
+        Measures for curves over cut-offs; by default all.
     """
 
     falling: frozenset[str]
@@ -56,7 +63,7 @@ class Measures(tuple[Measure, ...]):
         reported: Iterable[Measure] | None = None,
         grid: Iterable[Measure] | None = None,
     ) -> Self:
-        """Make the tuple, and remember what is known of its members."""
+        """Make the tuple with the roles of its members."""
         made = super().__new__(cls, every)
         made.falling = frozenset(falling)
         made._reported = _deepest(made) if reported is None else tuple(reported)
@@ -76,7 +83,7 @@ class Measures(tuple[Measure, ...]):
         return partial(Measures, **known), (tuple(self),)
 
     def with_falling(self, falling: Iterable[str]) -> Measures:
-        """Say of which metrics less is better."""
+        """Set the metrics for which less is better."""
         return Measures(self, falling=falling, reported=self._reported, grid=self._grid)
 
     @property
@@ -86,37 +93,37 @@ class Measures(tuple[Measure, ...]):
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
-        """Cut-offs, rising; those of whole lists are not among them."""
+        """Cut-offs in rising order, without measures of whole lists."""
         return rising_cutoffs(self)
 
     @property
     def column(self) -> NDArray[np.object_]:
-        """Cut-offs for a frame: None for whole lists, which pandas would make decimals of."""
+        """Cut-offs as a column of a data frame, None for whole lists (never as floats)."""
         return np.array([measure.cutoff for measure in self], dtype=object)
 
     @property
     def reported(self) -> Measures:
-        """The measures that are compared with one another, whatever their depths."""
+        """The measures that are compared with one another, at the depth each is used at."""
         return self._only(self._reported)
 
     @property
     def grid(self) -> Measures:
-        """Metrics by cut-offs, of which curves over cut-offs are made."""
+        """The measures for curves over cut-offs."""
         return self._only(self._grid)
 
     @property
     def curves(self) -> Mapping[str, Measures]:
-        """By metric: its cut-offs in the grid, rising, where there are several."""
+        """Measures of the grid by metric, rising, for metrics with several cut-offs."""
         found = {metric: self.curve(metric) for metric in self.metrics}
         return {metric: own for metric, own in found.items() if len(own) > 1}
 
     def curve(self, metric: str) -> Measures:
-        """Give the cut-offs of a metric in the grid, rising."""
+        """Give the measures of a metric in the grid, by rising cut-off."""
         own = (m for m in self._grid if m.metric == metric and m.cutoff is not None)
         return self._only(sorted(own, key=depth_of))
 
     def among(self, known: Iterable[Measure]) -> Measures:
-        """Keep what is among others; if nothing is reported then, each metric at its deepest is."""
+        """Keep the measures that are among others; the roles stay where possible."""
         others = set(known)
         every, reported, grid = (
             [measure for measure in some if measure in others]
@@ -129,11 +136,11 @@ class Measures(tuple[Measure, ...]):
         return self._only(measure for measure in self if measure.cutoff == cutoff)
 
     def compared(self, cutoff: int | None = None) -> Measures:
-        """Give what is compared: the report measures, or all metrics at a cut-off."""
+        """Give the report measures, or all metrics at a cut-off."""
         return self.reported if cutoff is None else self.at(cutoff)
 
     def beside(self, measure: Measure) -> Measures:
-        """Give what one is compared with, itself included: what is reported if it is, too."""
+        """Give the measures that one is compared with, including itself."""
         return self.reported if measure in self._reported else self.at(measure.cutoff)
 
     def are_comparable(self, first: Measure, second: Measure) -> bool:
@@ -206,20 +213,28 @@ SYSTEMS_IN_TEXT, SYSTEMS_IN_HTML = 10, 30
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Score of every user, for every system and measure.
+    """Scores of all users, for every system and measure.
+
+    ``means()`` and ``frame()`` give data frames; `harness.discriminate` and other functions take
+    the object as it is.
 
     Parameters
     ----------
     values
         float64 of shape (n_measures, n_systems, n_users).
     measures
-        Label of the first axis.
+        Labels of the first axis.
     systems
-        Label of the second axis.
+        Labels of the second axis.
     users
-        User (topic) ids, the label of the third axis.
+        Ids of the users (topics), the labels of the third axis.
     runs
-        What the runs differ by whose means the values are; None of single runs.
+        Deviations of single runs, if the values are means over several runs of a system.
+
+    Raises
+    ------
+    InputError
+        If the shape of the values does not fit the labels, or a value is not finite.
     """
 
     values: Floats
@@ -275,10 +290,7 @@ class Scores:
         return pd.DataFrame(found, index=index).reset_index()
 
     def frame(self) -> pd.DataFrame:
-        """Give one row per measure, system and user.
-
-        The result: columns measure, system, user and score; `harness.discriminate` takes them, too.
-        """
+        """Give a row for each measure, system and user: columns measure, system, user, score."""
         import pandas as pd
 
         labels = [*map(str, self.measures)], self.systems, self.users

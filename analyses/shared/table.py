@@ -79,18 +79,18 @@ class Table:
         return shown(self.rows[row][column]) == shown(choose(defined))
 
     def to_text(self) -> str:
-        """Align the columns with spaces: names left, numbers right."""
+        """Write plain text with aligned columns: title, table and note."""
         return f"{self.title}\n\n{self.to_columns()}\n{self.note}\n"
 
     def to_columns(self) -> str:
-        """Do as `to_text`, without title and note.
+        """Write the columns of `to_text` alone, without title and note.
 
-        In a table that is too wide for a terminal, long names have lines of their own.
+        If the table is too wide for a terminal, long names have lines of their own.
         """
         return fitted([self.headings, *([shown(cell) for cell in row] for row in self.rows)])
 
     def to_markdown(self) -> str:
-        """Write a table of GitHub's Markdown, the best number of a column bold."""
+        """Write a table in GitHub's Markdown, with the best number of a column in bold."""
         rules = ["---", *["---:"] * (len(self.headings) - 1)]
         lines = [
             [_markdown(h) for h in self.headings],
@@ -101,7 +101,7 @@ class Table:
         return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.note)}\n"
 
     def to_csv(self) -> str:
-        """Write all digits."""
+        """Write headings and rows as CSV, unrounded."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerows([self.headings, *self.rows])
@@ -121,9 +121,9 @@ class Table:
         return pd.DataFrame(self.rows, columns=list(self.headings), dtype=object)
 
     def to_latex(self) -> str:
-        """Write a floating table for the package booktabs, the best number of a column bold.
+        """Write a floating LaTeX table (booktabs), with the best number of a column in bold.
 
-        It is as wide as one column, or both, in the largest letters that fit.
+        It is one or two columns wide, in the largest font size that fits.
         """
         lines = [[latex(h) for h in self.headings], *self._cells(latex, bold_latex)]
         texts = [self.headings, *([shown(cell) for cell in row] for row in self.rows)]

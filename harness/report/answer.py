@@ -25,7 +25,7 @@ LINES_FROM, LINES_APART = 1.03, 0.035
 
 @dataclass(frozen=True, eq=False)
 class Answer(Result):
-    """The numbers by which report measures are compared: their order, and how sure it is.
+    """The values by which report measures are compared, with intervals.
 
     Parameters
     ----------

@@ -136,7 +136,7 @@ def _fact(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """What was found, and what to bear in mind: sentences."""
+    """The findings and cautions of a study, in sentences."""
 
     findings: tuple[str, ...]
     cautions: tuple[str, ...]

@@ -247,10 +247,21 @@ class MetricsSection(Section):
 
 
 class Study(StudyFile):
-    """A whole study.
+    """The definition of a study: one attribute for each section of a study file.
 
-    Its parts check themselves; `harness.study.stages` checks, before any work, what needs other
-    packages: names of systems and metrics.
+    Sections may be dictionaries; each checks itself. A study begins with ``ratings``, or with
+    ``runs`` and ``qrels``. `harness.run_study` checks the names of systems and metrics.
+
+    Raises
+    ------
+    ValidationError
+        If a section breaks a rule.
+
+    Examples
+    --------
+    >>> study = Study(name="demo", ratings={"format": "world"}, metrics={"names": ["nDCG@10"]})
+    >>> study.measures.reported[0]
+    Measure(metric='nDCG', cutoff=10)
     """
 
     ratings: RatingsSection | None = None
@@ -303,7 +314,7 @@ class Study(StudyFile):
         return self
 
     def under(self, seed: int) -> Study:
-        """Give the same study under another seed, in a folder of its own."""
+        """Give the same study with another random seed and study folder."""
         folder = seed_folder(self.folder, seed)
         return self.model_copy(update={"seed": seed, "output": folder, "repeat": RepeatSection()})
 
@@ -330,7 +341,7 @@ class Study(StudyFile):
 
     @property
     def measures(self) -> Measures:
-        """What is measured: the grid, and what is compared."""
+        """All measures: those that are compared, and the grid."""
         return self.metrics.measures
 
     @property
@@ -355,19 +366,24 @@ def _truth_in(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file; the paths of inputs in it count from its folder.
+    """Read a study file.
 
     Parameters
     ----------
     path
-        A TOML file.
+        A TOML file. Relative paths in it start at its folder.
     changes
-        Top-level values that replace those of the file.
+        Top-level values that replace those of the file, such as ``{"seed": 1}``.
+
+    Returns
+    -------
+    Study
+        The study, checked.
 
     Raises
     ------
     InputError
-        If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
+        If the file is missing, is not TOML, or breaks a rule; names the line, key, rule and value.
     """
     return Study.read(path, changes=changes)
 

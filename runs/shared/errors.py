@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 class InputError(ValueError):
-    """Input or usage breaks a rule; the message is a sentence a user can act on."""
+    """Input or an argument breaks a rule; the message names the thing, the rule and the value."""
 
     __module__ = "runs"
 
