@@ -254,7 +254,7 @@ class Study(StudyFile):
 
     Raises
     ------
-    ValidationError
+    InputError
         If a section breaks a rule.
 
     Examples

@@ -54,14 +54,13 @@ def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 def with_known_keywords(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
     """Refuse keywords that a function does not have in a sentence that names a similar one."""
-    known = [*signature(function).parameters]
+    known = signature(function).parameters
 
     @wraps(function)
     def call(*args: Asked.args, **keywords: Asked.kwargs) -> Answer:
-        for name in keywords:
-            if name not in known:
-                what = f"{function.__name__}() has no argument {name!r}"
-                raise InputError(f"{what}; {nearest(name, known)}")
+        for name in keywords.keys() - known.keys():
+            what = f"{function.__name__}() has no argument {name!r}"
+            raise InputError(f"{what}; {nearest(name, [*known])}")
         return function(*args, **keywords)
 
     return call

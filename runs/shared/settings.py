@@ -56,9 +56,8 @@ def read_settings_of(what: str, kind: type[ModelT], given: Mapping[str, Any]) ->
     if fault["type"] == "extra_forbidden":
         hint = nearest(setting, known) if known else "it has none."
         raise InputError(f"{what} has no setting {setting!r}; {hint}")
-    if fault["type"] == "value_error":
-        key = f"`{setting}`: " if setting else ""
-        raise InputError(f"{what}: {key}{fault['msg'].removeprefix('Value error, ').rstrip('.')}.")
+    if not setting:
+        raise InputError(f"{what}: {fault['msg'].removeprefix('Value error, ').rstrip('.')}.")
     rule = fault["msg"].replace("Input should be", "must be")
     raise InputError(f"{what}: the setting {setting!r} {rule}, got {fault['input']!r}.")
 
