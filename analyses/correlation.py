@@ -76,17 +76,17 @@ def correlation(work: Work, settings: Settings) -> Correlation:
     scores, replicates = work.scores, settings.replicates
     with work.progress("Correlating orderings", 1) as bar:
         found = correlate_means(
-            scores.means(),
+            scores.mean_values(),
             measures=scores.measures,
             systems=scores.systems,
             coefficient=settings.coefficient,
         )
         found = replace(found, n_users=len(scores.users), replicates=replicates, seed=work.seed)
-        found = _with_intervals_over_systems(found, scores.means())
+        found = _with_intervals_over_systems(found, scores.mean_values())
         resampled = _resampled(scores, replicates=replicates, seed=work.seed)
-        found = replace(found, others=_with_others(found, scores.means(), resampled))
+        found = replace(found, others=_with_others(found, scores.mean_values(), resampled))
         if replicates:
-            populations = Populations(scores.means(), resampled, len(scores.users), work.seed)
+            populations = Populations(scores.mean_values(), resampled, len(scores.users), work.seed)
             found = _with_intervals(found, populations, every_pair=settings.every_pair)
         bar.advance()
     return found

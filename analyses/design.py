@@ -167,7 +167,7 @@ def _possible_effects(
 
 @dataclass(frozen=True, eq=False)
 class Design(Result):
-    """Users needed, by report measure, and how reliable means are.
+    """Number of users that each report measure needs, and the reliability of its means.
 
     Numbers of users are whole float64, infinite where no number is enough.
 

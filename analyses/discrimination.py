@@ -159,7 +159,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         n_jobs=work.n_jobs,
         runs=scores.runs,
     )
-    means, sizes = scores.means(), effects(scores.values, level=CONFIDENCE, runs=scores.runs)
+    means, sizes = scores.mean_values(), effects(scores.values, level=CONFIDENCE, runs=scores.runs)
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,
@@ -183,7 +183,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
 
 @dataclass(frozen=True, eq=False)
 class Discrimination(Result):
-    """p-values of pairs of systems for every measure, and the powers they add up to.
+    """p-values of all pairs of systems under every measure, and discriminative power.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def keep_graded(
 
 @dataclass(frozen=True, eq=False)
 class GradedLoss(RandomLoss):
-    """Agreement of every measure with itself when judgements of popular items are lost the more.
+    """Agreement of every measure with itself when judgements of popular items are lost more often.
 
     Parameters
     ----------

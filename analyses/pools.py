@@ -91,7 +91,7 @@ def pools(work: Work, settings: Settings) -> Pools:
 
 @dataclass(frozen=True, eq=False)
 class Pools(Result):
-    """Orderings of systems on pools of judgements, and what systems lose that are not pooled.
+    """Orderings of systems on pools of judgements, and losses of systems that are not pooled.
 
     Parameters
     ----------

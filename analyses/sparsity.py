@@ -85,7 +85,7 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
 
 @dataclass(frozen=True, eq=False)
 class Sparsity(RandomLoss):
-    """Agreement of every measure with itself when judgements are lost at random; see `RandomLoss`.
+    """Agreement of every measure with itself when judgements are lost at random.
 
     Parameters
     ----------

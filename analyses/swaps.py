@@ -73,7 +73,7 @@ def swaps(work: Work, settings: Settings) -> Swaps:
 
 @dataclass(frozen=True, eq=False)
 class Swaps(Result):
-    """How often the order of two systems is not that on other users.
+    """Swap rates: how often two systems change their order on other users.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_metrics()})
+        return [*__all__, *_metrics()]
 
 
 def _metrics() -> dict[str, "Metric"]:

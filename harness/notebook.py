@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -23,18 +24,21 @@ from harness.readers.rankings import (
     replicates_of,
 )
 from harness.readers.scores import Framed, measure_named, scores_of
-from harness.study.study_file import Origin, sentence_of
 from qrels import Catalogue
 from runs import InputError
 from runs.replicates import Replicates
-from runs.shared.errors import require_choice
+from runs.shared.errors import require_choice, with_known_keywords
 from runs.shared.progress import Silent
+from runs.shared.settings import read_settings_of
 
 if TYPE_CHECKING:
     from analyses.correlation import Correlation
     from analyses.design import Design
     from analyses.discrimination import Discrimination
-    from analyses.popularity import Popularity
+    from analyses.popularity import Cut, Popularity
+    from analyses.shared.judgement_samples import Mode
+    from analyses.shared.work import CountedIn
+    from analyses.significance.question import Correction, Standard, Test
     from analyses.sparsity import Sparsity
     from analyses.validity import Validity
     from harness.study.study import MetricsSection
@@ -42,12 +46,13 @@ if TYPE_CHECKING:
 
 Loss = Literal["random", "popularity"]
 LOSSES: Mapping[str, str] = {"random": "sparsity", "popularity": "popularity"}
-"""By the way in which judgements are lost: the analysis."""
+"""Analysis of each way in which judgements are lost."""
 
 REFERENCES = ("nDCG@10", "P@10")
-"""Measures by which a truth says which system is better, if nothing is said of that."""
+"""Default measures of the true ordering."""
 
 
+@with_known_keywords
 def score(
     runs: Runs,
     qrels: Judgements,
@@ -55,34 +60,35 @@ def score(
     *,
     relevance_level: int = 1,
 ) -> Scores:
-    """Score runs topic by topic; every topic of the qrels counts.
+    """Score runs for every user (topic) of the qrels.
 
-    Topics that a run lacks score 0; those that the qrels lack are left out, with a warning.
+    A user without a list in a run scores 0. Users that the qrels lack are left out, with a warning.
 
     Parameters
     ----------
     runs
-        Run files, or a pattern such as ``"runs/*.run"``; or runs by the names of their systems, as
-        dictionaries, data frames, or objects of ir_measures or ranx; or a list of runs of one
-        system, over which its scores are averaged: see `harness.readers.rankings.replicates_of`.
+        Paths of run files, or a pattern such as ``"runs/*.run"``; or a dictionary of runs by the
+        name of their system. A run is a file, a dictionary, a data frame, or an object of
+        ir_measures or ranx; see `harness.readers.rankings.replicates_of`. The scores of a list of
+        runs of one system are averaged.
     qrels
-        The judgements, in any of these forms: see `harness.readers.rankings.judgements_of`.
+        The judgements, in any of these forms; see `harness.readers.rankings.judgements_of`.
     measures
-        Such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, which is ``"bpref@all"``: without
-        a cut-off of whole lists. Or the same as values, ``P(rel=2) @ 5``, among them metrics of
-        your own. All are compared with one another.
+        Names such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, or metrics such as
+        ``harness.P(rel=2) @ 5``, also your own. A measure without a cut-off scores whole lists.
+        All measures are compared with one another.
     relevance_level
-        Lowest relevant grade: trec_eval's ``-l``.
+        Lowest relevant grade, at least 1; trec_eval's ``-l``.
 
     Returns
     -------
-    Values of shape (n_measures, n_systems, n_topics), with their labels; ``frame()`` gives a row
-    for each.
+    Scores
+        Values of shape (n_measures, n_systems, n_users), with their labels.
 
     Raises
     ------
     InputError
-        If a file or an object breaks a rule, or there is no such measure.
+        If a file or an object breaks a rule of its format, or a measure is unknown.
 
     Examples
     --------
@@ -94,31 +100,63 @@ def score(
     2     P@1      a   t1    1.0
     3     P@1      b   t1    0.0
     """
-    return _work(runs, qrels, measures, relevance_level=relevance_level).scores
+    return _work(runs, qrels, measures, relevance_level).scores
 
 
+@with_known_keywords
 def discriminate(
-    scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any
+    scores: Framed,
+    *,
+    test: Test = "exact",
+    correction: Correction = "none",
+    alpha: float = 0.05,
+    permutations: int | None = None,
+    replicates: int = 400,
+    baseline: str | None = None,
+    standardised: Standard | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
 ) -> Discrimination:
-    """Test all pairs of systems, and sum p-values into discriminative power.
+    """Test the difference of all pairs of systems under each measure: discriminative power.
 
     Parameters
     ----------
     scores
-        Scores, or data frames of them: see `harness.readers.scores.scores_of`.
-    seed, n_jobs
-        Of all draws; threads.
-    settings
-        Those of [analyses.discrimination]: ``test``, ``correction``, ``replicates``, ...
+        Scores; or a data frame with a row for each user and a column for each system; or a
+        dictionary of such frames by measure; see `harness.readers.scores.scores_of`.
+    test
+        Paired, two-sided test: "exact" or "monte-carlo" (both permutation tests), "t", "wilcoxon",
+        "sign" or "bootstrap".
+    correction
+        Correction of the p-values of one measure for the number of pairs: "none", "bonferroni",
+        "holm", "bh" (Benjamini-Hochberg), "max-t" or "tukey".
+    alpha
+        Significance level, in (0, 1).
+    permutations
+        Number of random draws of a test that draws, at least 99. Default: 100,000 for
+        "monte-carlo" and "max-t", 10,000 for "bootstrap", 5,000 for "tukey".
+    replicates
+        Number of resamples of the users for the intervals; 0 for no intervals.
+    baseline
+        Name of a system. If given, only pairs with this system are tested.
+    standardised
+        Test scores that are standardised for each user over the systems: "normal", "uniform" or
+        "empirical"; see `analyses.significance.question.standardise`.
+    seed
+        Random seed.
+    n_jobs
+        Number of threads. Does not change results.
 
     Returns
     -------
-    p-values of shape (n_measures, n_pairs), and the powers that they add up to.
+    Discrimination
+        p-values of shape (n_measures, n_pairs), and DP, their sum over the pairs, of shape
+        (n_measures,). Lower is more discriminative.
 
     Raises
     ------
     InputError
-        If scores or settings break a rule.
+        If the scores or an argument break a rule.
 
     Examples
     --------
@@ -127,28 +165,33 @@ def discriminate(
     >>> discriminate(frame).dp
     array([0.25])
     """
-    found: Discrimination = analyse("discrimination", scores, seed=seed, n_jobs=n_jobs, **settings)
-    return found
+    return analyse("discrimination", **locals())
 
 
-def correlate(scores: Framed, *, seed: int = 0, **settings: Any) -> Correlation:
-    """Compare how measures order the systems.
+@with_known_keywords
+def correlate(
+    scores: Framed, *, coefficient: str = "tau-b", replicates: int = 1000, seed: int = 0
+) -> Correlation:
+    """Compare the orderings of the systems by every two measures.
 
     Parameters
     ----------
     scores, seed
         See `discriminate`.
-    settings
-        Those of [analyses.correlation]: ``coefficient``, ``replicates``, ...
+    coefficient
+        Coefficient of figures and intervals: "tau-b", "tau-ap" or "rbo". Tables have all three.
+    replicates
+        Number of resamples of the users for the intervals; 0 for no intervals.
 
     Returns
     -------
-    Coefficients of shape (n_measures, n_measures), with their limits.
+    Correlation
+        Coefficients of shape (n_measures, n_measures), with 95 % intervals.
 
     Raises
     ------
     InputError
-        If scores or settings break a rule.
+        If the scores or an argument break a rule.
 
     Examples
     --------
@@ -158,29 +201,49 @@ def correlate(scores: Framed, *, seed: int = 0, **settings: Any) -> Correlation:
     array([[ 1., -1.],
            [-1.,  1.]])
     """
-    every = {"every_pair": True} | settings
-    found: Correlation = analyse("correlation", scores, seed=seed, **every)
-    return found
+    return analyse("correlation", **locals(), every_pair=True)
 
 
-def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Design:
-    """Say how many users each measure needs, from a pilot's scores.
+@with_known_keywords
+def design(
+    scores: Framed,
+    *,
+    difference: float = 0.05,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    share: float = 0.8,
+    reliability: float = 0.95,
+    standardised: Standard | None = None,
+    replicates: int = 200,
+    seed: int = 0,
+    n_jobs: int = 1,
+) -> Design:
+    """Estimate from the scores of a pilot study how many users each measure needs.
 
     Parameters
     ----------
-    scores, seed, n_jobs
+    scores, standardised, replicates, seed, n_jobs
         See `discriminate`.
-    settings
-        Those of [analyses.design]: ``difference``, ``power``, ``share``, ...
+    difference
+        Difference between two systems to detect, as a share of the measure's mean score; above 0.
+    power
+        Probability of detecting it, in (0, 1).
+    alpha
+        Significance level, in (0, 1).
+    share
+        Share of the pairs of systems to find significant, in (0, 1).
+    reliability
+        Generalizability coefficient to reach, in (0, 1).
 
     Returns
     -------
-    Users needed by measure and pair of systems, and how reliable means are.
+    Design
+        Number of users needed, by measure and pair of systems, and the reliability of the means.
 
     Raises
     ------
     InputError
-        If scores or settings break a rule.
+        If the scores or an argument break a rule.
 
     Examples
     --------
@@ -189,51 +252,76 @@ def design(scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -
     >>> design(frame).observed
     array([[4.]])
     """
-    found: Design = analyse("design", scores, seed=seed, n_jobs=n_jobs, **settings)
-    return found
+    return analyse("design", **locals())
 
 
+@with_known_keywords
 def robustness(
     runs: Runs,
     qrels: Judgements,
     measures: str | Metric | Sequence[str | Metric],
     *,
     loss: Loss = "random",
+    levels: Sequence[float] | None = None,
+    replicates: int = 200,
+    samples: int = 50,
+    mode: Mode = "all",
+    least_relevant: int = 1,
+    least_nonrelevant: int = 10,
     popularity: Counts | None = None,
+    counted_in: CountedIn | None = None,
+    cut: Cut = "items",
+    orders: int = 10,
     relevance_level: int = 1,
     seed: int = 0,
     n_jobs: int = 1,
-    **settings: Any,
 ) -> Sparsity | Popularity:
-    """Take judgements away, and compare the orderings of the systems with that on all of them.
+    """Remove judgements, and compare the orderings of the systems before and after.
 
     Parameters
     ----------
     runs, qrels, measures, relevance_level
         See `score`.
     loss
-        "random": samples of the judgements; "popularity": those of the least popular items.
+        "random" removes judgements at random; "popularity" removes those of the most popular items.
+    levels
+        Shares that are kept, in (0, 1]: of the judgements (default 1, 0.95, ..., 0.05), or of the
+        items (default 1, 0.99, ..., 0.8).
+    replicates
+        Number of resamples of the users for the intervals; 0 for no intervals.
+    samples
+        With loss="random": number of samples of the judgements at each level.
+    mode
+        With loss="random": a level is a share of "all" judgements, of those of each user
+        ("per-user"), or of the relevant and the non-relevant ones of each user ("stratified").
+    least_relevant, least_nonrelevant
+        With mode="stratified": smallest number of judgements that each user keeps.
     popularity
-        Training ratings of items, if they are known: a dictionary, or what ``value_counts()``
-        gives. Otherwise an item is as popular as it has judgements.
+        With loss="popularity": number of training ratings of each item, as a dictionary or the
+        result of ``value_counts()``. Default: the number of its judgements.
+    counted_in
+        With loss="popularity": count popularity in "train", "test" or "all". Default: "train" if
+        ``popularity`` is given, else "test".
+    cut
+        With loss="popularity": a level is a share of the "items" or of their "ratings".
+    orders
+        With loss="popularity": number of random orders of equally popular items.
     seed, n_jobs
-        Of all draws; threads.
-    settings
-        Those of [analyses.sparsity] or [analyses.popularity]: ``levels``, ``samples``,
-        ``replicates``, ``cut``, ...
+        See `discriminate`.
 
     Returns
     -------
-    Kendall's tau-b by measure and level, with bands and areas under the curves.
+    Sparsity or Popularity
+        Kendall's tau-b by measure and level, with intervals and areas under the curves.
 
     Raises
     ------
     InputError
-        If runs, qrels, measures or settings break a rule.
+        If the runs, the qrels or an argument break a rule, or an argument is of the other loss.
 
     Examples
     --------
-    Without the judgement of the popular item, d1, nothing tells the systems apart:
+    Without the judgement of the popular item, d1, both systems score the same:
 
     >>> lists = {"a": {"t1": {"d1": 2.0, "d2": 1.0}, "t2": {"d1": 1.0}},
     ...          "b": {"t1": {"d2": 2.0, "d1": 1.0}, "t2": {"d3": 1.0}}}
@@ -244,21 +332,26 @@ def robustness(
     0     RR    1.0  1.0
     1     RR    0.7  NaN
     """
+    given = locals()
     require_choice("loss", loss, [*LOSSES])
     if popularity is not None and loss != "popularity":
         raise InputError(f"`popularity` is for loss='popularity', got loss={loss!r}.")
     analysis: Analysis[Any, Any] = find_analysis(LOSSES[loss])
-    asked = _settings_of(analysis, settings)
-    level, known = relevance_level, None if popularity is None else counts_of(popularity)
+    fields = {f for name in LOSSES.values() for f in find_analysis(name).settings.model_fields}
+    # What is as in the signature is left out: the other loss has no such setting.
+    defaults = {name: each.default for name, each in signature(robustness).parameters.items()}
+    chosen = {f: given[f] for f in defaults if f in fields and given[f] is not defaults[f]}
+    asked = _settings_of(analysis, chosen)
     work = _work(
-        runs, qrels, measures, relevance_level=level, popularity=known, seed=seed, n_jobs=n_jobs
+        runs, qrels, measures, relevance_level, popularity=popularity, seed=seed, n_jobs=n_jobs
     )
     systems, measured = work.scores.systems, work.scores.measures
-    asked.check(StudyFacts(systems, measured, has_training=known is not None))
+    asked.check(StudyFacts(systems, measured, has_training=popularity is not None))
     found: Sparsity | Popularity = analysis(work, asked)
     return found
 
 
+@with_known_keywords
 def validity(
     measured: Framed | Runs,
     truth: Framed | Judgements,
@@ -266,50 +359,67 @@ def validity(
     *,
     qrels: Judgements | None = None,
     references: Sequence[str] | None = None,
+    test: Test = "t",
+    correction: Correction = "none",
+    alpha: float = 0.05,
+    permutations: int | None = None,
+    replicates: int = 400,
+    judgements: bool = True,
+    levels: Sequence[float] | None = None,
+    samples: int = 20,
+    popular_levels: Sequence[float] | None = None,
     popularity: Counts | None = None,
     relevance_level: int = 1,
     true_relevance_level: int | None = None,
     seed: int = 0,
     n_jobs: int = 1,
-    **settings: Any,
 ) -> Validity:
-    """Compare how measures order the systems with how the truth does.
+    """Compare the ordering of the systems by each measure with the true ordering.
 
     Parameters
     ----------
     measured
-        Scores (see `harness.readers.scores.scores_of`); or, with ``qrels``, runs: see `score`.
+        Scores, see `discriminate`; or, with ``qrels``, runs, see `score`.
     truth
-        True scores of the same systems, perhaps of other users; or, with ``qrels``, judgements that
-        are complete, or of items drawn at random, by which the runs are scored as they are.
+        True scores of the same systems, also of other users; or, with ``qrels``, complete
+        judgements or judgements of a random sample of items.
     measures
-        What runs are scored by; see `score`.
+        Measures that score the runs; see `score`.
     qrels
-        The judgements that runs are measured on. Judgements are then taken away, too.
+        Judgements that the runs are measured on.
     references
-        Measures by which the truth says which system is better; nDCG@10 and P@10, or which of them
-        is among true scores.
+        Measures that define the true ordering. Default: nDCG@10 and P@10, as far as the true
+        scores have them.
+    test, correction, alpha, permutations, replicates
+        See `discriminate`; the test is also that of the true differences.
+    judgements
+        Whether to remove judgements as well, for curves of validity; only with ``qrels``.
+    levels
+        Shares of the judgements that are kept, in (0, 1]. Default: 1, 0.9, ..., 0.1.
+    samples
+        Number of samples of the judgements at each level.
+    popular_levels
+        Shares of the items that are kept, least popular first. Default: 1, 0.98, ..., 0.8.
     popularity
-        Training ratings of items; see `robustness`.
+        Number of training ratings of each item; see `robustness`.
     relevance_level, true_relevance_level
-        Lowest relevant grade of the qrels, and of the truth, by default the same.
+        Lowest relevant grade of the qrels and of the truth. Default: the same for both.
     seed, n_jobs
-        Of all draws; threads.
-    settings
-        Those of [analyses.validity]: ``test``, ``correction``, ``replicates``, ``levels``, ...
+        See `discriminate`.
 
     Returns
     -------
-    Agreement with the truth, regret, and which significant differences are right.
+    Validity
+        Agreement with the true ordering, regret, and which significant differences are right.
 
     Raises
     ------
     InputError
-        If something breaks a rule, or the truth is of other systems or lacks a measure.
+        If an argument breaks a rule, or the truth has other systems or lacks a measure.
 
     Examples
     --------
-    The measure puts "b" first, and "a" is truly better for both users:
+    The measure orders "b" first, but "a" is truly better for both users:
 
     >>> import pandas as pd
     >>> rated = {"P@10": pd.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.4]})}
@@ -320,10 +430,11 @@ def validity(
     0  itself      P -1.0    0.25
     1    P@10      P -1.0    0.25
     """
+    given = locals() | {"judgements": judgements and qrels is not None}
     analysis: Analysis[Any, Any] = find_analysis("validity")
+    settings = _settings_of(analysis, {f: given[f] for f in analysis.settings.model_fields})
     work: ScoresAndTruth | StudyWork
     if qrels is None:
-        settings = {"judgements": False} | settings
         scores, true = scores_of(cast("Framed", measured)), scores_of(cast("Framed", truth))
         if references is None:
             references = [name for name in REFERENCES if measure_named(name) in true.measures]
@@ -334,21 +445,14 @@ def validity(
         references = REFERENCES if references is None else references
         runs, judged = cast("Runs", measured), cast("Judgements", truth)
         asked = [measures] if isinstance(measures, str | Metric) else [*measures]
-        known = None if popularity is None else counts_of(popularity)
         made = _work(
-            runs,
-            qrels,
-            asked,
-            relevance_level=relevance_level,
-            popularity=known,
-            seed=seed,
-            n_jobs=n_jobs,
+            runs, qrels, asked, relevance_level, popularity=popularity, seed=seed, n_jobs=n_jobs
         )
         level = relevance_level if true_relevance_level is None else true_relevance_level
         more = [name for name in references if name not in map(str, made.scores.measures)]
-        true = _work(runs, judged, [*asked, *more], relevance_level=level).scores
+        true = _work(runs, judged, [*asked, *more], level).scores
         work = replace(made, known_truth=_truth(true, references, made.scores.systems))
-    found: Validity = analysis(work, _settings_of(analysis, settings))
+    found: Validity = analysis(work, settings)
     return found
 
 
@@ -361,23 +465,26 @@ def _truth(true: Scores, references: Sequence[str], systems: Sequence[str]) -> T
 
 
 def analyse(name: str, scores: Framed, *, seed: int = 0, n_jobs: int = 1, **settings: Any) -> Any:
-    """Make an analysis of scores alone, by its name.
+    """Run any analysis that needs nothing but scores.
 
     Parameters
     ----------
     name
-        Such as "users", "discrimination", "correlation".
-    scores, seed, n_jobs, settings
+        Name of the analysis, such as "users", "discrimination" or "correlation".
+    scores, seed, n_jobs
         See `discriminate`.
+    settings
+        Settings of the analysis, as in its section of a study file.
 
     Returns
     -------
-    The result: ``frame()``, ``frames()``, ``caption()``, ``findings()``, ``plot()``.
+    Result
+        The result of the analysis: ``frame()``, ``frames()``, ``findings()``, ``plot()``.
 
     Raises
     ------
     InputError
-        If there is no such analysis or setting, or it needs more than scores.
+        If the analysis or a setting is unknown, or the analysis needs more than scores.
 
     Examples
     --------
@@ -395,9 +502,9 @@ def _work(
     runs: Runs,
     qrels: Judgements,
     measures: str | Metric | Sequence[str | Metric],
-    *,
     relevance_level: int,
-    popularity: Mapping[str, int] | None = None,
+    *,
+    popularity: Counts | None = None,
     seed: int = 0,
     n_jobs: int = 1,
 ) -> StudyWork:
@@ -418,7 +525,7 @@ def _work(
         relevance_level=relevance_level,
         source=str(qrels) if isinstance(qrels, str | PathLike) else "the qrels",
         systems=systems,
-        popularity=popularity,
+        popularity=None if popularity is None else counts_of(popularity),
     )
     known = Catalogue(len(collection.items))
     users = collection.topics.ids
@@ -456,9 +563,7 @@ def _section_of(measures: Sequence[str | Metric]) -> MetricsSection:
         raise InputError(f"{finding}.") from None
 
 
-def _settings_of(analysis: Analysis[Any, Any], settings: Mapping[str, Any]) -> Any:
-    try:
-        return analysis.settings(**settings)
-    except ValidationError as error:
-        origin = Origin(analysis.name, "")
-        raise InputError(sentence_of(error, origin, analysis.settings)) from None
+def _settings_of(analysis: Analysis[Any, Any], given: Mapping[str, Any]) -> Any:
+    """Check settings; None stands for the default of the analysis."""
+    known = {name: value for name, value in given.items() if value is not None}
+    return read_settings_of(f"analysis {analysis.name!r}", analysis.settings, known)

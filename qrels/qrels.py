@@ -17,9 +17,9 @@ from runs.shared.errors import warn
 class Qrels:
     """Judgements of every user (topic), in compressed rows.
 
-    A grade at or above the relevance level is relevant, one from 0 up to it *judged
-    non-relevant*; a negative grade means "in the pool, but not judged". An item without a
-    judgement is unjudged.
+    An item is relevant if its grade is at or above the relevance level, and *judged non-relevant*
+    if its grade is between 0 and that level. A negative grade means "in the pool, but not judged".
+    An item without a judgement is unjudged.
 
     Parameters
     ----------
@@ -54,9 +54,13 @@ class Qrels:
         if (same_user & (self.items[1:] <= self.items[:-1])).any():
             raise InputError("the items of a user must rise, each judged once.")
 
+    def __repr__(self) -> str:
+        facts = (f"{name}: {count:,}" for name, count in judgement_facts(self).items())
+        return "\n".join(["Qrels", *facts])
+
     @property
     def n_users(self) -> int:
-        """Number of users, those without a judgement included."""
+        """Number of users, including those without a judgement."""
         return len(self.offsets) - 1
 
     @cached_property
@@ -66,12 +70,12 @@ class Qrels:
 
     @cached_property
     def relevant(self) -> Masks:
-        """Which judgements say relevant."""
+        """Mask of the relevant judgements, of shape (n_judgements,)."""
         return self.grades >= self.relevance_level
 
     @cached_property
     def nonrelevant(self) -> Masks:
-        """Which judgements say non-relevant."""
+        """Mask of the judged non-relevant ones, of shape (n_judgements,)."""
         return (self.grades >= 0) & ~self.relevant
 
     def per_user(self, chosen: Masks) -> NDArray[np.int64]:
@@ -79,18 +83,18 @@ class Qrels:
         return np.bincount(self.users[chosen], minlength=self.n_users).astype(np.int64)
 
     def keep(self, kept: Masks) -> Qrels:
-        """Keep the judgements of a mask, (n_judgements,); users stay, even those left with none."""
+        """Keep the judgements of a mask of shape (n_judgements,), and all users."""
         offsets = np.concatenate([[0], np.cumsum(self.per_user(kept))])
         return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])
 
     def of_users(self, users: NDArray[np.integer]) -> Qrels:
-        """Keep some users, given by number in the order wanted."""
+        """Keep the users with the given numbers, in the given order."""
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[users])])
         rows = self.rows_of(users)
         return replace(self, offsets=offsets, items=self.items[rows], grades=self.grades[rows])
 
     def rows_of(self, users: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Number the judgements of some users, those of one after those of the other."""
+        """Give the numbers of the judgements of some users, user by user."""
         counts = np.diff(self.offsets)[users]
         before = np.cumsum(counts) - counts
         return np.repeat(self.offsets[users] - before, counts) + np.arange(counts.sum())

@@ -68,7 +68,7 @@ class ALSKNNSettings(Settings):
     source="Kasalický (2021), thesis, Czech Technical University in Prague, sections 1.2.4 and 2.2",
 )
 def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearItemScorer:
-    r"""Recommend the nearest neighbours of the user's items by learned factors.
+    r"""Recommend the nearest neighbours of the user's items, by cosine of learned item factors.
 
     .. math:: y_{ui} = \sum_{j \in I_u,\, i \in N_K(j)}
               \frac{q_i \cdot q_j}{\|q_i\| \, \|q_j\|}, \quad

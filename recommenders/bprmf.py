@@ -1,4 +1,4 @@
-"""BPRMF: matrix factorisation that learns to rank what was rated above what was not."""
+"""BPRMF: matrix factorisation that learns to rank rated items above unrated ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def bprmf_component(settings: BPRMFSettings) -> FlexMFImplicitScorer:
     lenskit=bprmf_component,
 )
 def bprmf(ratings: Ratings, settings: BPRMFSettings, *, seed: int) -> FactorScorer:
-    r"""Factorise so that rated items score above unrated ones.
+    r"""Learn factors by which a user's rated items score above unrated ones.
 
     .. math:: \max \sum_{u,\, i \in I_u,\, j \notin I_u} \log \sigma(p_u \cdot q_i - p_u \cdot q_j)
 

@@ -1,4 +1,4 @@
-"""CHI2: items whose probability among neighbours is far from that in all, by chi-squared."""
+"""CHI2: chi-squared distance of an item's probability among neighbours from that among all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CHI2Settings(ExpansionSettings):
     "collaborative filtering recommendation, ECIR",
 )
 def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSumScorer:
-    r"""Weigh items by the squared distance of their two probabilities.
+    r"""Score items by chi-squared: probability among neighbours against that among all users.
 
     .. math:: s_{ui} = \frac{(p_V(i) - p_C(i))^2}{p_C(i)}
 

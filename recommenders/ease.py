@@ -54,7 +54,7 @@ def ease_need(ratings: Ratings, settings: EASESettings) -> Need:
     need=ease_need,
 )
 def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemScorer:
-    r"""Predict who rated what from the other items of the user, by ridge regression.
+    r"""Predict whether a user rated an item from the user's other items, by ridge regression.
 
     .. math:: P = (B^\top B + \lambda I)^{-1}, \quad W_{ij} = -P_{ij} / P_{jj}, \quad W_{jj} = 0
 

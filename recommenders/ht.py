@@ -1,4 +1,4 @@
-"""HT: how soon a random walk from an item meets the user."""
+"""HT: hitting times of random walks from items to the user."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ht_need(ratings: Ratings, settings: HTSettings) -> Need:
     need=ht_need,
 )
 def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
-    r"""Rank items by the steps that a random walk from them needs to meet the user.
+    r"""Rank items by the expected number of steps of a random walk from the item to the user.
 
     The walk goes to and fro between users and items, along ratings :math:`r_{ui}`, the higher
     the likelier. With :math:`d` the sums of ratings, scores are :math:`-h`, where

@@ -1,4 +1,4 @@
-"""KLD: items that are likelier among neighbours than in all, by Kullback and Leibler."""
+"""KLD: Kullback-Leibler divergence of the neighbours' ratings from those of all users."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KLDSettings(ExpansionSettings):
     "collaborative filtering recommendation, ECIR",
 )
 def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumScorer:
-    r"""Weigh items by their part in the divergence of the neighbours from all users.
+    r"""Score items by their term in the Kullback-Leibler divergence of neighbours from all users.
 
     .. math:: s_{ui} = p_V(i) \log \frac{p_V(i)}{p_C(i)}
 

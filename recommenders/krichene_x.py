@@ -72,7 +72,7 @@ def krichene_x_component(settings: KricheneXSettings) -> ImplicitMFScorer:
     lenskit=krichene_x_component,
 )
 def krichene_x(ratings: Ratings, settings: KricheneXSettings, *, seed: int) -> KricheneXScorer:
-    r"""Factorise who rated what, pulling all scores towards zero.
+    r"""Factorise the binary rating matrix, with a penalty that pulls all scores towards zero.
 
     .. math:: \min \sum_{(u,i) \in H} (v_u \cdot v_i - 1)^2
               + \alpha \sum_{u,i} (v_u \cdot v_i)^2 + \lambda \|V\|^2

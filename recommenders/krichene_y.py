@@ -27,7 +27,7 @@ class KricheneYSettings(NeighbourSettings):
     need=similarities_need,
 )
 def krichene_y(ratings: Ratings, settings: KricheneYSettings, *, seed: int) -> LinearItemScorer:
-    r"""Recommend what is like the user's items, strong likeness counting most: q is 3.
+    r"""Recommend items that are similar to the user's items, by cubed similarities (q = 3).
 
     .. math:: s_{ij} = \left(\frac{n_{ij}}{\sqrt{c_i} \sqrt{c_j}}\right)^q, \quad
               s'_{ij} = s_{ij} [i \in N_k(j)] [j \in N_{k'}(i)], \quad

@@ -50,7 +50,7 @@ class LDASettings(Settings):
     "lda", family="topics", source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3"
 )
 def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
-    r"""Recommend what the user's topics make likely, topics and users under Dirichlet priors.
+    r"""Recommend items that are likely under the user's topics, with Dirichlet priors.
 
     .. math:: P(i \mid u) = \sum_z \theta_{uz} \phi_{zi}, \quad
               \theta_u \sim \mathrm{Dir}(\alpha), \quad \phi_z \sim \mathrm{Dir}(\eta)

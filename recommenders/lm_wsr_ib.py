@@ -31,7 +31,7 @@ class LMWSRIBSettings(SmoothedSettings):
     "neighbourhoods, ECIR",
 )
 def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> LinearItemScorer:
-    r"""Add up the user's ratings of the items under whose models an item is likeliest.
+    r"""Sum the user's ratings of the items whose language models best explain the candidate.
 
     .. math:: s_{ui} = \sum_{j \in J_i} s_{ij} r_{uj}, \quad
               \log p(i|j) = \sum_v r_{vi} \log p_j(v)

@@ -31,7 +31,7 @@ class LMWSRUBSettings(SmoothedSettings):
     "neighbourhoods, ECIR",
 )
 def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> NeighbourSumScorer:
-    r"""Add up the ratings of the users under whose models the user's ratings are likeliest.
+    r"""Sum the ratings of the users whose language models best explain the user's ratings.
 
     .. math:: s_{ui} = \sum_{v \in V_u} s_{uv} r_{vi}, \quad
               \log p(u|v) = \sum_j r_{uj} \log p_v(j)

@@ -1,4 +1,4 @@
-"""NNCosNgbr-IB: how the user rated an item's neighbours against the expected, not averaged."""
+"""NNCosNgbr-IB: sum of the user's ratings of similar items, less baselines; not averaged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NNCosNgbrIBSettings(BaselineSettings):
 def nncosngbr_ib(
     ratings: Ratings, settings: NNCosNgbrIBSettings, *, seed: int
 ) -> BaselineItemScorer:
-    r"""Add up how far the user rated an item's neighbours above what was expected.
+    r"""Sum by how much the user's ratings of similar items exceed their baselines.
 
     .. math:: s_{ui} = b_{ui} + \sum_{j \in I_u \cap J_i} s_{ij} (r_{uj} - b_{uj}), \quad
               s_{ij} = \cos(r_{\cdot i}, r_{\cdot j}) \frac{n_{ij}}{n_{ij} + \lambda}

@@ -1,4 +1,4 @@
-"""NNCosNgbr-UB: what neighbours rated above or below the expected, not averaged."""
+"""NNCosNgbr-UB: sum of the neighbours' ratings, less baselines; not averaged."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NNCosNgbrUBSettings(BaselineSettings):
 def nncosngbr_ub(
     ratings: Ratings, settings: NNCosNgbrUBSettings, *, seed: int
 ) -> NeighbourSumScorer:
-    r"""Add up how far neighbours rated an item above what was expected of them.
+    r"""Sum by how much the neighbours' ratings of an item exceed their baselines.
 
     .. math:: s_{ui} = b_{ui} + \sum_{v \in V_u} s_{uv} (r_{vi} - b_{vi}), \quad
               s_{uv} = \cos(r_u, r_v) \frac{n_{uv}}{n_{uv} + \lambda}

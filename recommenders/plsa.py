@@ -1,4 +1,4 @@
-"""PLSA: every rating comes from a hidden topic of its user."""
+"""PLSA: every rating comes from a latent topic of its user."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PLSASettings(Settings):
     source="Hofmann (2004), Latent semantic models for collaborative filtering, TOIS 22(1)",
 )
 def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer:
-    r"""Recommend what the user's topics make likely.
+    r"""Recommend items that are likely under the user's latent topics.
 
     .. math:: P(i \mid u) = \sum_z P(z \mid u) \, P(i \mid z)
 

@@ -1,4 +1,4 @@
-"""Popularity: the same list for everybody, but for what they know already."""
+"""Popularity: the same list for all users, without the items that they have rated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PopularitySettings(Settings):
-    """Popularity has nothing to set."""
+    """Popularity has no settings."""
 
 
 def popularity_component(settings: PopularitySettings) -> PopScorer:
@@ -31,7 +31,7 @@ def popularity_component(settings: PopularitySettings) -> PopScorer:
 
 @system("popularity", family="baseline", source="-", lenskit=popularity_component)
 def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
-    """Recommend what most users have rated in training."""
+    """Recommend the items with the most ratings in training."""
     model = trained(popularity_component(settings), ratings, seed=seed)
     return PopularityScorer(ratings, model.item_scores_)
 

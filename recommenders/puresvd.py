@@ -1,4 +1,4 @@
-"""PureSVD: ratings as they are, zeros for what is missing, projected on few dimensions."""
+"""PureSVD: singular value decomposition of the ratings, with zeros for missing ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RM1: a relevance model as the mixture of the neighbours, weighed by their likelihood."""
+"""RM1: a relevance model that mixes the neighbours, weighted by their likelihood."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RM1Settings(SmoothedSettings):
     "for recommender systems, IP&M 49(4)",
 )
 def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumScorer:
-    r"""Mix the models of the neighbours, each weighing as much as it explains the user.
+    r"""Mix the language models of the neighbours, weighted by the user's likelihood under each.
 
     .. math:: s_{ui} = \sum_{v \in V_u} w_{uv} \, p_v(i), \quad
               w_{uv} \propto \prod_{j \in I_u} p_v(j)

@@ -1,4 +1,4 @@
-"""RM2: a relevance model that asks of every item of the user how it goes with another."""
+"""RM2: a relevance model that multiplies the conditional probabilities of the user's items."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RM2Settings(SmoothedSettings):
     "for recommender systems, IP&M 49(4)",
 )
 def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModelScorer:
-    r"""Multiply, over the user's items, the probability of meeting each with the candidate.
+    r"""Multiply the probabilities of the user's items, each given the candidate item.
 
     .. math:: s_{ui} = p(i) \prod_{j \in I_u} \sum_{v \in V_u} \frac{p_v(i) p_v(j)}{p(i)}
 

@@ -1,4 +1,4 @@
-"""RP3beta: a random walk of three steps, which popular items are discounted in."""
+"""RP3beta: a random walk of three steps, with popular items discounted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RP3BetaSettings(Settings):
     "scalable recommendations for interactive applications, TiiS 7(1)",
 )
 def rp3beta(ratings: Ratings, settings: RP3BetaSettings, *, seed: int) -> LinearItemScorer:
-    r"""Walk from the user to an item, to another user and on, and discount popular items.
+    r"""Score items by a random walk of three steps from the user, with popular items discounted.
 
     .. math:: s_{ui} = \sum_{j \in I_u,\, i \in N_k(j)} \frac{1}{c_i^\beta}
               \sum_v \frac{[j \in I_v]}{c_j^\alpha} \frac{[i \in I_v]}{|I_v|^\alpha}

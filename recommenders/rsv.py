@@ -30,7 +30,7 @@ class RSVSettings(Settings):
     "collaborative filtering recommendation, ECIR",
 )
 def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumScorer:
-    r"""Weigh the mean rating of the neighbours by the item's probability among them.
+    r"""Score items by the neighbours' mean rating times the item's probability among them.
 
     .. math:: s_{ui} = p_V(i) \cdot \frac{1}{|V_u|} \sum_{v \in V_u} r_{vi}, \quad
               p_V(i) = \frac{\sum_{v \in V_u} r_{vi}}{\sum_j \sum_{v \in V_u} r_{vj}}

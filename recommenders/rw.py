@@ -29,7 +29,7 @@ class RWSettings(Settings):
     "collaborative filtering recommendation, ECIR",
 )
 def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScorer:
-    r"""Take neighbours as a search engine takes its first documents: add up their ratings.
+    r"""Score items by the neighbours' mean rating (Rocchio's weights).
 
     .. math:: s_{ui} = \frac{1}{|V_u|} \sum_{v \in V_u} r_{vi}
 

@@ -62,7 +62,7 @@ def slim_component(settings: SLIMSettings) -> SLIMScorer:
     lenskit=slim_component,
 )
 def slim(ratings: Ratings, settings: SLIMSettings, *, seed: int) -> LinearItemScorer:
-    r"""Predict who rated an item from the other items of the user, by an elastic net.
+    r"""Predict whether a user rated an item from the user's other items, by an elastic net.
 
     .. math:: \min_W \tfrac12 \|B - B W\|^2 + \tfrac{\beta}{2} \|W\|^2 + \lambda \|W\|_1, \quad
               W \ge 0, \quad W_{jj} = 0

@@ -65,7 +65,7 @@ def svd_component(settings: SVDSettings) -> BiasedMFScorer:
     lenskit=svd_component,
 )
 def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
-    r"""Predict ratings by biases and factors learned from the known ratings alone.
+    r"""Predict ratings from biases and factors, learned from the known ratings only.
 
     .. math:: \hat r_{ui} = \mu + b_u + b_i + p_u \cdot q_i
 

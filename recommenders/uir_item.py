@@ -1,4 +1,4 @@
-"""UIR-Item: the user-item relevance model, ranking items by the likelihood of the history."""
+"""UIR-Item: user-item relevance model, which ranks items by the likelihood of the history."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
     need=uir_item_need,
 )
 def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> LinearItemScorer:
-    r"""Rank items by how likely they make the user's history.
+    r"""Rank items by the likelihood of the user's history, given the item.
 
     .. math:: \log P(i) + \sum_{b \in I_u} \log ((1 - \lambda) P(b \mid i) + \lambda P(b)),
               \quad P(b \mid i) = \frac{n_{bi}}{\sum_{b' \ne i} n_{b'i}},

@@ -1,4 +1,4 @@
-"""Random: the floor that every system has to beat."""
+"""Random: a baseline that every system should beat."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class RandomSettings(Settings):
-    """Random has nothing to set: the study's seed decides."""
+    """Random has no settings; it uses the seed of the study."""
 
 
 @system("random", family="baseline", source="-")
 def random(ratings: Ratings, settings: RandomSettings, *, seed: int) -> RandomScorer:
-    """Recommend at random: a uniform number for every user and item.
+    """Recommend items at random, by a uniform number for every user and item.
 
     The number is a hash of (seed, user id, item id), so it is the same in every order of
     users and items, and stays when other users or items join or leave.

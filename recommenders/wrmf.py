@@ -66,7 +66,7 @@ def wrmf_component(settings: WRMFSettings) -> ImplicitMFScorer:
     lenskit=wrmf_component,
 )
 def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FactorScorer:
-    r"""Factorise who rated what, rated pairs weighing more than the others.
+    r"""Factorise the binary rating matrix, with a higher weight on rated pairs.
 
     .. math:: \min \sum_{u,i} (1 + \alpha b_{ui}) (b_{ui} - p_u \cdot q_i)^2
               + \lambda (\|P\|^2 + \|Q\|^2)

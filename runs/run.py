@@ -16,15 +16,20 @@ NO_ITEM = np.int32(-1)
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Ranked lists of one system: an order, not scores.
+    """Ranked lists of one system: the order of the items, without scores.
 
     Parameters
     ----------
     system
-        Name of the system; it becomes the tag of the TREC run file.
+        Name of the system, which is the tag of the TREC run file.
     items
-        Item numbers, int32 of shape (n_users, depth): column 0 is rank 1; -1, at the end
-        of a row only, where the list is shorter.
+        Item numbers, int32 of shape (n_users, depth); column 0 is rank 1. A shorter list ends with
+        -1.
+
+    Raises
+    ------
+    InputError
+        If the array has another type or shape, a list has a gap, or names an item twice.
 
     Examples
     --------
@@ -55,6 +60,10 @@ class Run:
                 f"{ranked[row, column]} twice."
             )
 
+    def __repr__(self) -> str:
+        size = f"{self.n_users:,} users, depth {self.depth}; the first items of the first users:"
+        return f"Run {self.system!r}: {size}\n{self.items[:5, :10]}"
+
     @property
     def n_users(self) -> int:
         """Number of lists."""
@@ -62,7 +71,7 @@ class Run:
 
     @property
     def depth(self) -> int:
-        """Length of the longest list allowed."""
+        """Number of ranks, the length of the longest possible list."""
         return self.items.shape[1]
 
     @cached_property

@@ -323,7 +323,7 @@ def _experiment(name: str, rates: pd.DataFrame, periods: pd.DataFrame) -> pd.Dat
 
 @dataclass(frozen=True, eq=False)
 class Clicks(Result):
-    """What a log says of the arms.
+    """Click-through rates of the arms in a log.
 
     Tables by name, the arms, what is said if users are not split as planned (else empty), what the
     rates are, and remarks.

@@ -286,7 +286,10 @@ class LinkedSystems(NamedTuple):
         places = [scores.systems.index(system) for system in self.systems]
         falling = scores.measures.falling
         signs = np.array([-1.0 if m.metric in falling else 1.0 for m in scores.measures])
-        values, own = signs[:, np.newaxis] * scores.means()[:, places], scores.values[:, places]
+        values, own = (
+            signs[:, np.newaxis] * scores.mean_values()[:, places],
+            scores.values[:, places],
+        )
         errors, n_users = np.zeros(own.shape[:2]), own.shape[2]
         if n_users > 1:
             apart = own - own.mean(axis=1, keepdims=True)

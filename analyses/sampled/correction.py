@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
 from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
@@ -31,8 +31,9 @@ from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.errors import with_known_keywords
 from runs.shared.progress import Progress, Silent
-from runs.shared.settings import Whole, read_by
+from runs.shared.settings import Whole, read_by, read_settings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,37 +61,57 @@ class Settings(AnalysisSettings):
     replicates: Whole = Field(1000, ge=100, description="Number of resampled sets of users.")
 
 
+@with_known_keywords
 def correct(
     sampled: Sampled,
     *,
     negatives: int | None = None,
     candidates: int | None = None,
     replace: bool = True,
+    metrics: Sequence[str] = METRICS,
+    estimator: str | None = None,
+    replicates: int = 1000,
     seed: int = 0,
-    **settings: object,
 ) -> Corrected:
     """Estimate metrics among all candidates from ranks among sampled negatives.
 
     Parameters
     ----------
     sampled
-        Ranks by system; or a table, as a file or a data frame, or files, of one system each (named
-        as the file) or of several. A table of ranks is long, with columns system, user and rank,
-        or wide, with a column for each system; n_negatives and n_candidates are columns of it,
-        or are the same for all. A table of scores has the columns user, score and label, 1 for
-        relevant items and 0 for the negatives of their user, and maybe system, item and
-        probability, that of each negative to be drawn; names may be RecBole's, ``user_id:token``.
-        In NCF's layout, a line without a heading is ``(user,item)``, the score of that item, and
-        the scores of its negatives, between tabs.
-    negatives, candidates
-        Of each user, where a table has no such column: sampled negatives without the relevant
-        items, and candidates with them.
+        Ranks by system; or a table, as a data frame or a file; or several files. A file that names
+        no system holds one system, with the name of the file. A table of ranks is long, with the
+        columns system, user and rank, or wide, with a column for each system. It may have the
+        columns n_negatives and n_candidates. A table of scores has the columns user, score and
+        label: 1 for a relevant item, 0 for a negative. It may have the columns system, item and
+        probability, the probability of drawing each negative. RecBole's names of columns, such as
+        ``user_id:token``, are understood. In NCF's layout a line has no heading: ``(user,item)``,
+        the score of that item, and the scores of its negatives, separated by tabs.
+    negatives
+        Number of sampled negatives of each user, without the relevant items, if the table has no
+        such column.
+    candidates
+        Number of candidates of each user, with the relevant items, likewise.
     replace
         Whether negatives were drawn with replacement.
+    metrics
+        Metrics to estimate.
+    estimator
+        Estimator of the exact metrics, with its options. Default: ``mle(iters=100)``, or
+        ``ht-plugin`` (of AUC) if negatives were drawn with given probabilities.
+    replicates
+        Number of resamples of the users for the intervals, at least 100.
     seed
-        Random seed of the resampled users, which all systems share.
-    settings
-        ``metrics``, ``estimator``, ``replicates``.
+        Random seed of the resamples, which all systems share.
+
+    Returns
+    -------
+    Corrected
+        Estimates of shape (n_metrics, n_systems), with 95 % intervals.
+
+    Raises
+    ------
+    InputError
+        If a table or an argument breaks a rule.
 
     Examples
     --------
@@ -98,13 +119,8 @@ def correct(
     >>> correct(ranks, metrics=["AUC"], estimator="uncorrected").values.round(4)
     array([[0.8519]])
     """
-    try:
-        chosen = Settings.model_validate(settings)
-    except ValidationError as error:
-        finding = error.errors()[0]
-        names = "".join(f"`{name}`: " for name in finding["loc"][:1])
-        rule = finding["msg"].removeprefix("Value error, ").rstrip(".")
-        raise InputError(f"{names}{rule}.") from None
+    given = {"metrics": metrics, "estimator": estimator, "replicates": replicates}
+    chosen = read_settings_of("correct", Settings, given)
     systems = sampled_of(sampled, negatives=negatives, candidates=candidates, replace=replace)
     return corrected_systems(systems, chosen, seed=seed)
 

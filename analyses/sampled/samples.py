@@ -375,7 +375,7 @@ def pairs_of(systems: Sequence[str], *names: str) -> dict[str, NDArray[Any]]:
 
 
 class RanksResult(Result):
-    """What is found of metrics of ranks."""
+    """Result of an analysis of metrics of ranks."""
 
     measures: Measures
 

@@ -101,7 +101,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Sizes(RanksResult):
-    """Expected estimates of metrics, and exact ones, by number of negatives m, and so on."""
+    """Expected estimates of metrics by the number of sampled negatives, and their exact values."""
 
     measures: Measures
     expected: pd.DataFrame

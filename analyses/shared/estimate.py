@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import decimals_of, rounded
+from analyses.shared.table import decimals_of, overview, rounded
 from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ Limits = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, with its interval; NaN where a limit is not known."""
+    """A value with its 95 % interval; NaN for an unknown limit."""
 
     value: float
     low: float = math.nan
@@ -200,7 +200,7 @@ class Estimates:
         return reported.among([reported[n] for n in chosen])
 
     def of(self, some: Measures) -> dict[str, Estimate]:
-        """Give the estimates of some measures by their labels, where they are defined."""
+        """Give the defined estimates of some measures by their labels."""
         found = zip(some.labels, self.measures.numbers(some), strict=True)
         return {
             label: Estimate(*(float(each[n]) for each in (self.values, self.low, self.high)))
@@ -210,12 +210,12 @@ class Estimates:
 
     @property
     def every_two(self) -> list[tuple[Measure, Measure]]:
-        """Pair the report measures that have a number."""
+        """All pairs of report measures with a defined value."""
         reported = self.measures.reported
         return list(combinations(map(reported.called, self.of(reported)), 2))
 
     def in_order(self) -> Estimates:
-        """Take the report measures that have a number, from the best."""
+        """Keep the report measures with a defined value, sorted from the best."""
         numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
         numbers = numbers[~np.isnan(self.values[numbers])]
         sign = 1.0 if self.lower_is_better else -1.0
@@ -247,10 +247,11 @@ class Estimates:
         return apart
 
     def groups(self) -> list[tuple[int, int]]:
-        """Give the first and last of measures in a row of which no two differ beyond noise.
+        """Give the first and last number of each group of measures that do not differ.
 
-        Measures count in the order in which they are, and intervals of differences hold for every
-        two at once. Groups within others are left out; without replicates there are none.
+        A group is a run of consecutive measures of which no two differ significantly; the
+        intervals of all differences hold simultaneously. Groups inside others are left out. There
+        are none without replicates.
         """
         if self.replicates.shape[1] < 2:
             return []
@@ -267,10 +268,10 @@ class Estimates:
     def difference(
         self, first: Measure, second: Measure, *, among: Iterable[tuple[Measure, Measure]] = ()
     ) -> Estimate:
-        """Compare two measures over the same replicates: the first less the second.
+        """Estimate the difference of two measures over the same replicates, first minus second.
 
-        The interval is such that it and those of the pairs among which this one was found, if any,
-        all hold at once with a chance of 95 %.
+        If the pair was chosen among others, name these in ``among``: the intervals of all of them
+        then hold simultaneously with a probability of 95 %.
         """
         a, b = self._numbers([(first, second)])
         low, high = self._limits(a, b, reach=self._joint_reach(*self._numbers(among)))
@@ -308,13 +309,16 @@ class Estimates:
         ]
 
     def differences(self) -> pd.DataFrame:
-        """Compare report measures, every two metrics at a cut-off, and cut-offs of a metric.
+        """Compare all pairs of report measures, metrics at a cut-off, and cut-offs of a metric.
 
-        The result: columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a less b), low, high
-        (95 %) and beyond_noise, whether the interval excludes 0: of twenty pairs that do not
-        differ, expect one that seems to. The last three are joint_low, joint_high and
-        jointly_beyond_noise: of intervals that hold for all rows at once with a chance of 95 %
-        (maximum of absolute t).
+        Returns
+        -------
+        DataFrame
+            Columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a minus b), low and high (95
+            % interval), and beyond_noise: whether the interval excludes 0. One in twenty equal
+            pairs is expected to differ by chance. The columns joint_low, joint_high and
+            jointly_beyond_noise are those of simultaneous 95 % intervals for all rows (maximum of
+            absolute t).
         """
         import pandas as pd
 
@@ -338,3 +342,10 @@ class Estimates:
                 "jointly_beyond_noise": (joint[0] > 0) | (joint[1] < 0),
             }
         )
+
+    def __repr__(self) -> str:
+        import pandas as pd
+
+        limits = {"value": self.values, "low": self.low, "high": self.high}
+        frame = pd.DataFrame({"measure": [*map(str, self.measures)], **limits})
+        return overview(f"{self.subject}: {self.quantity}", frame, ".differences(), .in_order()")

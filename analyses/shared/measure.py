@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.table import excerpt
+from analyses.shared.table import excerpt, listing, overview
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
 
@@ -27,7 +28,7 @@ class Measure:
 
     @property
     def place(self) -> str:
-        """Where it is measured, in a legend or above a column."""
+        """The cut-off as a label in a legend or above a column."""
         return "whole lists" if self.cutoff is None else f"@{self.cutoff}"
 
     def __str__(self) -> str:
@@ -35,12 +36,19 @@ class Measure:
 
 
 class Measures(tuple[Measure, ...]):
-    """What a study measures: a tuple that knows what is compared, and of what less is better.
+    """The measures of a study: a tuple with the roles of its members.
 
-    Measures are compared at the depths that they are used at: ``reported`` are those that tables,
-    figures and sentences set side by side, by default each metric at its deepest. The ``grid``
-    makes curves over cut-offs, by default all that has one. ``falling`` names the metrics of which
-    less is better.
+    Parameters
+    ----------
+    every
+        All measures.
+    falling
+        Names of the metrics for which less is better.
+    reported
+        Measures that tables, figures and sentences compare; by default each metric at its deepest
+        cut-off.
+    grid
+        Measures for curves over cut-offs; by default all.
     """
 
     falling: frozenset[str]
@@ -55,18 +63,27 @@ class Measures(tuple[Measure, ...]):
         reported: Iterable[Measure] | None = None,
         grid: Iterable[Measure] | None = None,
     ) -> Self:
-        """Make the tuple, and remember what is known of its members."""
+        """Make the tuple with the roles of its members."""
         made = super().__new__(cls, every)
         made.falling = frozenset(falling)
         made._reported = _deepest(made) if reported is None else tuple(reported)
         made._grid = tuple(made if grid is None else grid)
         return made
 
+    def __repr__(self) -> str:
+        named = {"all": self, "compared": self._reported}
+        return listing(f"{len(self)} measures", named, ".metrics, .cutoffs, .reported")
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _measures, (tuple(self), self.falling, self._reported, self._grid)
+        known: dict[str, Any] = {
+            "falling": self.falling,
+            "reported": self._reported,
+            "grid": self._grid,
+        }
+        return partial(Measures, **known), (tuple(self),)
 
     def with_falling(self, falling: Iterable[str]) -> Measures:
-        """Say of which metrics less is better."""
+        """Set the metrics for which less is better."""
         return Measures(self, falling=falling, reported=self._reported, grid=self._grid)
 
     @property
@@ -76,37 +93,37 @@ class Measures(tuple[Measure, ...]):
 
     @property
     def cutoffs(self) -> tuple[int, ...]:
-        """Cut-offs, rising; those of whole lists are not among them."""
+        """Cut-offs in rising order, without measures of whole lists."""
         return rising_cutoffs(self)
 
     @property
     def column(self) -> NDArray[np.object_]:
-        """Cut-offs for a frame: None for whole lists, which pandas would make decimals of."""
+        """Cut-offs as a column of a data frame, None for whole lists (never as floats)."""
         return np.array([measure.cutoff for measure in self], dtype=object)
 
     @property
     def reported(self) -> Measures:
-        """The measures that are compared with one another, whatever their depths."""
+        """The measures that are compared with one another, at the depth each is used at."""
         return self._only(self._reported)
 
     @property
     def grid(self) -> Measures:
-        """Metrics by cut-offs, of which curves over cut-offs are made."""
+        """The measures for curves over cut-offs."""
         return self._only(self._grid)
 
     @property
     def curves(self) -> Mapping[str, Measures]:
-        """By metric: its cut-offs in the grid, rising, where there are several."""
+        """Measures of the grid by metric, rising, for metrics with several cut-offs."""
         found = {metric: self.curve(metric) for metric in self.metrics}
         return {metric: own for metric, own in found.items() if len(own) > 1}
 
     def curve(self, metric: str) -> Measures:
-        """Give the cut-offs of a metric in the grid, rising."""
+        """Give the measures of a metric in the grid, by rising cut-off."""
         own = (m for m in self._grid if m.metric == metric and m.cutoff is not None)
         return self._only(sorted(own, key=depth_of))
 
     def among(self, known: Iterable[Measure]) -> Measures:
-        """Keep what is among others; if nothing is reported then, each metric at its deepest is."""
+        """Keep the measures that are among others; the roles stay where possible."""
         others = set(known)
         every, reported, grid = (
             [measure for measure in some if measure in others]
@@ -119,11 +136,11 @@ class Measures(tuple[Measure, ...]):
         return self._only(measure for measure in self if measure.cutoff == cutoff)
 
     def compared(self, cutoff: int | None = None) -> Measures:
-        """Give what is compared: the report measures, or all metrics at a cut-off."""
+        """Give the report measures, or all metrics at a cut-off."""
         return self.reported if cutoff is None else self.at(cutoff)
 
     def beside(self, measure: Measure) -> Measures:
-        """Give what one is compared with, itself included: what is reported if it is, too."""
+        """Give the measures that one is compared with, including itself."""
         return self.reported if measure in self._reported else self.at(measure.cutoff)
 
     def are_comparable(self, first: Measure, second: Measure) -> bool:
@@ -191,31 +208,33 @@ def depth_of(measure: Measure) -> float:
     return inf if measure.cutoff is None else measure.cutoff
 
 
-def _measures(
-    every: tuple[Measure, ...],
-    falling: frozenset[str],
-    reported: tuple[Measure, ...],
-    grid: tuple[Measure, ...],
-) -> Measures:
-    return Measures(every, falling=falling, reported=reported, grid=grid)
+SYSTEMS_IN_TEXT, SYSTEMS_IN_HTML = 10, 30
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Score of every user, for every system and measure.
+    """Scores of all users, for every system and measure.
+
+    ``means()`` and ``frame()`` give data frames; `harness.discriminate` and other functions take
+    the object as it is.
 
     Parameters
     ----------
     values
         float64 of shape (n_measures, n_systems, n_users).
     measures
-        Label of the first axis.
+        Labels of the first axis.
     systems
-        Label of the second axis.
+        Labels of the second axis.
     users
-        User (topic) ids, the label of the third axis.
+        Ids of the users (topics), the labels of the third axis.
     runs
-        What the runs differ by whose means the values are; None of single runs.
+        Deviations of single runs, if the values are means over several runs of a system.
+
+    Raises
+    ------
+    InputError
+        If the shape of the values does not fit the labels, or a value is not finite.
     """
 
     values: Floats
@@ -235,28 +254,58 @@ class Scores:
                 f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
             )
 
-    def means(self) -> Floats:
-        """Mean over all users, of shape (n_measures, n_systems)."""
+    def mean_values(self) -> Floats:
+        """Give the mean over all users as an array of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))
 
-    def frame(self) -> pd.DataFrame:
-        """Give one row per measure, system and user.
+    def means(self) -> pd.DataFrame:
+        """Give the mean over all users: a row for each system, a column for each measure.
 
-        The result: columns measure, system, user and score; `harness.discriminate` takes them, too.
+        Examples
+        --------
+        >>> values = np.array([[[0.0, 0.5], [1.0, 0.5]]])
+        >>> users = np.array(["u1", "u2"])
+        >>> Scores(values, Measures([Measure("AP")]), ("a", "b"), users).means().to_dict()
+        {'AP': {'a': 0.25, 'b': 0.75}}
         """
+        import pandas as pd
+
+        systems, measures = pd.Index(self.systems, name="system"), [*map(str, self.measures)]
+        return pd.DataFrame(self.mean_values().T, index=systems, columns=measures)
+
+    def quantiles(self) -> pd.DataFrame:
+        """Describe how the scores of the users are distributed, for each measure and system.
+
+        The result: columns measure, system, mean, the quantiles q10, q50 (median) and q90 over the
+        users (linear between neighbouring values), and zeros, the share of users who score 0.
+        """
+        import pandas as pd
+
+        labels = [*map(str, self.measures)], self.systems
+        index = pd.MultiIndex.from_product(labels, names=["measure", "system"])
+        q10, q50, q90 = np.quantile(self.values, [0.1, 0.5, 0.9], axis=2)
+        means, zeros = self.mean_values(), (self.values == 0).mean(axis=2)
+        columns = {"mean": means, "q10": q10, "q50": q50, "q90": q90, "zeros": zeros}
+        found = {name: values.ravel() for name, values in columns.items()}
+        return pd.DataFrame(found, index=index).reset_index()
+
+    def frame(self) -> pd.DataFrame:
+        """Give a row for each measure, system and user: columns measure, system, user, score."""
         import pandas as pd
 
         labels = [*map(str, self.measures)], self.systems, self.users
         index = pd.MultiIndex.from_product(labels, names=["measure", "system", "user"])
         return pd.DataFrame({"score": self.values.ravel()}, index=index).reset_index()
 
-    def _repr_html_(self) -> str:
-        import pandas as pd
+    def __repr__(self) -> str:
+        n_measures, n_systems, n_users = self.values.shape
+        title = f"Scores: {n_measures} measures, {n_systems} systems, {n_users:,} users. Means:"
+        calls = ".means(), .quantiles(), .frame()"
+        return overview(title, self.means().reset_index(), calls, rows=SYSTEMS_IN_TEXT)
 
-        means = pd.DataFrame({"system": self.systems})
-        for measure, values in zip(self.measures, self.means(), strict=True):
-            means[str(measure)] = values
-        return excerpt(f"Mean scores of {len(self.users):,} users", means, ())
+    def _repr_html_(self) -> str:
+        title = f"Mean scores of {len(self.users):,} users"
+        return excerpt(title, self.means().reset_index(), (), rows=SYSTEMS_IN_HTML)
 
 
 def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, ge
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import USER, findings_of, plural
-from analyses.shared.table import Table, excerpt
+from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.errors import nearest
 
@@ -30,10 +30,16 @@ METRIC = "metric"
 
 @dataclass(frozen=True)
 class TableFace:
-    """A table that a result has: its keywords are what a reader may choose.
+    """A table of a result.
 
-    The name and title are those in the list of tables, the alias its number in a paper, such as
-    ``table3``, and the method is that which makes it.
+    Parameters
+    ----------
+    name, title
+        Its name, and what it shows.
+    alias
+        Its number in a paper, such as ``table3``.
+    method
+        Name of the method that makes it; the keywords of the method are the reader's choices.
     """
 
     name: str
@@ -42,7 +48,7 @@ class TableFace:
     method: str = ""
 
     def make(self, result: Result, **chosen: Any) -> Table:
-        """Make the table; what is not chosen is as the result has it."""
+        """Make the table, with the defaults of the result for what is not chosen."""
         made: Table = getattr(result, self.method)(**chosen)
         return made
 
@@ -143,43 +149,43 @@ class FigureFace:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What an analysis finds: a frozen dataclass of arrays and labels, and its face.
+    """The result of an analysis: a frozen dataclass of arrays and labels.
 
-    Its fields can be kept as evidence (see `analyses.shared.evidence`). Methods that are declared
-    with `table` and `figure` show it; listing them computes nothing.
+    ``frame()`` gives its numbers, ``plot()`` its main figure, ``findings()`` what they mean. The
+    arrays are attributes. Methods declared with `table` and `figure` make its tables and figures.
 
     Parameters
     ----------
     unit
-        What scores are of, in the words of the study: a user, or a topic.
+        What a score belongs to: "user" or "topic".
     """
 
     unit: str = field(default=USER, kw_only=True)
 
     @property
     def units(self) -> str:
-        """The plural of the unit."""
+        """Plural of the unit."""
         return plural(self.unit)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give everything that was found as tidy tables by name, in full."""
+        """Give all numbers as tidy data frames by name, unrounded."""
         raise NotImplementedError
 
     def frame(self) -> pd.DataFrame:
-        """Give the main table in full: the first of `frames`."""
+        """Give the main data frame: the first of `frames`."""
         return next(iter(self.frames().values()))
 
     def caption(self) -> str:
-        """Say in full sentences what tables and figures show."""
+        """Describe in full sentences what the tables and figures show."""
         raise NotImplementedError
 
     def caption_of(self, part: str) -> str:
-        """Say the same of a part that has a caption of its own; see `FigureFace`."""
+        """Describe a part that has a caption of its own; see `FigureFace`."""
         caption: str = getattr(self, part).caption()
         return caption
 
     def plot(self, *args: Any, **chosen: Any) -> Axes:
-        """Draw the first figure that is declared; see `draw`. Most results do so themselves."""
+        """Draw the main figure; see `draw`."""
         faces = figures_of(type(self))
         if not faces:
             raise InputError(f"a {type(self).__name__} has no figure.")
@@ -200,25 +206,41 @@ class Result:
         return drawn
 
     def estimates(self) -> Estimates | None:
-        """Give one number for each measure, where that sums the result up."""
+        """Give the summary value of each measure with its interval; None if there is none."""
         return None
 
     def headline(self) -> Estimates | None:
-        """Give the number by measure whose chance is told apart; by default the estimates."""
+        """Give the values whose sources of chance are separated; by default the estimates."""
         return self.estimates()
 
     def findings(self) -> Sequence[str]:
-        """Say in sentences what was found; by default what the estimates say."""
+        """Describe in sentences what was found; by default from the estimates."""
         found = self.estimates()
         return () if found is None else findings_of(found)
 
     def conclusion(self) -> str:
-        """Say below the tables of a command what was found; by default the findings."""
+        """Give the text that a command prints below its tables; by default the findings."""
         return "\n".join(f"{finding}\n" for finding in self.findings())
 
     def cautions(self) -> Sequence[str]:
-        """Say in sentences what to beware of."""
+        """Give warnings about the interpretation, in sentences."""
         return ()
+
+    def __init_subclass__(cls) -> None:
+        """Keep `__repr__`, in whose place a dataclass would print all its arrays."""
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        about = (type(self).__doc__ or "").partition("\n")[0]
+        counts = {
+            "measures": len(measures_of(self)),
+            "systems": getattr(self, "n_systems", 0) or len(getattr(self, "systems", ())),
+            self.units: getattr(self, "n_users", 0),
+        }
+        sizes = ", ".join(f"{count:,} {word}" for word, count in counts.items() if count)
+        drawn = ".plot(), " if figures_of(type(self)) else ""
+        calls = f".frame(), {drawn}.findings(), .caption()"
+        return overview(f"{type(self).__name__}: {about}\n{sizes}".strip(), self.frame(), calls)
 
     def _repr_html_(self) -> str:
         return excerpt(self.caption(), self.frame(), [*self.findings(), *self.cautions()])

@@ -6,10 +6,11 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
+from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -94,18 +95,18 @@ class Table:
         return shown(cell, decimals=self.decimals)
 
     def to_text(self) -> str:
-        """Align the columns with spaces: names left, numbers right."""
+        """Write plain text with aligned columns: title, table and note."""
         return f"{self.title}\n\n{self.to_columns()}\n{self.note}\n"
 
     def to_columns(self) -> str:
-        """Do as `to_text`, without title and note.
+        """Write the columns of `to_text` alone, without title and note.
 
-        In a table that is too wide for a terminal, long names have lines of their own.
+        If the table is too wide for a terminal, long names have lines of their own.
         """
         return fitted([self.headings, *self._lines()])
 
     def to_markdown(self) -> str:
-        """Write a table of GitHub's Markdown, the best number of a column bold."""
+        """Write a table in GitHub's Markdown, with the best number of a column in bold."""
         rules = ["---", *["---:"] * (len(self.headings) - 1)]
         lines = [
             [_markdown(h) for h in self.headings],
@@ -116,16 +117,29 @@ class Table:
         return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.note)}\n"
 
     def to_csv(self) -> str:
-        """Write all digits."""
+        """Write headings and rows as CSV, unrounded."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerows([self.headings, *self.rows])
         return stream.getvalue()
 
-    def to_latex(self) -> str:
-        """Write a floating table for the package booktabs, the best number of a column bold.
+    def __repr__(self) -> str:
+        title = f"Table {self.name!r}: {self.title}"
+        return overview(title, self.frame(), ".to_text(), .to_latex(), .to_markdown(), .to_csv()")
 
-        It is as wide as one column, or both, in the largest letters that fit.
+    def _repr_html_(self) -> str:
+        return excerpt(self.title, self.frame(), [self.note], rows=len(self.rows))
+
+    def frame(self) -> pd.DataFrame:
+        """Give the rows as a data frame, with the headings as columns and unrounded numbers."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows, columns=list(self.headings), dtype=object)
+
+    def to_latex(self) -> str:
+        """Write a floating LaTeX table (booktabs), with the best number of a column in bold.
+
+        It is one or two columns wide, in the largest font size that fits.
         """
         lines = [[latex(h) for h in self.headings], *self._cells(latex, bold_latex)]
         texts = [self.headings, *self._lines()]
@@ -285,26 +299,49 @@ def room_for(widths: Sequence[int]) -> tuple[str, str]:
     return "table*", list(SIZES)[-1]
 
 
-ROWS, COLUMNS = 6, 8
-"""So many are shown of a frame."""
+ROWS, COLUMNS = 6, 12
+"""Rows that a view of a frame shows by default, and columns that its HTML shows."""
 
 
-def excerpt(caption: str, frame: pd.DataFrame | None, sentences: Sequence[str]) -> str:
+LONGEST = 240
+"""Characters of a line of names."""
+
+
+def excerpt(
+    caption: str, frame: pd.DataFrame | None, sentences: Sequence[str], *, rows: int = ROWS
+) -> str:
     """Write HTML: the caption, the first rows of a frame, rounded, and sentences below it."""
-    notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
-    return (
-        f"<div><p>{escape(caption)}</p>{'' if frame is None else _first_rows(frame)}{notes}</div>"
-    )
+    parts = [f"<p>{escape(sentence)}</p>" for sentence in (caption, *sentences)]
+    if frame is not None:
+        table = frame.head(rows).to_html(
+            index=False, border=0, max_cols=COLUMNS, float_format=shown, na_rep=MISSING
+        )
+        is_whole = len(frame) <= rows and len(frame.columns) <= COLUMNS
+        parts.insert(1, table if is_whole else f"{table}<p>{_size(frame, rows)}</p>")
+    return f"<div>{''.join(parts)}</div>"
 
 
-def _first_rows(frame: pd.DataFrame) -> str:
-    rows = frame.head(ROWS).to_html(
-        index=False, border=0, max_cols=COLUMNS, float_format=shown, na_rep=MISSING
+def overview(title: str, frame: pd.DataFrame, calls: str, *, rows: int = ROWS) -> str:
+    """Write text: a title, the first rows of a frame, rounded, and what can be called next.
+
+    Columns for which the terminal has no room are left out.
+    """
+    table = frame.head(rows).to_string(
+        index=False, max_cols=0, line_width=TERMINAL, float_format=shown, na_rep=MISSING
     )
+    return f"{title}\n\n{table}\n\n{_size(frame, rows)} Next: {calls}"
+
+
+def listing(title: str, named: Mapping[str, Iterable[object]], calls: str) -> str:
+    """Write text: a title, a line of names for each key, and what can be called next."""
+    lines = (f"{key}: {', '.join(map(str, names))}" for key, names in named.items())
+    short = (shorten(line, LONGEST, placeholder=" ...") for line in lines)
+    return "\n".join([title, *short, f"Next: {calls}"])
+
+
+def _size(frame: pd.DataFrame, rows: int) -> str:
     n_rows, n_columns = frame.shape
-    if n_rows <= ROWS and n_columns <= COLUMNS:
-        return rows
-    return f"{rows}<p>{min(n_rows, ROWS):,} of {n_rows:,} rows, {n_columns:,} columns.</p>"
+    return f"{min(n_rows, rows):,} of {n_rows:,} rows, {n_columns:,} columns."
 
 
 def frame_table(

@@ -84,7 +84,7 @@ class Comparison:
 
     def means(self) -> tuple[Floats, Floats]:
         """Give means, (n_measures, n_systems), and true ones, (n_truths, n_measures, n_systems)."""
-        return self.measured.means(), np.asarray(self.true.means()[self.references])
+        return self.measured.mean_values(), np.asarray(self.true.mean_values()[self.references])
 
     def p_values(self, work: Work, question: Question) -> tuple[Floats, Floats]:
         """Test measured and true differences, (n_measures, n_pairs) and with n_truths in front."""

@@ -24,7 +24,7 @@ HIGHEST = math.e / (math.e - 1)
 def alpha_ndcg(
     judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Ge(0), Le(1)] = 0.5
 ) -> Floats:
-    r"""Categories of relevant items, less where they came before, over those of a greedy list.
+    r"""Novelty-aware nDCG: a category of items that has occurred before gains less.
 
     .. math::
         \alpha\mathrm{-nDCG}@n = \frac{\alpha\mathrm{-DCG}_n}{\alpha\mathrm{-IDCG}_n}, \qquad
@@ -39,14 +39,14 @@ def alpha_ndcg(
     Parameters
     ----------
     alpha
-        How much of a category is used up by one relevant item of it.
+        Share by which each relevant item of a category reduces the gain of the later ones.
 
     Notes
     -----
-    Relevance is binary. Equal to ndeval and ir_measures, in which a relevant item is relevant for
-    each of its categories. The best list is hard to find, and the greedy one need not be it: a
-    list can score above 1, though never above e / (e - 1). Of items that earn the same the last
-    by id is taken, as by ndeval.
+    Relevance is binary. The values equal those of ndeval and ir_measures on qrels in which a
+    relevant item is relevant for each of its categories. The ideal list is found greedily and need
+    not be the best one: a list can score above 1, but never above e / (e - 1). Among items with
+    the same gain the greedy list takes the last by id, as ndeval does.
     """
     found = judged.total(_discounted, cutoff=cutoff, alpha=alpha)
     best = judged.once_for_all(_greedy, alpha=alpha)

@@ -18,16 +18,15 @@ def area_under_curve(judged: Judged, *, cutoff: int | None = None) -> Floats:
         + \frac{(R - r_n) (N - n_n)}{2} \right)
 
     :math:`n_k` counts the judged non-relevant items in ranks 1 to k. Both items are drawn from the
-    user's *judged* ones, retrieved or not. An item that is not among the first n lies below all
-    that are; two such items are tied, and a tie counts 1/2. Unjudged items play no part. 0 if R =
-    0, N = 0 or the list is empty. Values in [0, 1]; 0.5 where the list says nothing of the judged
-    items.
+    user's *judged* items, retrieved or not. An item that is not among the first n ranks below all
+    items that are; two such items are tied, and a tie counts 1/2. Unjudged items are ignored. 0 if
+    R = 0, N = 0 or the list is empty. Values in [0, 1]; 0.5 if the list holds no judged item.
 
     Notes
     -----
-    scikit-learn's ``roc_auc_score`` over the judged items, those not found sharing the lowest
-    score. Recommender libraries take *all* items without a positive rating as non-relevant, of
-    which qrels know nothing. Qrels with relevant items only make AUC 0.
+    This is scikit-learn's ``roc_auc_score`` over the judged items, where all items that are not
+    retrieved share the lowest score. Recommender libraries take *all* items without a positive
+    rating as non-relevant; qrels do not hold these. AUC is 0 on qrels with relevant items only.
 
     Examples
     --------

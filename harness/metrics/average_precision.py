@@ -12,16 +12,16 @@ from runs.shared.arrays import Floats
     aliases=("MAP",),
 )
 def average_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
-    r"""Mean, over all relevant items, of the precision at their ranks; 0 if there is none.
+    r"""Mean of the precision at the ranks of all relevant items; 0 if there is no relevant item.
 
     .. math:: \mathrm{AP}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k) \, r_k / k
 
-    Relevant items below it add 0. Values in [0, 1].
+    Relevant items below rank n add 0. Values in [0, 1].
 
     Notes
     -----
-    Divided by R, as in trec_eval (``m_map_cut.c``); many recommender libraries, LensKit among
-    them, divide by min(n, R).
+    The sum is divided by R, as in trec_eval (``m_map_cut.c``). Many recommender libraries, such as
+    LensKit, divide by min(n, R).
 
     Examples
     --------

@@ -26,9 +26,9 @@ def average_recommendation_popularity(judged: Judged, *, cutoff: int | None = No
 
     Notes
     -----
-    It describes lists, and judgements play no part. That less is better is a convention, of those
-    who want less popularity bias (Abdollahpouri et al. 2019); it does not say that users are
-    served better. Random recommendations have next to the best value, and an empty list the best.
+    The judgements are not used. That less is better is a convention of work on popularity bias
+    (Abdollahpouri et al. 2019); it does not mean that users get better recommendations. Random
+    recommendations come close to the best value, and an empty list has it.
     """
     return mean_novelty(judged, _ratings, cutoff=cutoff, discount="none", relevance="none")
 

@@ -20,7 +20,7 @@ def bpref(judged: Judged, *, cutoff: int | None = None) -> Floats:
         \left(1 - \frac{\min(n_k, R)}{\min(N, R)}\right)
 
     :math:`n_k` counts the judged non-relevant items above rank k; the fraction is 0 where
-    :math:`n_k = 0`, so also for a user with N = 0. Unjudged items play no part. 0 if R = 0. R and N
+    :math:`n_k = 0`, so also for a user with N = 0. Unjudged items are ignored. 0 if R = 0. R and N
     always count all judgements. Values in [0, 1].
 
     Notes

@@ -34,22 +34,23 @@ def calibration(
         \mathrm{KL}(p \,\|\, \tilde q) = \sum_c p_c \ln \frac{p_c}{\tilde q_c}, \qquad
         \tilde q = (1 - \alpha) q + \alpha p
 
-    p is the mean, over the items that the user rated in training, of their distributions over
-    categories, in which those of one item share equally; q the mean over the first n ranks,
-    weighted by the discounts of the ranks. Items without a category are left out of both. Values in
-    [0, -ln(alpha)]: the highest for an empty list, 0 for users who rated nothing with a category.
+    An item with several categories belongs to each in equal shares. p is the mean of these shares
+    over the items that the user rated in training; q is their mean over the first n ranks, weighted
+    by the discounts of the ranks. Items without a category are left out of both. Values in
+    [0, -ln(alpha)]: highest for an empty list, 0 for a user without rated items that have a
+    category.
 
     Parameters
     ----------
     alpha
-        How much of p is mixed into q, so that no category is without a share.
+        Weight of p in the mixture with q, which gives every category a share above 0.
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
 
     Notes
     -----
-    Judgements of the test set play no part. Steck allows for weights of the user's ratings; here
-    they count alike, the low ones, too.
+    The judgements are not used. Steck allows weights for the user's ratings; here all ratings,
+    including low ones, have the same weight.
     """
     wanted = judged.catalogue.once(_of_profiles)[judged.users]
     none = _divergence(wanted, np.zeros_like(wanted), alpha)

@@ -33,12 +33,12 @@ def compatibility(
     Parameters
     ----------
     p
-        Persistence: how much the overlap at each depth weighs against that one rank higher.
+        Persistence: weight of the overlap at a depth, relative to that one rank higher.
 
     Notes
     -----
-    With relevance level 1 and no cut-off as in ir_measures (``Compat``). The authors' program adds
-    the overlap below the end of both lists down to rank 1000.
+    With relevance level 1 and no cut-off the values equal those of ir_measures (``Compat``). The
+    authors' program also adds the overlap below the end of both lists, down to rank 1000.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def dcg(
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
 ) -> Floats:
-    r"""Gain of the list, discounted by rank; not divided by that of the best list, as nDCG is.
+    r"""Sum of the gains of the first ranks, discounted by rank; nDCG without normalisation.
 
     .. math:: \mathrm{DCG}@n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
 
@@ -37,17 +37,17 @@ def dcg(
     Parameters
     ----------
     gains
-        As of nDCG: the grade, ``exp``, or a map of grades to gains.
+        See nDCG: the grade, ``exp``, or a map of grades to gains.
     discount
-        As of nDCG: log2(k + 1), or LensKit's log2(max(k, 2)).
+        See nDCG: log2(k + 1), or LensKit's log2(max(k, 2)).
     beta, propensity, clip
-        As of Recall: weights of the items, by which gains are multiplied.
+        See Recall: weights of the items, by which gains are multiplied.
 
     Notes
     -----
-    Users with many high grades count for more in the mean than in that of nDCG (Jeunen et al.).
-    Doubling all grades, as with half stars, doubles DCG. LensKit's ``DCG`` has its discount, and a
-    gain of 1 unless told to be the rating. trec_eval has no DCG.
+    Users with many high grades have more weight in the mean of DCG than in that of nDCG (Jeunen et
+    al.). Doubling all grades, as for half stars, doubles DCG. LensKit's ``DCG`` uses the discount
+    ``lenskit`` and, by default, a gain of 1 for each rated item. trec_eval has no DCG.
 
     Examples
     --------

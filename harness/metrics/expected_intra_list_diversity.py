@@ -23,31 +23,30 @@ def expected_intra_list_diversity(
     discount: Discount = "log2",
     relevance: Relevance = "binary",
 ) -> Floats:
-    r"""Mean distance between items of the first ranks that are looked at and relevant.
+    r"""Mean distance between two items of the first ranks, weighted by rank and relevance.
 
     .. math::
         \mathrm{EILD}@n = \frac{1}{\sum_{k \le \min(n, K)} d_k} \sum_{k \le n} d_k \, \rho_k
         \frac{\sum_{l \le n, l \ne k} d_{l|k} \, \rho_l \, (1 - \cos(f_{i(k)}, f_{i(l)}))}
         {\sum_{l \le n, l \ne k} d_{l|k} \, \rho_l}, \qquad d_{l|k} = d_{\max(1, l - k)}
 
-    :math:`d_k` is the discount of rank k and :math:`\rho_k` what the item is worth; f are the
+    :math:`d_k` is the discount of rank k and :math:`\rho_k` the weight of the item; f are the
     features of items, and K is the length of the list. Values in [0, 2]; in [0, 1] where no feature
-    is negative, as with categories. 0 where fewer than two items are worth anything.
+    is negative, as with categories. 0 where fewer than two items have a weight above 0.
 
     Parameters
     ----------
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
     relevance
-        ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
-        probability that it satisfies, as in ERR.
+        Weight of an item. ``none``: 1. ``binary``: 1 if it is relevant, else 0. ``graded``: the
+        probability that it satisfies the user, as in ERR.
 
     Notes
     -----
-    As RankSys computes it (``EILD``), but for items of which nothing is known: here they are at
-    distance 1 from every other, there they are left out. Without discount and relevance it is ILD.
-    One relevant item more of the same kind can lower it: accuracy and diversity are one number
-    here.
+    The values equal those of RankSys (``EILD``), except for items without features: here they are
+    at distance 1 from all others, RankSys leaves them out. Without discount and relevance EILD is
+    ILD. EILD mixes accuracy and diversity: one more relevant item of the same kind can lower it.
     """
     options = {"discount": discount, "relevance": relevance}
     found = judged.down_to(cutoff, judged.once(_so_far, **options))

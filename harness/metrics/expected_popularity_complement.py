@@ -21,14 +21,14 @@ def expected_popularity_complement(
     discount: Discount = "none",
     relevance: Relevance = "none",
 ) -> Floats:
-    r"""Mean share of the users who do not know the items in the first ranks: novelty.
+    r"""Mean share of the users who have not rated the items in the first ranks: novelty.
 
     .. math::
         \mathrm{EPC}@n = \frac{\sum_{k \le n} d_k \, \rho_k \, (1 - n_{i(k)} / U)}
         {\sum_{k \le \min(n, K)} d_k}
 
     :math:`n_i` counts the item's ratings in training, U the users with one; :math:`d_k` is the
-    discount of rank k and :math:`\rho_k` what the item is worth. K is the length of the list.
+    discount of rank k and :math:`\rho_k` the weight of the item. K is the length of the list.
     Values in [0, 1]; 0 for an empty list.
 
     Parameters
@@ -36,14 +36,14 @@ def expected_popularity_complement(
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
     relevance
-        ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
-        probability that it satisfies, as in ERR.
+        Weight of an item. ``none``: 1. ``binary``: 1 if it is relevant, else 0. ``graded``: the
+        probability that it satisfies the user, as in ERR.
 
     Notes
     -----
-    By default judgements play no part: that a list is novel does not make it good. The paper's
-    default for :math:`d_k` is 0.85^(k - 1). As RankSys computes it (``EPC``). A short list is
-    divided by what it holds, not by n, unlike P.
+    By default the judgements are not used, and a novel list need not be a good one. The paper's
+    default for :math:`d_k` is 0.85^(k - 1). The values equal those of RankSys (``EPC``). Unlike P,
+    the sum over a short list is divided by its length, not by n.
     """
     return mean_novelty(judged, _unknown, cutoff=cutoff, discount=discount, relevance=relevance)
 

@@ -20,19 +20,19 @@ from runs.shared.arrays import Floats
 def expected_reciprocal_rank(
     judged: Judged, *, cutoff: int | None = None, top: Annotated[int, Ge(1)] | None = None
 ) -> Floats:
-    r"""Mean of 1 / rank at which a user stops who is satisfied sooner by items of high grade.
+    r"""Expected reciprocal of the rank at which an item satisfies the user, who then stops.
 
     .. math::
         \mathrm{ERR}@n = \sum_{k \le n} \frac{s_k}{k} \prod_{i < k} (1 - s_i), \qquad
         s_k = \frac{2^{g(k)} - 1}{2^G}
 
-    :math:`s_k` is the probability that the item at rank k satisfies, 0 where it is unjudged; G is
-    the highest grade of the scale. Values in [0, 1).
+    :math:`s_k` is the probability that the item at rank k satisfies the user, 0 where it is
+    unjudged; G is the highest grade of the scale. Values in [0, 1).
 
     Parameters
     ----------
     top
-        Highest grade of the scale, G; by default the highest that the qrels hold for the user.
+        Highest grade of the scale, G. Default: the user's highest grade in the qrels.
 
     Raises
     ------
@@ -41,9 +41,9 @@ def expected_reciprocal_rank(
 
     Notes
     -----
-    The relevance level plays no part. By default G is the user's own; name ``top`` to fix it, since
-    a sample of the judgements may have another. gdeval and ir_measures take G = 4. Doubling all
-    grades, as with half stars, changes ERR.
+    The relevance level is not used. Set ``top`` if judgements are removed, because the highest
+    grade of a user may then change. gdeval and ir_measures use G = 4. Doubling all grades, as for
+    half stars, changes ERR.
 
     Examples
     --------

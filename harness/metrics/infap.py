@@ -14,7 +14,7 @@ SMOOTHING = 1e-5
     note="infAP is that of the RecSys'18 study; trec_eval's is infAP_trec.",
 )
 def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
-    r"""AP with the precision above each rank estimated from judged items (not infAP_trec).
+    r"""AP with the precision above each rank estimated from the judged items; not infAP_trec.
 
     .. math::
         \mathrm{infAP}@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k) \left(\frac{1}{k}
@@ -27,9 +27,9 @@ def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> 
 
     Notes
     -----
-    This is *not* trec_eval's ``infAP``, which is ``infAP_trec``: that also multiplies by the share
-    of the ranks above that lie in the pool. trec_eval prints this form when every unrated item of
-    the run is in the qrels with grade -1.
+    This is *not* trec_eval's ``infAP``, which is called ``infAP_trec`` here and also multiplies by
+    the share of the ranks above that lie in the pool. trec_eval computes this form if the qrels
+    hold every unrated item of the run with grade -1.
 
     Examples
     --------

@@ -17,26 +17,27 @@ Wanted: TypeAlias = Annotated[float, Ge(0.5)]
     source="Moffat, Scholer & Thomas (2012), Models and metrics: IR evaluation as a user process",
 )
 def insq(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Floats:
-    r"""Relevant items seen per step by a user who is the more patient the deeper the rank.
+    r"""Expected rate of relevant items for a user who becomes more patient at deeper ranks.
 
     .. math::
         \mathrm{INSQ}(T)@n = \frac{\sum_{k \le n} \mathrm{rel}(k) \, (k + 2T - 1)^{-2}}
         {\sum_{k \ge 1} (k + 2T - 1)^{-2}}
 
     A user at rank k goes on to the next with probability :math:`((k + 2T - 1) / (k + 2T))^2`.
-    Values in [0, 1]: a perfect list reaches 1 at no cut-off, and less the fewer relevant items
-    there are.
+    Values in [0, 1]. Even a perfect list stays below 1; the fewer relevant items there are, the
+    lower is its score.
 
     Parameters
     ----------
     T
-        Relevant items that the user wants to find; the more, the deeper the user looks.
+        Number of relevant items that the user wants to find. A larger T gives more weight to deep
+        ranks.
 
     Notes
     -----
-    A lower bound; the residual is not given. Gain is binary here, graded in cwl_eval and
-    ir_measures, which end the sum of all weights at rank 1000: their scores are higher by about T /
-    500.
+    The score is a lower bound; the residual is not reported. The gain is binary here, but graded in
+    cwl_eval and ir_measures. These end the sum of all weights at rank 1000, so that their scores
+    are higher by about T / 500.
 
     Examples
     --------

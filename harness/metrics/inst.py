@@ -15,26 +15,28 @@ from runs.shared.arrays import Floats
     "measurement of search effectiveness",
 )
 def inst(judged: Judged, *, cutoff: int | None = None, T: Wanted = 1.0) -> Floats:
-    r"""Relevant items seen per step by a user who stops the sooner the more were found.
+    r"""Expected rate of relevant items for a user who stops sooner, the more they have found.
 
     .. math::
         \mathrm{INST}(T)@n = \frac{\sum_{k \le n} \mathrm{rel}(k) \, V_k}{\sum_{k \ge 1} V_k},
         \qquad V_k = \prod_{i < k} \left(\frac{i + 2T - r_i - 1}{i + 2T - r_i}\right)^2
 
-    :math:`V_k` is the probability that the user reaches rank k, who goes on from rank i with the
-    factor of rank i: T items are wanted, and :math:`T - r_i` are still to be found. What is below
-    rank n is taken as non-relevant. Values in [0, 1]: a perfect list reaches 1 at no cut-off unless
-    T = 1/2, and less the fewer relevant items there are.
+    :math:`V_k` is the probability that the user reaches rank k. The factor of rank i is the
+    probability of continuing from rank i: the user wants T items and still has to find
+    :math:`T - r_i`. Items below rank n are taken as non-relevant. Values in [0, 1]. Even a perfect
+    list stays below 1, unless T = 1/2; the fewer relevant items there are, the lower is its score.
 
     Parameters
     ----------
     T
-        Relevant items that the user wants to find; the more, the deeper the user looks.
+        Number of relevant items that the user wants to find. A larger T gives more weight to deep
+        ranks.
 
     Notes
     -----
-    Until something is found it is INSQ. A lower bound; the residual is not given. Gain is binary
-    here, graded in cwl_eval and ir_measures, which end the sum of all :math:`V_k` at rank 1000.
+    Above the first relevant item the weights are those of INSQ. The score is a lower bound; the
+    residual is not reported. The gain is binary here, but graded in cwl_eval and ir_measures, which
+    end the sum of all :math:`V_k` at rank 1000.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from runs.shared.arrays import Floats
 def intent_aware_err(
     judged: Judged, *, cutoff: int | None = None, alpha: Annotated[float, Gt(0), Le(1)] = 0.5
 ) -> Floats:
-    r"""ERR averaged over the categories a user likes: relevant items of new ones earn more.
+    r"""Mean ERR over the categories of the user's relevant items; repeated categories gain less.
 
     .. math::
         \mathrm{ERR\text{-}IA}@n = \frac{\sum_{k \le n} \frac{1}{k} \sum_c \mathrm{rel}_c(k)
@@ -34,14 +34,14 @@ def intent_aware_err(
     Parameters
     ----------
     alpha
-        Probability that a relevant item satisfies who looks for its category.
+        Probability that a relevant item satisfies a user who looks for its category.
 
     Notes
     -----
-    Categories count alike, and relevance is binary. The denominator is that of ndeval (``ERR-IA``,
-    "ideal ideal"): a list in which every item has every category, whatever there is to be found.
-    So in ir_measures, whose alpha is 0.5. ndeval leaves rank 1 undivided: at cut-off 1 it prints
-    C times as much.
+    All categories have the same weight, and relevance is binary. The denominator is that of ndeval
+    (``ERR-IA``, "ideal ideal") and of ir_measures, whose alpha is 0.5: the score of a list in which
+    every item has every category, even if no such list exists. ndeval does not divide rank 1 by C,
+    so that its value at cut-off 1 is C times as high.
     """
     found = judged.total(_at_ranks, cutoff=cutoff, alpha=alpha)
     ranks = np.arange(1, (judged.depth if cutoff is None else cutoff) + 1)

@@ -25,7 +25,7 @@ def interpolated_precision(
     recall: Annotated[float, Ge(0), Le(1)] = 0.5,
     rounding: Rounding = "up",
 ) -> Floats:
-    r"""Highest precision at any rank where the recall has reached a point; 0 if there is none.
+    r"""Highest precision at any rank with at least the given recall; 0 if there is none.
 
     .. math::
         \mathrm{IPrec}(\rho)@n = \max \{ r_k / k : k \le n, \; r_k \ge m \}, \qquad
@@ -36,16 +36,16 @@ def interpolated_precision(
     Parameters
     ----------
     recall
-        The recall point. At 0 every rank counts.
+        Recall point, in [0, 1]. At 0 all ranks are considered.
     rounding
-        How recall times R becomes a number of items: up, m as above, the next whole number
-        where points are tenths; or to the nearest, with 0.5 in the place of 0.9.
+        How recall times R is rounded to a number of items. ``up``: m as above, which is the next
+        whole number if the points are tenths. ``nearest``: with 0.5 instead of 0.9.
 
     Notes
     -----
-    "up" is trec_eval 9 (``m_iprec_at_recall.c``), pytrec_eval and ir_measures (``IPrec@0.3``);
-    "nearest" is trec_eval 10, where less recall than the point will do: at 0.3, two relevant
-    items of seven.
+    "up" is that of trec_eval 9 (``m_iprec_at_recall.c``), pytrec_eval and ir_measures
+    (``IPrec@0.3``). "nearest" is that of trec_eval 10, which also accepts a slightly lower recall:
+    two of seven relevant items at the point 0.3.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from runs.shared.arrays import Floats
     has_level=False,
 )
 def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats:
-    r"""Mean distance between two items of the first ranks, 1 less the cosine of their features.
+    r"""Mean distance, 1 - cosine of the features, between two items of the first ranks.
 
     .. math::
         \mathrm{ILD}@n = \frac{2}{m (m - 1)} \sum_{k < l \le m} (1 - \cos(f_{i(k)}, f_{i(l)})),
@@ -28,8 +28,8 @@ def intra_list_diversity(judged: Judged, *, cutoff: int | None = None) -> Floats
 
     Notes
     -----
-    Judgements play no part, nor does the order of the first n. An item of which nothing is known
-    is at distance 1 from every other. Ziegler et al. give the sum of the similarities.
+    Neither the judgements nor the order of the first n items are used. An item without features is
+    at distance 1 from all others. Ziegler et al. report the sum of the similarities.
     """
     n_items = np.minimum(judged.n_retrieved, judged.depth if cutoff is None else cutoff)
     pairs = n_items * (n_items - 1) / 2

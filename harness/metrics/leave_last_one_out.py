@@ -9,14 +9,14 @@ from runs.shared.arrays import Floats
 
 @metric("LLOO", source="Kasalický (2021), (1.31), (1.33), (2.2)", has_level=False, needs=("lloo",))
 def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floats:
-    r"""Share of the user's relevant items that are found from what the user rated before each.
+    r"""Recall of the user's relevant items, each predicted from what the user rated before it.
 
     .. math:: \mathrm{LLOO}(\beta)@n = \frac{\sum_{i \in H_u} [\mathrm{rank}_u(i) \le n] \,
         p_i^{-\beta}} {\sum_{i \in H_u} p_i^{-\beta}}
 
     with :math:`H_u` the user's relevant test items, :math:`\mathrm{rank}_u(i)` the rank of i among
-    the items that are not in the profile, which is what the user rated before i, in training or in
-    test, and :math:`p_i` the item's share of the training ratings, after adding one to each item.
+    the items that are not in the profile, and :math:`p_i` the item's share of the training ratings,
+    after adding one to each item. The profile is what the user rated before i, in training or test.
     Values in [0, 1].
 
     Parameters
@@ -26,8 +26,8 @@ def lloo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floa
 
     Notes
     -----
-    As LOO, but for the profiles. Nothing leads to the first item of a user, which is a miss.
-    What a system learned of items, in training, may be later than the profile.
+    Only the profiles differ from those of LOO. The first item of a user has no profile and counts
+    as not found. A system may have learned from training ratings that are later than the profile.
 
     Examples
     --------

@@ -11,14 +11,15 @@ from runs.shared.arrays import Floats
 
 @metric("LOO", source="Kasalický (2021), (1.30), (1.32), (2.1)", has_level=False, needs=("loo",))
 def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Floats:
-    r"""Share of the user's relevant items that are found when each alone is hidden.
+    r"""Recall of the user's relevant items, each hidden alone and predicted from all others.
 
     .. math:: \mathrm{LOO}(\beta)@n = \frac{\sum_{i \in H_u} [\mathrm{rank}_u(i) \le n] \,
         p_i^{-\beta}} {\sum_{i \in H_u} p_i^{-\beta}}
 
     with :math:`H_u` the user's relevant test items, :math:`\mathrm{rank}_u(i)` the rank of i among
-    the items that are not in the profile, which is all else that the user rated, in training and in
-    test, and :math:`p_i` the item's share of the training ratings, after adding one to each item.
+    the items that are not in the profile, and :math:`p_i` the item's share of the training ratings,
+    after adding one to each item. The profile is all other items that the user rated, in training
+    and test.
     Values in [0, 1].
 
     Parameters
@@ -28,11 +29,10 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Float
 
     Notes
     -----
-    Lists do not matter: every item that is hidden has a profile, and so a list, of its own. Means
-    over users are the recall with uniform weights of `analyses.recall`.
+    The runs are not used: every hidden item has a profile and a ranking of its own. Means over
+    users are the recall with uniform weights of `analyses.recall`.
 
-    Nothing is trained again: systems that score a profile by themselves are asked; others have no
-    value.
+    Systems are not trained again. Systems that cannot score a profile have no value.
 
     Examples
     --------

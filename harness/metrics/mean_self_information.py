@@ -23,14 +23,14 @@ def mean_self_information(
     discount: Discount = "none",
     relevance: Relevance = "none",
 ) -> Floats:
-    r"""Mean self-information of the items in the first ranks, in bits: novelty of rare items.
+    r"""Mean self-information, in bits, of the items in the first ranks: novelty.
 
     .. math::
         \mathrm{MSI}@n = \frac{\sum_{k \le n} d_k \, \rho_k \, \log_2 (N / \max(n_{i(k)}, 1))}
         {\sum_{k \le \min(n, K)} d_k}, \qquad N = \sum_j n_j
 
     :math:`n_i` counts the item's ratings in training; :math:`d_k` is the discount of rank k and
-    :math:`\rho_k` what the item is worth. K is the length of the list. Values of at least 0; 0 for
+    :math:`\rho_k` the weight of the item. K is the length of the list. Values of at least 0; 0 for
     an empty list.
 
     Parameters
@@ -38,15 +38,15 @@ def mean_self_information(
     discount
         ``none``: 1. ``log2``: 1 / log2(k + 1). A number p: p^(k - 1).
     relevance
-        ``none``: every item is worth 1. ``binary``: relevant ones alone. ``graded``: the
-        probability that it satisfies, as in ERR.
+        Weight of an item. ``none``: 1. ``binary``: 1 if it is relevant, else 0. ``graded``: the
+        probability that it satisfies the user, as in ERR.
 
     Notes
     -----
-    By default judgements play no part. With rank and relevance it is the expected free discovery
-    (EFD) of Vargas & Castells, as in RankSys. Zhou et al. have the number of users in the place
-    of N: all scores are then lower by the same. Items without training ratings count as having
-    one.
+    By default the judgements are not used. With discount and relevance this is the expected free
+    discovery (EFD) of Vargas & Castells, as in RankSys. Zhou et al. use the number of users instead
+    of N, which lowers all scores by the same amount. Items without training ratings are treated as
+    having one.
     """
     return mean_novelty(judged, _bits, cutoff=cutoff, discount=discount, relevance=relevance)
 

@@ -33,34 +33,34 @@ def ndcg(
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
 ) -> Floats:
-    r"""Gain of the list, discounted by rank, over the gain of the best possible list.
+    r"""Discounted cumulative gain of the list, divided by that of the ideal list.
 
     .. math::
         \mathrm{nDCG}@n = \frac{\mathrm{DCG}_n}{\mathrm{IDCG}_n}, \qquad
         \mathrm{DCG}_n = \sum_{k \le n} \frac{\mathrm{gain}(g(k))}{\log_2(k + 1)}
 
-    The gain of an item is its grade g (the rating), 0 where unjudged; the ideal list holds all
-    judged items of the user in falling order of gain. 0 if no gain is above 0. Ranks considered: n,
-    in the list and in the ideal. By default the whole list against the whole ideal, however long,
-    as trec_eval's uncut ``ndcg``. Values in [0, 1].
+    The gain of an item is its grade g (the rating), 0 where unjudged. The ideal list holds all
+    judged items of the user in falling order of gain. 0 if no gain is above 0. Both lists are cut
+    at rank n; without a cut-off both are used whole, as in trec_eval's ``ndcg``. Values in [0, 1].
 
     Parameters
     ----------
     gains
-        ``rating``: the grade. ``exp``: 2^g - 1 (Burges et al. 2005). A map: the gains of the
-        grades in it; the others keep their grade, as with trec_eval's ``-m ndcg.1=0,2=0``.
+        ``rating``: the grade. ``exp``: 2^g - 1 (Burges et al. 2005). A map gives the gains of the
+        grades that it names; other grades are their own gains, as with trec_eval's
+        ``-m ndcg.1=0,2=0``.
     discount
         ``log2``: log2(k + 1). ``lenskit``: log2(max(k, 2)), so that ranks 1 and 2 count alike.
     beta, propensity, clip
-        As of Recall: weights of the items, by which gains are multiplied in the list and the
-        ideal.
+        See Recall: weights of the items, by which gains are multiplied in the list and in the
+        ideal list.
 
     Notes
     -----
-    The relevance level plays no part: low ratings earn gain too, as in trec_eval
+    The relevance level is not used: low ratings have a gain too, as in trec_eval
     (``m_ndcg_cut.c``). With half stars, whose grades are doubled in the qrels, ``exp`` is
-    2^(2 * stars) - 1. LensKit's ``NDCG`` has its discount, and a gain of 1 unless told to be the
-    rating.
+    2^(2 * stars) - 1. LensKit's ``NDCG`` uses the discount ``lenskit`` and, by default, a gain of 1
+    for each rated item.
 
     Examples
     --------

@@ -17,12 +17,12 @@ def precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
     .. math:: \mathrm{P}@n = r_n / n
 
-    Ranks considered: n; the depth of the lists by default. Values in [0, 1].
+    Without a cut-off n is the depth of the lists. Values in [0, 1].
 
     Notes
     -----
-    Divided by n even where the list is shorter, as trec_eval does (``m_P.c``); LensKit divides
-    by the length of the list.
+    The count is divided by n even if the list is shorter, as in trec_eval (``m_P.c``). LensKit
+    divides by the length of the list.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from runs.shared.arrays import Floats
 def q_measure(
     judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
 ) -> Floats:
-    r"""AP for graded relevance: precisions blended with gain against the best possible gain.
+    r"""AP for graded relevance: combines precision with the gain relative to the ideal gain.
 
     .. math::
         Q@n = \frac{1}{R} \sum_{k \le n} \mathrm{rel}(k)
@@ -26,12 +26,12 @@ def q_measure(
     :math:`\mathrm{cg}(k)` sums the gains in the ranks 1 to k, :math:`\mathrm{cg}^*(k)` those of the
     list of all the user's relevant items in falling order of grade. The gain counts grades from the
     relevance level :math:`\tau` on: :math:`g(k) - \tau + 1` for a relevant item, else 0. 0 if R =
-    0. Relevant items below it add 0. Values in [0, 1].
+    0. Relevant items below rank n add 0. Values in [0, 1].
 
     Parameters
     ----------
     beta
-        Weight of the gains; towards 0, Q is AP.
+        Weight of the gains; with a weight near 0, Q is AP.
 
     Notes
     -----

@@ -18,7 +18,7 @@ from runs.shared.arrays import Floats
 def r_precision(
     judged: Judged, *, cutoff: int | None = None, multiple: Annotated[float, Gt(0)] = 1.0
 ) -> Floats:
-    r"""Precision at the rank R, the number of the user's relevant items; 0 if there is none.
+    r"""Precision at rank R, the number of the user's relevant items; 0 if there is none.
 
     .. math::
         \mathrm{Rprec}(x)@n = r_{\min(n, m)} / m, \qquad m = \lfloor x R + 0.9 \rfloor
@@ -28,12 +28,12 @@ def r_precision(
     Parameters
     ----------
     multiple
-        The multiple x of R at which precision is measured; R itself, x = 1, by default.
+        Multiple x of R at which precision is measured.
 
     Notes
     -----
-    Divided by R even where the list is shorter, as in trec_eval (``m_Rprec.c``); a multiple is
-    its ``Rprec_mult``.
+    The count is divided by R even if the list is shorter, as in trec_eval (``m_Rprec.c``). With a
+    multiple this is trec_eval's ``Rprec_mult``.
 
     Examples
     --------

@@ -17,22 +17,22 @@ from runs.shared.arrays import Floats
 def rank_biased_precision(
     judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.9
 ) -> Floats:
-    r"""Relevant items seen per step by a user who goes on to the next rank with probability p.
+    r"""Expected rate of relevant items for a user who goes on to the next rank with probability p.
 
     .. math:: \mathrm{RBP}(p)@n = (1 - p) \sum_{k \le n} \mathrm{rel}(k) \, p^{k - 1}
 
-    Values in [0, 1 - p^n]: a perfect list reaches 1 at no cut-off, and less the fewer relevant
-    items there are.
+    Values in [0, 1 - p^n]. Even a perfect list stays below 1; the fewer relevant items there are,
+    the lower is its score.
 
     Parameters
     ----------
     p
-        Persistence: how likely the user is to go on to the next rank.
+        Persistence: probability that the user continues to the next rank.
 
     Notes
     -----
-    A lower bound: the residual is not given. Relevance is binary; trec_eval 10's ``rbp`` (p = 0.9)
-    agrees on grades 0 and 1. ir_measures' default is p = 0.8, LensKit's 0.85.
+    The score is a lower bound; the residual is not reported. Relevance is binary; trec_eval 10's
+    ``rbp`` (p = 0.9) agrees on grades 0 and 1. ir_measures' default is p = 0.8, LensKit's 0.85.
 
     Examples
     --------

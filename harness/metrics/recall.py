@@ -22,11 +22,11 @@ def recall(
     propensity: Propensity = "popularity",
     clip: Clip = 0.0,
 ) -> Floats:
-    r"""Share of the user's relevant items that are in the first ranks; 0 if there is none.
+    r"""Share of the user's relevant items that the first ranks hold; 0 if there is none.
 
     .. math:: \mathrm{Recall}@n = r_n / R
 
-    With weights :math:`w_i` of items, which make up for unequal chances of being observed:
+    With weights :math:`w_i` that correct for unequal probabilities of observing the items:
 
     .. math:: \mathrm{Recall}(\beta)@n = \frac{\sum_{k \le n} \mathrm{rel}(k) \, w_{i(k)}}
         {\sum_{i \text{ relevant}} w_i}, \qquad w_i = \max(n_i, 1)^{-\beta}
@@ -38,18 +38,18 @@ def recall(
     beta
         Exponent of popularity in the weights, at least 0.
     propensity
-        ``popularity``: weights as above. ``table``: 1 over the propensities of [items].
+        ``popularity``: weights as above. ``table``: 1 / propensity, from the table in [items].
     clip
-        Lowest propensity that counts, that of the most popular item being 1.
+        Lowest propensity: lower ones are raised to it. The most popular item has propensity 1.
 
     Notes
     -----
-    Divided by R, as in trec_eval (``m_recall.c``); LensKit divides by min(n, R).
+    The count is divided by R, as in trec_eval (``m_recall.c``). LensKit divides by min(n, R).
 
-    ``beta`` makes it the popularity-stratified recall of Steck (2010, 2011), and the
-    self-normalised estimate of Yang et al. (2018), with :math:`\beta = (\gamma + 1) / 2`. Weights
-    make up for what depends on the item alone: where liking decides within an item what is
-    observed, they do not. Items without training ratings count as having one.
+    With ``beta`` this is the popularity-stratified recall of Steck (2010, 2011) and the
+    self-normalised estimate of Yang et al. (2018), where :math:`\beta = (\gamma + 1) / 2`. The
+    weights correct only for a probability of observation that depends on the item alone, not for
+    one that depends on the rating. Items without training ratings are treated as having one.
 
     Examples
     --------

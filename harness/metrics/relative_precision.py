@@ -14,18 +14,17 @@ from runs.shared.arrays import Floats
     trec_eval="relative_P.n",
 )
 def relative_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
-    r"""Precision over the highest precision that the first ranks can have.
+    r"""Precision, divided by the highest precision that is possible for the user.
 
     .. math:: \mathrm{RelP}@n = r_n / \min(n, R)
 
-    P over its best value, and Recall over its best value: 1 if the first ranks hold as many
-    relevant items as they can. 0 if R = 0. Ranks considered: n; the depth of the lists by default.
-    Values in [0, 1].
+    This is P, and also Recall, divided by its highest possible value. 0 if R = 0. Without a cut-off
+    n is the depth of the lists. Values in [0, 1].
 
     Notes
     -----
-    As in trec_eval (``m_rel_P.c``). Papers on recommenders often print it as Recall@n, as LensKit
-    does (``Recall``), or as truncated precision.
+    The values equal those of trec_eval (``m_rel_P.c``). Papers on recommenders, and LensKit
+    (``Recall``), often call it Recall@n or truncated precision.
 
     Examples
     --------

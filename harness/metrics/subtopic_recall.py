@@ -13,7 +13,7 @@ from runs.shared.arrays import Floats
     aliases=("StRecall", "strec", "subtopic recall"),
 )
 def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
-    r"""Share of the categories the user likes that relevant items in the first ranks cover.
+    r"""Share of the categories of the relevant items that relevant items in the first ranks have.
 
     .. math::
         \mathrm{S\text{-}Recall}@n = \frac{|\bigcup_{k \le n,\, i(k) \text{ relevant}} C_{i(k)}|}
@@ -23,8 +23,8 @@ def subtopic_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
     Notes
     -----
-    ndeval's ``strec``, and ir_measures' ``StRecall``, on qrels in which a relevant item is
-    relevant for each of its categories.
+    The values equal those of ndeval (``strec``) and ir_measures (``StRecall``) on qrels in which a
+    relevant item is relevant for each of its categories.
     """
     covered = judged.total(new_categories, cutoff=cutoff, alpha=1.0)
     return ratio(covered, judged.once_for_all(n_categories))

@@ -15,7 +15,7 @@ from runs.shared.arrays import Floats
     lattice=lambda cutoff: 1,
 )
 def success(judged: Judged, *, cutoff: int | None = None) -> Floats:
-    r"""Whether the first ranks hold a relevant item; recommender papers call it hit rate.
+    r"""1 if the first ranks hold a relevant item, else 0; the mean is called hit rate.
 
     .. math:: \mathrm{Success}@n = [\, r_n > 0 \,]
 
@@ -23,8 +23,8 @@ def success(judged: Judged, *, cutoff: int | None = None) -> Floats:
 
     Notes
     -----
-    As in trec_eval (``m_success.c``); LensKit (``Hit``) leaves users without relevant items out.
-    Where each user has one relevant item, Success, Recall and RelP are the same.
+    The values equal those of trec_eval (``m_success.c``). LensKit (``Hit``) leaves out users
+    without relevant items. If each user has one relevant item, Success, Recall and RelP are equal.
 
     Examples
     --------

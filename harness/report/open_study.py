@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyses.shared.figures import draw_figure
 from analyses.shared.result import Result
-from analyses.shared.table import Table, excerpt
+from analyses.shared.table import Table, excerpt, listing
 from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
@@ -31,15 +31,20 @@ def open_study(
     Parameters
     ----------
     folder
-        Where `harness run` left it.
+        The study folder that `harness run` wrote.
     plugins
-        Files of analyses of yours, which are run to show their results anew; no other code that the
-        study names is run.
+        Python files of your own analyses. They are run, so that their results are objects again;
+        no other code that the study names is run.
+
+    Returns
+    -------
+    OpenStudy
+        Its results, data frames, tables and figures.
 
     Raises
     ------
     InputError
-        If no finished study is there.
+        If the folder holds no finished study.
 
     Examples
     --------
@@ -52,36 +57,48 @@ def open_study(
 
 @dataclass(frozen=True)
 class OpenStudy:
-    """The folder of a finished study."""
+    """A finished study: its results, data frames, tables and figures by name."""
 
     finished: FinishedStudy
 
+    def __repr__(self) -> str:
+        title = f"Study in {self.finished.folder}\n{self.finished.manifest['lead']}"
+        named = {"results": self.results, "tables": self.tables, "figures": self.figures}
+        calls = ".summary(), .result(name), .frame(name), .table(name), .figure(name)"
+        return listing(title, named, calls)
+
     @property
     def results(self) -> tuple[str, ...]:
-        """What the study found, by the names of its analyses."""
+        """Names of the results; see `result`."""
         return tuple(self.finished.kinds)
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """Names of the tables in full."""
+        """Names of the data frames; see `frame`."""
         return tuple(self.finished.frames)
 
     @property
     def tables(self) -> dict[str, str]:
-        """Names of the tables for reading, with what they show."""
+        """Names of the tables, with what they show; see `table`."""
         return titles(self.finished)
 
     @property
     def figures(self) -> dict[str, str]:
-        """Names of the figures, with what they show."""
+        """Names of the figures, with what they show; see `figure`."""
         return {face.short: self.finished.title(face) for _, face in self.finished.figures()}
 
     def result(self, name: str) -> Result:
-        """Read what an analysis found, as the object that the analysis made."""
+        """Read the result of an analysis.
+
+        Raises
+        ------
+        InputError
+            If the study has no such result.
+        """
         return self.finished.result(name)
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Read a table in full: a row for each observation, numbers unrounded.
+        """Read a data frame: one row for each observation, unrounded.
 
         Raises
         ------
@@ -97,14 +114,19 @@ class OpenStudy:
         return pd.read_csv(self.finished.folder / "tables" / f"{name}.csv")
 
     def table(self, name: str, **chosen: Any) -> Table:
-        """Make a table for reading, rounded when it is printed; see `tables`.
+        """Make a table for reading; it is rounded when it is printed.
 
         Parameters
         ----------
         name
-            Its name, or its number in the paper, such as ``table3``.
+            Its name (see `tables`), or its number in the paper, such as ``table3``.
         chosen
-            What the table lets a reader choose: ``cutoff``, ``convention``.
+            Choices of the table, such as ``cutoff`` or ``convention``.
+
+        Raises
+        ------
+        InputError
+            If the study has no such table, or the table no such choice.
         """
         return tabulate(self.finished, name, **chosen)
 
@@ -127,5 +149,5 @@ class OpenStudy:
         return excerpt(self.finished.manifest["lead"], None, [*found.findings, *found.cautions])
 
     def summary(self) -> Summary:
-        """Say in plain words what was found, and what to bear in mind."""
+        """Give the findings and cautions of the study, in sentences."""
         return summarise(self.finished)

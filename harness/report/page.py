@@ -13,7 +13,7 @@ from typing import Any
 
 from analyses.shared.analysis import register_with
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Cell, Table, excerpt, shown
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
@@ -177,6 +177,15 @@ class Summary:
     answer: tuple[str, ...]
     findings: tuple[str, ...]
     cautions: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.findings)} findings, {len(self.cautions)} cautions"
+        texts = self.answer or self.findings[:8]
+        return "\n".join([f"Summary: {sizes}", *texts, "Next: .answer, .findings, .cautions"])
+
+    def _repr_html_(self) -> str:
+        found = [*self.answer, *self.findings, *self.cautions]
+        return excerpt("Answer, findings, and what to bear in mind:", None, found)
 
 
 def study_findings(result: Result) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ SPREAD = "± "
 
 @dataclass(frozen=True, eq=False)
 class Means(Result):
-    """Means over users, as each metric asks for them: arithmetic or geometric.
+    """Mean scores over users, arithmetic or geometric, as each metric asks.
 
     Values, and deviations, the standard deviations over users (NaN for a single one), are of shape
     (n_measures, n_systems). Where users are weighted, both are of weighted scores. Where there are
@@ -194,7 +194,7 @@ class Means(Result):
 
 @dataclass(frozen=True, eq=False)
 class Coverage(Result):
-    """Counts of what systems recommend, the arrays of shape (n_systems,).
+    """Number of items that each system recommends, and how many are judged.
 
     Users are those in the qrels, of whom some have no list or a shorter one than the longest; items
     are the different ones that are recommended, and judged is the share of the recommendations that

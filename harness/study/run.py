@@ -258,20 +258,21 @@ def _without_needless(study: Study, collection: Collection) -> Study:
 
 
 def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:
-    """Run a study, or what is left of it, in its folder.
+    """Run a study; resume it where it stopped.
 
     Parameters
     ----------
     study
-        What to do.
+        The study; its files go to ``study.folder``.
     n_jobs
-        Workers; results do not depend on it.
+        Number of worker processes. Does not change results.
     progress
-        Shows what is being done; nothing by default.
+        Shows the progress; by default nothing is shown.
 
     Returns
     -------
-    Path of the report.
+    Path
+        Path of the report.
 
     Raises
     ------

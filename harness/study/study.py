@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from analyses.shared.measure import Measure, Measures, depth_of
+from analyses.shared.table import listing
 from harness.metrics.shared.names import ParsedName, parse_name
 from harness.scoring.means import Average
 from harness.study.sections import (
@@ -246,10 +247,21 @@ class MetricsSection(Section):
 
 
 class Study(StudyFile):
-    """A whole study.
+    """The definition of a study: one attribute for each section of a study file.
 
-    Its parts check themselves; `harness.study.stages` checks, before any work, what needs other
-    packages: names of systems and metrics.
+    Sections may be dictionaries; each checks itself. A study begins with ``ratings``, or with
+    ``runs`` and ``qrels``. `harness.run_study` checks the names of systems and metrics.
+
+    Raises
+    ------
+    InputError
+        If a section breaks a rule.
+
+    Examples
+    --------
+    >>> study = Study(name="demo", ratings={"format": "world"}, metrics={"names": ["nDCG@10"]})
+    >>> study.measures.reported[0]
+    Measure(metric='nDCG', cutoff=10)
     """
 
     ratings: RatingsSection | None = None
@@ -262,6 +274,13 @@ class Study(StudyFile):
     metrics: MetricsSection = MetricsSection()
     analyses: AnalysesSection = Field(default_factory=usual_analyses)
     repeat: RepeatSection = RepeatSection()
+
+    def __repr__(self) -> str:
+        lists = {"runs": self.runs.paths} if self.runs else {"systems": self.systems.labels}
+        named = lists | {"measures": self.measures.reported, "analyses": self.analyses.asked}
+        return listing(f"Study {self.name!r}, seed {self.seed}", named, "harness.run_study(study)")
+
+    __str__ = __repr__
 
     @model_validator(mode="after")
     def _one_beginning(self) -> Study:
@@ -295,7 +314,7 @@ class Study(StudyFile):
         return self
 
     def under(self, seed: int) -> Study:
-        """Give the same study under another seed, in a folder of its own."""
+        """Give the same study with another random seed and study folder."""
         folder = seed_folder(self.folder, seed)
         return self.model_copy(update={"seed": seed, "output": folder, "repeat": RepeatSection()})
 
@@ -322,7 +341,7 @@ class Study(StudyFile):
 
     @property
     def measures(self) -> Measures:
-        """What is measured: the grid, and what is compared."""
+        """All measures: those that are compared, and the grid."""
         return self.metrics.measures
 
     @property
@@ -347,19 +366,24 @@ def _truth_in(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study:
-    """Read a study file; the paths of inputs in it count from its folder.
+    """Read a study file.
 
     Parameters
     ----------
     path
-        A TOML file.
+        A TOML file. Relative paths in it start at its folder.
     changes
-        Top-level values that replace those of the file.
+        Top-level values that replace those of the file, such as ``{"seed": 1}``.
+
+    Returns
+    -------
+    Study
+        The study, checked.
 
     Raises
     ------
     InputError
-        If it is missing, not TOML, or breaks a rule; with line, key, rule and value.
+        If the file is missing, is not TOML, or breaks a rule; names the line, key, rule and value.
     """
     return Study.read(path, changes=changes)
 

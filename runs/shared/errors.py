@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
 from os import PathLike
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 from warnings import WarningMessage
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 
 
 class InputError(ValueError):
-    """Input or usage breaks a rule; the message is a sentence a user can act on."""
+    """Input or an argument breaks a rule; the message names the thing, the rule and the value."""
 
     __module__ = "runs"
 
@@ -44,6 +50,20 @@ def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
         close = get_close_matches(value, choices, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
         raise InputError(f"`{name}` must be one of {', '.join(choices)}, got {value!r}{hint}")
+
+
+def with_known_keywords(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+    """Refuse keywords that a function does not have in a sentence that names a similar one."""
+    known = signature(function).parameters
+
+    @wraps(function)
+    def call(*args: Asked.args, **keywords: Asked.kwargs) -> Answer:
+        for name in keywords.keys() - known.keys():
+            what = f"{function.__name__}() has no argument {name!r}"
+            raise InputError(f"{what}; {nearest(name, [*known])}")
+        return function(*args, **keywords)
+
+    return call
 
 
 def missing_package(package: str, *, needed_by: str, extra: str) -> InputError:

@@ -49,7 +49,7 @@ def test_whole_lists_are_a_cutoff_of_their_own() -> None:
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_the_row_is_the_estimate_and_the_column_the_reference(name: str, noisy: Scores) -> None:
-    found, means = correlate(noisy, replicates=0), noisy.means()
+    found, means = correlate(noisy, replicates=0), noisy.mean_values()
     assert found.values[name][0, 1] == COEFFICIENTS[name].compare(means[0], means[1])
 
 
@@ -59,7 +59,7 @@ def test_an_interval_is_that_of_the_agreement_in_populations_behind_the_means(
 ) -> None:
     found = correlate(noisy, coefficient=coefficient, replicates=200, seed=5)
     resampled = resample_means(noisy.values, replicates=200, seed=5)
-    populations = Populations(noisy.means(), resampled, n_users=30, seed=5)
+    populations = Populations(noisy.mean_values(), resampled, n_users=30, seed=5)
     agreements = COEFFICIENTS[coefficient].compare(*populations.draw(0, 1))
     low, high = np.nanquantile(agreements, [0.025, 0.975])
     observed = found.taus[0, 1]

@@ -144,7 +144,7 @@ def study(lists: Lists, judged: Scores, users: Numbers, *, seed: int) -> Iterato
     tau = ResampledComparison(comparison, joint).tau().part(0)
     low, high = tau.users
     yield VALIDITY, Held(tau.values, low, high)
-    of_all = tau_b(judged.means(), everybody.means())
+    of_all = tau_b(judged.mean_values(), everybody.mean_values())
     yield f"{VALIDITY}, of all users", Held(tau.values, low, high, of_all)
 
 

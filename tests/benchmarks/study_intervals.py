@@ -211,7 +211,7 @@ def intervals_of(work: Work, everybody: Work) -> Iterator[tuple[str, Held]]:
 
 def _agreements(work: Work, everybody: Work) -> Held:
     found = correlation(work, CorrelationSettings(replicates=REPLICATES, every_pair=True))
-    means = everybody.scores.means()
+    means = everybody.scores.mean_values()
     known = tau_b(means[:, np.newaxis], means)
     pairs = np.triu_indices(len(known), k=1)
     return Held(found.taus[pairs], found.low[pairs] - TINY, found.high[pairs] + TINY, known[pairs])

@@ -52,7 +52,7 @@ def test_runs_are_scored_by_both_and_judgements_are_lost(
     found = validity(lists, complete, ["P@5", "RR"], qrels=some, **FEW)
     assert found.truths == ("itself", "nDCG@10", "P@10")
     for judged, means in ((some, found.measured), (complete, found.true[0])):
-        assert means == pytest.approx(score(lists, judged, ["P@5", "RR"]).means())
+        assert means == pytest.approx(score(lists, judged, ["P@5", "RR"]).mean_values())
     assert found.kept is not None
     assert found.popular is not None
     for curves in (found.kept, found.popular):
@@ -94,7 +94,7 @@ def test_scores_need_no_judgements_and_systems_no_order(lists: Lists, complete: 
     [
         ({}, "a truth needs a reference, such as nDCG@10"),
         ({"references": ["AP"]}, "the truth has no scores of AP, but of P@5"),
-        ({"references": ["P@5"], "tests": "t"}, "validity: there is no `tests`; did you mean"),
+        ({"references": ["P@5"], "tests": "t"}, "has no argument 'tests'; did you mean 'test'"),
     ],
 )
 def test_what_validity_cannot_be_asked_is_told(asked: dict[str, Any], finding: str) -> None:

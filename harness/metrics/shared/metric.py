@@ -69,46 +69,47 @@ SHARED = (LEVEL, CONDENSED, MEAN)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Metric:
-    """A metric and what is known of it: a value, equal to what prints alike.
+    """A metric: a function of judged lists, its options, its cut-off and facts about it.
 
-    Called with options it gives the metric that has them, with ``@`` the one at a cut-off, and with
-    judged lists the users' scores.
+    ``metric(option=value)`` sets options, ``metric @ n`` sets the cut-off, and ``metric(judged)``
+    gives the scores of the users, float64 of shape (n_users,). Metrics that print the same are
+    equal.
 
     Parameters
     ----------
     name
-        As printed, say ``nDCG``.
+        Name, such as ``nDCG``.
     function
         The definition.
     source
-        Where it was published.
+        Publication that defines it.
     trec_eval
-        The measure that agrees in trec_eval, "" where there is none.
+        The same measure in trec_eval; "" if there is none.
     aliases
-        What others call it.
+        Other names.
     lattice
-        For a cut-off, a whole number that makes every score an integer when multiplied with
-        it, or None; the exact permutation test then counts ties exactly.
+        Function of the cut-off: a whole number whose product with every score is an integer, or
+        None. With it, the exact permutation test counts ties exactly.
     options
-        What can be set in brackets behind the name.
+        Options, which are set in brackets after the name.
     low, high
         Range of the scores.
     higher_is_better
-        Whether more is better.
+        Whether higher scores are better.
     has_level
-        Whether it asks which items are relevant, and so has the option ``rel``.
+        Whether it depends on which items are relevant, and so has the option ``rel``.
     needs
-        What must be made of systems before they are scored: ranks of hidden items ("loo", "lloo").
+        Ranks that must be computed before scoring: of hidden items ("loo", "lloo").
     per_user
-        Whether the definition scores one user at a time, which is slower.
+        Whether the function scores one user at a time, which is slower.
     note
-        What readers of its values must know, a sentence.
+        A sentence that readers of its values must know.
     given
         Options that differ from their defaults.
     cutoff
-        Ranks considered, where scoring is not told.
+        Default cut-off; None for whole lists.
     declared
-        The metric without options, of one that has some.
+        The metric without options, if this one has options.
 
     Examples
     --------
@@ -145,7 +146,7 @@ class Metric:
 
     @property
     def label(self) -> str:
-        """Name with the options that differ from their defaults; reads back as this metric."""
+        """Name with the options that differ from their defaults."""
         return print_name(self.name, dict(self.given))
 
     def __str__(self) -> str:
@@ -166,33 +167,33 @@ class Metric:
 
     @property
     def all_options(self) -> tuple[Option, ...]:
-        """The options: the relevance level where there is one, its own, those of all metrics."""
+        """All options: relevance level, its own options, and the options of all metrics."""
         level = (LEVEL,) if self.has_level else ()
         mean = (MEAN,) if self.low >= 0 or self.is_geometric else ()
         return (*level, *self.options, CONDENSED, *mean)
 
     @property
     def is_condensed(self) -> bool:
-        """Whether unjudged items are taken out of the lists first."""
+        """Whether unjudged items are removed from the lists first."""
         return dict(self.given).get(CONDENSED.name) is True
 
     @property
     def is_geometric(self) -> bool:
-        """Whether scores are logarithms, so that their mean is that of a geometric mean."""
+        """Whether scores are logarithms, for a geometric mean over the users."""
         return dict(self.given).get(MEAN.name) == "geometric"
 
     @property
     def doc(self) -> str:
-        """Docstring of the definition."""
+        """Docstring of the function."""
         return inspect.getdoc(self.function) or ""
 
     @property
     def summary(self) -> str:
-        """First line of the definition's docstring."""
+        """First line of the docstring of the function."""
         return self.doc.partition("\n")[0]
 
     def facts(self) -> list[str]:
-        """Say where it comes from and which way it goes, in sentences."""
+        """Describe its source, range and direction in sentences."""
         better = "more" if self.higher_is_better else "less"
         trec_eval = f" In trec_eval: {self.trec_eval}." if self.trec_eval else ""
         return [
@@ -201,7 +202,13 @@ class Metric:
         ]
 
     def with_options(self, values: Mapping[str, Any]) -> Metric:
-        """Set options."""
+        """Give the metric with some options set.
+
+        Raises
+        ------
+        InputError
+            If there is no such option, or it does not take the value.
+        """
         known = {option.name: option for option in self.all_options}
         for name, value in values.items():
             if name not in known:
@@ -232,14 +239,14 @@ class Metric:
         return replace(self, cutoff=int(cutoff))
 
     def average(self, scores: Floats) -> Floats:
-        """Average over users, the last axis, by the mean that the metric asks for."""
+        """Average scores over the users, the last axis, by the arithmetic or geometric mean."""
         means = scores.mean(axis=-1)
         return np.asarray(np.exp(means) if self.is_geometric else means)
 
     def __call__(
         self, judged: Judged | None = None, *, cutoff: int | None = None, **options: Any
     ) -> Any:
-        """Score every user, and check what came back; without lists, set options."""
+        """Score every user and check the scores; without judged lists, set options."""
         chosen = self.with_options(options) if options else self
         if judged is None:
             return chosen if cutoff is None else chosen @ cutoff
@@ -276,14 +283,30 @@ class Metric:
 
 
 def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., Any]], Metric]:
-    """Make a metric of a function over judged lists: what all metrics share.
+    """Declare a function of judged lists as a metric (decorator).
 
-    The function takes `qrels.Judged` lists and a cut-off n, the ranks considered (all of them by
-    default), and gives the scores of all users, float64 of shape (n_users,). In formulas rel(k)
-    says whether rank k holds a relevant item, :math:`r_k` and :math:`n_k` count the relevant and
-    the judged non-relevant items in ranks 1 to k, and R and N those of the user, in the list or
-    not. Further keyword-only parameters are options of the metric (see
-    `harness.metrics.shared.option.options_of`). The facts are fields of `Metric`.
+    The function takes `qrels.Judged` lists and a cut-off n, the number of ranks to consider (None
+    for all), and returns the scores of all users, float64 of shape (n_users,). Its further
+    keyword-only parameters are options of the metric; see
+    `harness.metrics.shared.option.options_of`.
+
+    In the formulas of all metrics, rel(k) is 1 if rank k holds a relevant item, else 0;
+    :math:`r_k` and :math:`n_k` are the numbers of relevant and of judged non-relevant items in
+    ranks 1 to k; R and N are these numbers over all judgements of the user.
+
+    Parameters
+    ----------
+    name
+        Name of the metric.
+    source
+        Publication that defines it.
+    facts
+        Further fields of `Metric`, such as ``high`` or ``higher_is_better``.
+
+    Raises
+    ------
+    InputError
+        If an option has the name of an option that all metrics have, or ``needs`` is unknown.
 
     Examples
     --------
@@ -310,7 +333,7 @@ def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., A
 
 
 def ratio(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
-    """Divide, giving 0 where the denominator is 0, as trec_eval does."""
+    """Divide; 0 where the denominator is 0, as in trec_eval. Both are of shape (n_users,)."""
     quotient = np.zeros(len(numerator))
     return np.divide(numerator, denominator, out=quotient, where=denominator > 0)
 
@@ -320,11 +343,11 @@ FLOOR = 1e-5
 
 
 def geometric_mean(scores: Floats, *, floor: float = FLOOR) -> Floats:
-    r"""Geometric mean over users, the last axis: it gives weight to those who are served badly.
+    r"""Geometric mean over users, the last axis; it gives more weight to users with low scores.
 
     .. math:: \exp\left(\frac{1}{U} \sum_u \log \max(s_u, \mathrm{floor})\right)
 
-    Of AP it is trec_eval's ``gm_map`` (Robertson 2006, On GMAP: and other transformations), of
+    For AP it is trec_eval's ``gm_map`` (Robertson 2006, On GMAP: and other transformations), for
     bpref its ``gm_bpref``.
 
     Examples

@@ -19,18 +19,18 @@ UserFunction = Callable[..., float]
 
 @dataclass(frozen=True, eq=False)
 class User:
-    """What a metric may know of a user besides the list.
+    """The judgements of one user, for a metric that is written for one list.
 
     Parameters
     ----------
     cutoff
-        Ranks considered; the list may be shorter.
+        Number of ranks to consider; the list may be shorter.
     relevance_level
         Lowest relevant grade.
     n_relevant, n_nonrelevant
-        R and N: the user's relevant and judged non-relevant items, in the list or not.
+        R and N: numbers of the user's relevant and judged non-relevant items.
     ideal_grades
-        All grades of the user, in the list or not, from the best down.
+        All grades of the user in the qrels, in falling order, of shape (n_judged,).
     """
 
     cutoff: int
@@ -41,12 +41,17 @@ class User:
 
 
 def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFunction], Metric]:
-    """Make a metric of a function over one user's list.
+    """Declare a function of one user's list as a metric (decorator).
 
-    The function takes the grades at the first ranks, down to the cut-off or the end of the
-    list (1-d, NaN where the item is unjudged), and a `User`; keyword-only parameters are the
-    metric's options. It is called once for every user, which takes some thirty to two hundred times
-    as long as one function over the lists of all users (`harness.metrics.shared.metric.metric`).
+    The function takes the grades at the ranks down to the cut-off or the end of the list, of shape
+    (n_ranks,), NaN where the item is unjudged, and a `User`. It returns the score. Its keyword-only
+    parameters are options of the metric. It is called once for each user, which takes 30 to 200
+    times as long as a function of all lists (see `harness.metric`).
+
+    Parameters
+    ----------
+    name, source, facts
+        See `harness.metric`.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def test_a_reversed_metric_is_wrong_everywhere(right: Scores) -> None:
     assert found.tau.values[0].tolist() == [-1.0, -1.0]
     assert not found.verdicts.right[0].any()
     assert found.rate("type III").values[0].tolist() == [1.0, 1.0]
-    extent = np.ptp(right.means(), axis=1)
+    extent = np.ptp(right.mean_values(), axis=1)
     assert found.regret.values[0] == pytest.approx(extent)
 
 

@@ -78,7 +78,7 @@ def test_a_lost_judgement_is_a_lost_hidden_item(metric: Metric, beta: float) -> 
         users = np.array(["a", "b", "c"])
         metrics = {chosen.label: chosen}
         scores = score([run], qrels.keep(sample), measures, metrics, users=users, catalogue=left)
-        expected.append(scores.means())
+        expected.append(scores.mean_values())
     found = means_on(scorer, qrels, kept)
     np.testing.assert_allclose(found, np.stack(expected, axis=-1), rtol=0, atol=1e-12)
 

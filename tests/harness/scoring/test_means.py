@@ -43,7 +43,7 @@ def test_recall_over_judgements_is_the_share_of_all_relevant_items_that_are_foun
     scores = score([run], qrels, Measures([Measure("Recall", 3)]), METRICS, users=users)
     found = match(run, qrels)[:, :3]
     n_found = np.count_nonzero(qrels.relevant[found[found >= 0]])
-    means = weighted(scores, user_weights(qrels, "judgements")).means()
+    means = weighted(scores, user_weights(qrels, "judgements")).mean_values()
     assert means.item() == pytest.approx(n_found / np.count_nonzero(qrels.relevant))
 
 
@@ -56,7 +56,7 @@ def test_all_judgements_rescored_give_the_weighted_means(case: tuple[Run, Qrels]
     users = np.arange(qrels.n_users).astype(np.str_)
     scores = weighted(score([run], qrels, measures, METRICS, users=users), weights)
     scorer = SampleScorer([run], qrels, measures, METRICS, weights=weights)
-    np.testing.assert_allclose(means_on(scorer, qrels)[..., 0], scores.means(), atol=1e-12)
+    np.testing.assert_allclose(means_on(scorer, qrels)[..., 0], scores.mean_values(), atol=1e-12)
 
 
 NAMES = ["a", "b", "a", "a", "b"]

@@ -42,7 +42,7 @@ def by_definition(
             metrics,
             users=users,
             catalogue=known_items(),
-        ).means()
+        ).mean_values()
         for sample in kept.T
     ]
     return np.stack(means, axis=-1)

@@ -62,7 +62,7 @@ SHOWN = {*SCORED, *ANALYSED, "answer"}
 
 def test_the_means_are_those_of_the_scores(finished: Path) -> None:
     scores = scores_from_parquet((finished / "scores.parquet").read_bytes())
-    assert read_frame(finished, "means")["mean"].tolist() == scores.means().T.ravel().tolist()
+    assert read_frame(finished, "means")["mean"].tolist() == scores.mean_values().T.ravel().tolist()
 
 
 # The same again

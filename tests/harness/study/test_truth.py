@@ -111,7 +111,7 @@ def test_other_tools_score_the_truth_the_same(judged: Path) -> None:
     assert scores.systems == RUNS
     assert [str(m) for m in scores.measures][-2:] == ["nDCG@10", "P@10"]
     names = {"P@2": "P.2", "Recall@4": "recall.4", "nDCG@10": "ndcg_cut.10"}
-    for system, means in zip(RUNS, scores.means().T, strict=True):
+    for system, means in zip(RUNS, scores.mean_values().T, strict=True):
         arguments = ["evaluate", "--qrels", f"{folder}/truth/true.qrels", "-l", "8"]
         for name in names.values():
             arguments += ["-m", name]

@@ -87,7 +87,7 @@ def test_a_score_is_the_mean_over_the_validation_users(undisturbed: Path) -> Non
     ).measures
     ids = validation.split.topics.ids
     scores = score([run], validation.qrels, measures, built_in_metrics(), users=ids)
-    assert float(rows(undisturbed)[0]["score"]) == scores.means()[0, 0]
+    assert float(rows(undisturbed)[0]["score"]) == scores.mean_values()[0, 0]
 
 
 def test_settings_that_are_not_searched_stay_as_the_study_has_them(tmp_path: Path) -> None:
