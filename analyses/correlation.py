@@ -1,4 +1,4 @@
-"""Correlation: whether cut-offs, and metrics, order the systems alike.
+"""Correlation: agreement of cut-offs, and of metrics, on the ordering of the systems.
 
 Figures 1 and 5 of Valcarce et al. (2018), with intervals over users.
 """
@@ -14,16 +14,16 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from analyses.intervals.populations import Populations, interval
-from analyses.intervals.resampling import CONFIDENCE, resample_means, run_noise
+from analyses.intervals.resampling import resample_means, run_noise
 from analyses.intervals.systems import over_systems, system_subsets
-from analyses.ordering import COEFFICIENTS, DECIMALS, Coefficient, find_coefficient
+from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, panel_title
-from analyses.shared.estimate import Estimates, spread_around
+from analyses.shared.estimate import Estimate, Estimates, spread_around
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Table, rounded
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.settings import Whole
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 LEAST_RANGE = 0.1
-"""Shades of a table of taus run over as much at least, so that little differences look little."""
+"""Shades of a heat map of taus span at least this much: small differences look small."""
 
 
 def _known(name: str) -> str:
-    """Refuse a coefficient that there is not."""
+    """Refuse an unknown coefficient."""
     try:
         return find_coefficient(name).name
     except InputError as error:
@@ -51,15 +51,16 @@ class Settings(AnalysisSettings):
 
     coefficient: Annotated[str, AfterValidator(_known)] = Field(
         "tau-b",
-        description=f"Of figures and intervals (tables have all): {', '.join(COEFFICIENTS)}.",
+        description="Coefficient of figures and intervals; the CSV files have all: "
+        f"{', '.join(COEFFICIENTS)}.",
     )
     replicates: Whole = Field(
-        1000, ge=0, description="Resampled sets of users behind the intervals; 0: no intervals."
+        1000, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
     )
     every_pair: bool = Field(
         False,
-        description="Whether measures that share neither metric nor cut-off, and are not reported "
-        "both, have intervals, too.",
+        description="Compute intervals for all pairs of measures, also for those that share "
+        "neither metric nor cut-off.",
     )
 
 
@@ -247,7 +248,7 @@ class Correlation(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Say how alike the report measures order the systems."""
+        """Say how far the report measures agree on the ordering of the systems."""
         compared = self.measures.reported
         cells = self._cells(compared, combinations(compared.labels, 2))
         taus = {pair: tau for pair, tau in cells if not np.isnan(tau)}
@@ -255,17 +256,17 @@ class Correlation(Result):
             return []
         mean = sum(taus.values()) / len(taus)
         ends = (min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__))
-        lowest, highest = (f"{taus[pair]:.2f} ({listed(pair)})" for pair in ends)
+        lowest, highest = (f"{rounded(taus[pair], 2)} ({listed(pair)})" for pair in ends)
         return [
-            f"Agreement of the metrics{compared.where} by "
-            f"{find_coefficient(self.coefficient).label}: {mean:.2f} on average over pairs, from "
-            f"{lowest} to {highest}."
+            f"The report measures{compared.where} agree on the ordering of the systems with "
+            f"{find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on average over "
+            f"pairs, from {lowest} to {highest}."
         ]
 
     def _cells(
         self, compared: Measures, pairs: Iterable[tuple[str, str]]
     ) -> Iterator[tuple[tuple[str, str], float]]:
-        """Look up what pairs of measures, by their labels, agree."""
+        """Look up the agreement of pairs of measures, by their labels."""
         number = dict(zip(compared.labels, self.measures.numbers(compared), strict=True))
         return (((a, b), float(self.taus[number[a], number[b]])) for a, b in pairs)
 
@@ -275,9 +276,9 @@ class Correlation(Result):
         compared = self.measures.compared(cutoff)
         cells = dict(self._cells(compared, product(compared.labels, compared.labels)))
         label = find_coefficient(self.coefficient).label
-        note = f"Orderings of the systems by mean, compared by {label}."
+        note = f"{label[0].upper()}{label[1:]} between the orderings of the systems by mean score."
         title = f"Agreement among metrics{compared.where}"
-        return Table.crossed("correlation", title, note, "metric", cells)
+        return Table.crossed("correlation", title, note, "metric", cells, decimals=2)
 
     def of_measures(self) -> Table:
         """Tabulate the report measures down and across, with intervals where there are any."""
@@ -290,12 +291,9 @@ class Correlation(Result):
         return Table("agreement", "Agreement of measures", self.caption(), headings, rows)
 
     def _printed(self, row: int, column: int) -> str:
-        value, low, high = (
-            shown(float(each[row, column]), decimals=3) for each in (self.taus, self.low, self.high)
-        )
-        if row == column or np.isnan(self.low[row, column]):
-            return value
-        return f"{value} [{low}, {high}]"
+        if row == column:
+            return rounded(float(self.taus[row, column]))
+        return str(Estimate(*(float(x[row, column]) for x in (self.taus, self.low, self.high))))
 
     @figure(
         "correlation_cutoffs",
@@ -351,29 +349,22 @@ class Correlation(Result):
             printed.set(fontsize=size, in_layout=False)
 
     def caption(self) -> str:
-        """Say what the numbers are, how ties count, and what the intervals show."""
+        """Say what the numbers are, how ties count, and what the intervals are."""
         coefficient = find_coefficient(self.coefficient)
         label, floor = coefficient.label, coefficient.lowest(len(self.systems))
         users = "" if self.n_users is None else f" over {self.n_users:,} {self.units}"
         parts = [
             f"{label[0].upper()}{label[1:]} between the orderings of {len(self.systems)} systems "
-            f"by mean score{users}. {coefficient.ties} Means are compared to {DECIMALS} decimals."
+            f"by the mean scores of two measures{users}; 1 is the same ordering. {coefficient.ties}"
         ]
         if not coefficient.symmetric:
             parts.append("The column is the reference of the row.")
         if floor != -1:
-            parts.append(f"The reverse of an ordering has {floor:.3f}.")
+            parts.append(f"The reverse of an ordering has {rounded(floor)}.")
         if self.replicates:
             parts.append(
-                f"Intervals ({100 * CONFIDENCE:.0f} %) are for the agreement with all {self.units} "
-                f"of the population: {self.replicates:,} populations that may be behind the means "
-                f"(empirical Bayes, seed {self.seed}; {self.undefined:,} undefined values left "
-                "out)."
-            )
-        if not np.isnan(self.systems_low).all():
-            parts.append(
-                "Intervals of report measures over systems: delete-d jackknife, subsets of three "
-                "quarters of them."
+                f"Intervals in tables: 95 % over {self.units} (empirical Bayes, "
+                f"{self.replicates:,} populations)."
             )
         return " ".join(parts)
 

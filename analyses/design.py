@@ -1,4 +1,4 @@
-"""How many users it takes: power, users needed and reliability, from a pilot's scores."""
+"""Design: number of users needed, detectable differences and reliability, from a pilot."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pydantic import Field
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, label_curves, scale_by_factors
-from analyses.shared.estimate import CONFIDENCE, joint_reach
+from analyses.shared.estimate import CONFIDENCE, Estimate, joint_reach
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import between, count, percent, times
-from analyses.shared.table import Table, shown
+from analyses.shared.sentences import between, count, listed, percent, times
+from analyses.shared.table import Table, rounded
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
@@ -49,21 +49,21 @@ SMALLEST = 10
 """Users with which curves begin."""
 
 FEW_USERS = 200
-"""From fewer, a variance is good to 10 % at best."""
+"""With fewer, the standard error of a variance is 10 % or more."""
 
 FAR = 10
 """A caution names measures that need more than so many times the pilot's users."""
 
 NOISY = 0.1
-"""From this part of noise in the effects on, the winner's curse is a caution."""
+"""With a larger share of noise in the effects, a caution is given."""
 
 
 class Settings(AnalysisSettings):
-    """What is to be found, and how surely."""
+    """The difference of interest, and the power to find it."""
 
     removed: ClassVar[Mapping[str, str]] = {
-        "bound": "design tests no equivalence any more; "
-        "`analyses.significance.effects.equivalence_test` does in Python",
+        "bound": "equivalence tests were removed; use "
+        "`analyses.significance.effects.equivalence_test` in Python",
         "bayes": "the Bayesian signed-rank test is in `baycomp`",
         "draws": "the Bayesian signed-rank test is in `baycomp`",
         "halves": "[analyses.swaps] has the swap rate of random halves",
@@ -71,22 +71,24 @@ class Settings(AnalysisSettings):
     }
 
     difference: float = Field(
-        0.05, gt=0, description="A difference to be found, as a share of a measure's mean score."
+        0.05, gt=0, description="Difference to find, as a share of a measure's mean score."
     )
     power: float = Field(
-        0.8, gt=0, lt=1, description="Chance with which a difference is to be found."
+        0.8, gt=0, lt=1, description="Power: probability of finding the difference."
     )
-    alpha: float = Field(0.05, ge=1e-9, lt=1, description="Level of the tests.")
+    alpha: float = Field(0.05, ge=1e-9, lt=1, description="Significance level.")
     share: float = Field(
-        0.8, gt=0, lt=1, description="Share of the pairs of systems to become significant."
+        0.8, gt=0, lt=1, description="Share of the pairs of systems that should be significant."
     )
     reliability: float = Field(
-        0.95, gt=0, lt=1, description="Generalizability coefficient to be reached."
+        0.95, gt=0, lt=1, description="Generalizability coefficient to reach."
     )
     standardised: Standard | None = Field(
-        None, description="Standardise scores user by user, over the systems."
+        None, description="Standardise the scores of each user over the systems."
     )
-    replicates: Whole = Field(200, ge=0, description="Resamples of the users for intervals.")
+    replicates: Whole = Field(
+        200, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
+    )
 
 
 @analysis(
@@ -96,7 +98,7 @@ class Settings(AnalysisSettings):
     question="How many {units} does each measure need?",
 )
 def design(work: Work, settings: Settings) -> Design:
-    """Work out, from a pilot's scores, how many users make differences significant."""
+    """Compute from a pilot's scores how many users make differences significant."""
     scores = standardised(work, settings.standardised).scores
     n_users = len(scores.users)
     if len(scores.systems) < 2 or n_users < 3:
@@ -343,7 +345,7 @@ class Design(Result):
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
         return {"metric": metrics.repeat(n_rows), "cutoff": self.measures.column.repeat(n_rows)}
 
-    @table("design", "{units} that each measure needs")
+    @table("design", "{units} needed by each measure")
     def users_needed(self) -> Table:
         """Tabulate the users that each measure needs, the fewest first."""
         low, high = self.interval
@@ -352,45 +354,45 @@ class Design(Result):
         relative = _median_pair(self.relative)
         columns = {
             f"{percent(self.share)} of pairs": [count(n) for n in self.needed],
-            "interval": [between(*ends) for ends in zip(low, high, strict=True)],
-            "as seen": [count(n) for n in _median_pair(self.observed)],
-            f"{percent(self.difference)} apart": [count(n) for n in relative],
-            "seen now": [percent(part) for part in detectable],
+            "95 %": [between(*ends) for ends in zip(low, high, strict=True)],
+            "observed": [count(n) for n in _median_pair(self.observed)],
+            f"{percent(self.difference)} difference": [count(n) for n in relative],
+            "detectable": [percent(part) for part in detectable],
         }
         rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
         ordered = [rows[n] for n in np.argsort(self.needed, kind="stable")]
         title, headings = f"{self.units.capitalize()} needed", ["measure", *columns]
         return Table("design", title, self.caption(), headings, ordered)
 
-    @table("design_reliability", "variance components, and {units} for a reliable ordering")
+    @table("design_reliability", "variance components, and {units} needed for a reliable ordering")
     def reliability_table(self) -> Table:
-        """Tabulate variance components and what comes of them."""
+        """Tabulate variance components and generalizability coefficients."""
         parts = self.components
         relative_users, absolute_users = parts.users_for(self.reliability)
         shares = {
             name: [percent(share) for share in column]
             for name, column in zip(("systems", self.units, "rest"), parts.shares.T, strict=True)
         }
-        limits = zip(parts.relative_low, parts.relative_high, strict=True)
+        relative = zip(parts.relative, parts.relative_low, parts.relative_high, strict=True)
+        wanted = f"{self.reliability:g}".removeprefix("0")
         columns = shares | {
-            "E rho²": [shown(value, decimals=3) for value in parts.relative],
-            "interval": [" to ".join(shown(e, decimals=3) for e in ends) for ends in limits],
-            f"for {self.reliability:g}": [count(n) for n in relative_users],
-            "Phi": [shown(value, decimals=3) for value in parts.absolute],
-            f"Phi {self.reliability:g}": [count(n) for n in absolute_users],
+            "E rho²": [str(Estimate(*each)) for each in relative],
+            f"for {wanted}": [count(n) for n in relative_users],
+            "Phi": [rounded(value) for value in parts.absolute],
+            f"Phi {wanted}": [count(n) for n in absolute_users],
         }
         rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
         caption = (
-            f"Variance of scores by systems, {self.units} and the rest, by analysis of variance, "
-            f"in per cent; the generalizability coefficient of {self.n_users:,} {self.units} for "
-            "differences between systems (E rho², with its 95 % interval; Feldt 1965) and for "
-            f"means as such (Phi); and {self.units} with which they reach {self.reliability:g}. "
-            "Systems count as a sample of many."
+            f"Share of the variance of scores due to systems, {self.units} and the rest. E rho² "
+            f"and Phi: generalizability coefficients of {self.n_users:,} {self.units} for "
+            "differences between systems (with 95 % intervals; Feldt 1965) and for mean scores; "
+            f"for {wanted}: {self.units} needed for a coefficient of {wanted}. The systems are "
+            "treated as a random sample."
         )
         headings = ["measure", *columns]
         return Table("design_reliability", "Reliability", caption, headings, rows)
 
-    @figure("design", "{Units}: share of the pairs of systems that become significant")
+    @figure("design", "Expected share of significant pairs of systems")
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the expected share of significant pairs against the number of users."""
         ax = axes_or_new(ax)
@@ -403,76 +405,81 @@ class Design(Result):
         ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
         ax.set_ylim(0, 1.02)
         ax.set_xlabel(f"{self.units} (dotted: the pilot's {self.n_users:,})")
-        ax.set_ylabel(f"pairs significant at {self.alpha:g}")
+        ax.set_ylabel(f"share of pairs with p < {self.alpha:g}".replace(" 0.", " ."))
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
         return ax
 
     def caption(self) -> str:
-        """Say what is needed for what, and what is assumed."""
+        """Say what the columns and curves are."""
         how = self.standardised
-        scores = (
-            "" if how is None else f" Scores are standardised {self.unit} by {self.unit} ({how})."
-        )
+        scores = "" if how is None else f" Scores are standardised for each {self.unit} ({how})."
         return (
-            f"{self.units.capitalize()} of a new sample with whom {percent(self.share)} of the "
-            f"{len(self.pairs):,} pairs of {len(self.systems)} systems are expected to differ at p "
-            f"< {self.alpha:g}, from a pilot of {self.n_users:,} {self.units} whose differences "
-            f"are shrunk by what is noise in them, with 95 % intervals; {self.units} with whom the "
-            f"paired t-test finds, with a power of {self.power:g}, the difference of the median "
-            f"pair as the pilot has it (as seen), and one of {percent(self.difference)} of the "
-            "mean score; and the least difference, in per cent of the mean, that as many "
-            f"{self.units} as the pilot's find in the median pair (seen now).{scores}"
+            f"Number of {self.units} with which {percent(self.share)} of the {len(self.pairs):,} "
+            f"pairs of {len(self.systems)} systems are expected to be significant (p < "
+            f"{self._alpha}), from a pilot of {self.n_users:,} {self.units}; observed differences "
+            f"are shrunk for sampling error. Observed, {percent(self.difference)} difference: "
+            f"{self.units} with which the paired t-test finds the observed difference, or one of "
+            f"{percent(self.difference)} of the mean score, in the median pair with a power of "
+            f"{rounded(self.power, 2)}. Detectable: smallest difference, in per cent of the mean "
+            f"score, that {self.n_users:,} {self.units} find with this power.{scores}"
         )
 
+    @property
+    def _alpha(self) -> str:
+        """The significance level, as papers print it."""
+        return f"{self.alpha:g}".removeprefix("0")
+
     def findings(self) -> Sequence[str]:
-        """Say how many users the measures need for the share of pairs, and for a reliable order."""
+        """Say how many users the measures need."""
         order = np.argsort(self.needed, kind="stable")
         fewest, most = int(order[0]), int(order[-1])
         wanted = (
-            f"For {percent(self.share)} of the pairs of systems to differ at p < {self.alpha:g}"
+            f"for {percent(self.share)} of the pairs of systems to be significant (p < "
+            f"{self._alpha})"
         )
         if np.isinf(self.needed[fewest]):
-            return (f"{wanted}, no number of {self.units} is enough, as far as this pilot tells.",)
-        found = [f"{wanted}, {self.measures[fewest]} needs {self._users_of(fewest)} {self.units}."]
+            return (f"According to this pilot, no number of {self.units} is enough {wanted}.",)
+        found = [f"{self.measures[fewest]} needs {self._users_of(fewest)} {self.units} {wanted}."]
         if len(order) > 1:
             ratio, low, high = self.ratio(most, fewest)
             limits = "" if np.isnan(low) else f" [{times(low)}, {times(high)}]"
             found.append(
-                f"{self.measures[most]} needs {self._users_of(most)}: {times(ratio)} times as many"
-                f"{limits}."
+                f"{self.measures[most]} needs {self._users_of(most)} {self.units}, {times(ratio)}"
+                f"{limits} times as many as {self.measures[fewest]}."
             )
         users, _ = self.components.users_for(self.reliability)
         fewest, most = int(np.argmin(users)), int(np.argmax(users))
         found.append(
-            f"The ordering of such systems has a reliability of {self.reliability:g} (E rho²) with "
-            f"{count(users[fewest])} {self.units} by {self.measures[fewest]}, and "
-            f"{count(users[most])} by {self.measures[most]}."
+            f"The differences between the systems reach a reliability (E rho²) of "
+            f"{rounded(self.reliability, 2)} with {count(users[fewest])} {self.units} by "
+            f"{self.measures[fewest]} and with {count(users[most])} by {self.measures[most]}."
         )
         return found
 
     def cautions(self) -> Sequence[str]:
-        """Say where the pilot is small, its differences noisy, or the users needed far away."""
+        """Say if the pilot is small, its differences noisy, or the users needed far more."""
         found, worst = [], int(np.argmax(self.noise))
         if self.noise[worst] >= NOISY:
             found.append(
-                "Differences that a pilot observes are too large on average: up to "
-                f"{percent(self.noise[worst])} ({self.measures[worst]}) of their squares is noise. "
-                f"{self.units.capitalize()} for a share of the pairs allow for that; {self.units} "
-                "for single pairs do not."
+                f"Sampling error is {percent(self.noise[worst])} of the mean squared observed "
+                f"difference by {self.measures[worst]}, so observed differences are too large on "
+                f"average; the {self.units} needed for a share of the pairs are corrected for it, "
+                "those for single pairs are not."
             )
         if self.n_users < FEW_USERS:
             off = np.sqrt(2 / (self.n_users - 1))
             found.append(
-                f"From {self.n_users:,} {self.units} a variance is known to {percent(off)} at best "
-                f"(one standard error), and all numbers of {self.units} with it."
+                f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, "
+                f"and of all numbers of {self.units} needed, is {percent(off)} or more."
             )
         needed = zip(map(str, self.measures), self.needed, strict=True)
         far = [measure for measure, users in needed if users > FAR * self.n_users]
         if far:
             found.append(
-                f"By {', '.join(far)}, more than {FAR} times the pilot's {self.units} are needed: "
-                "how many rests on what is assumed of the differences too small to be seen."
+                f"More than {FAR} times the {self.units} of the pilot are needed by {listed(far)}; "
+                "these numbers depend on assumptions about differences that are too small to "
+                "observe."
             )
         return found
 

@@ -1,10 +1,11 @@
-"""Discriminative power: how surely a metric tells systems apart."""
+"""Discriminative power: tests of all pairs of systems under each measure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,11 +17,11 @@ from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
-from analyses.shared.estimate import FLOOR, REACH, Estimates, deviations, ratio_around
+from analyses.shared.estimate import FLOOR, REACH, Estimate, Estimates, deviations, ratio_around
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table, decimals_of, shown
+from analyses.shared.table import Cell, Table, decimals_of, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -64,9 +65,9 @@ TESTS_IN_WORDS = {
     "bootstrap": "Sakai's bootstrap test of the difference in means",
 }
 CORRECTIONS_IN_WORDS = {
-    "bonferroni": "Bonferroni's correction",
-    "holm": "Holm's correction",
-    "bh": "the correction of Benjamini and Hochberg",
+    "bonferroni": "Bonferroni's method",
+    "holm": "Holm's method",
+    "bh": "the method of Benjamini and Hochberg",
     "max-t": "the step-down max-T permutation test",
     "tukey": "the randomised Tukey HSD test",
 }
@@ -82,19 +83,19 @@ BOUND = "2e-16"
 """Below this are p-values of which only an upper bound is known."""
 
 HALF = 0.5
-"""Pairs that make up so much of DP are named."""
+"""A pair that contributes this share of a DP is named."""
 
 MOST = 0.9
-"""From this share of significant pairs on, significance tells little."""
+"""If a larger share of the pairs is significant, the size of the differences matters more."""
 
 
 CONVENTIONS = {
-    "dp": "DP, the sum of p over unordered pairs of systems (Valcarce et al. 2018 print that over "
-    "ordered pairs, twice as much): lower is better",
-    "dp_ordered": "DP, the sum of p over ordered pairs of systems, twice that over unordered "
-    "pairs, as Valcarce et al. (2018) print it: lower is better",
+    "dp": "DP is the sum of the p-values over unordered pairs of systems (Valcarce et al. 2018 "
+    "count each pair twice); lower is better.",
+    "dp_ordered": "DP is the sum of the p-values over ordered pairs of systems, as in Valcarce et "
+    "al. (2018): twice that over unordered pairs; lower is better.",
 }
-"""Ways to add up p-values, and what they are called."""
+"""Ways to add up p-values, in a sentence."""
 
 Convention = Literal["dp", "dp_ordered"]
 
@@ -105,20 +106,22 @@ class Settings(Question):
     replicates: Whole = Field(
         REPLICATES,
         ge=0,
-        description="Resamples of the users for intervals of discriminative power.",
+        description="Bootstrap replicates of the users, for intervals of discriminative power.",
     )
-    baseline: str | None = Field(None, description="A system: only pairs with it are tested.")
+    baseline: str | None = Field(
+        None, description="System that all others are compared with; default: all pairs."
+    )
     standardised: Standard | None = Field(
         None,
-        description="Test scores that are standardised user by user: normal (Webber et al. 2008), "
-        "uniform (Sakai 2016) or empirical (Urbano et al. 2019).",
+        description="Standardise the scores of each user before testing: normal (Webber et al. "
+        "2008), uniform (Sakai 2016) or empirical (Urbano et al. 2019).",
     )
 
     @model_validator(mode="after")
     def _askable(self) -> Settings:
         if self.baseline is not None and self.correction in JOINT:
             raise ValueError(
-                f"the correction {self.correction!r} is a test of all pairs of systems; with a "
+                f"the correction {self.correction!r} tests all pairs of systems at once; with a "
                 "baseline, choose 'bonferroni', 'holm' or 'bh'"
             )
         return self
@@ -139,7 +142,7 @@ class Settings(Question):
     question="How many pairs of systems does each measure tell apart?",
 )
 def discrimination(work: Work, settings: Settings) -> Discrimination:
-    """Test pairs of systems for every measure, and add up what that says of the measures."""
+    """Test all pairs of systems under every measure, and sum the p-values of each measure."""
     work = standardised(work, settings.standardised)
     scores, scales = work.scores, work.scales
     _check(scores)
@@ -402,30 +405,29 @@ class Discrimination(Result):
         )
 
     def findings(self) -> Sequence[str]:
-        """Add which pairs make up DP, and DP without pairs that are alike, if there are any."""
-        sentences = [*super().findings(), *self._made_of()]
-        if not self.alike.any():
-            return sentences
-        compared = self.measures.reported
-        powers = self.dp_without_alike[self.measures.numbers(compared)]
-        by = [f"{m} {shown(dp)}" for m, dp in zip(compared.labels, powers, strict=True)]
-        return [*sentences, f"DP without {self._alike_in_words()}: {listed(by)}."]
+        """Add which pairs contribute half of a DP."""
+        return [*super().findings(), *filter(None, [self._dominated()])]
 
-    def _made_of(self) -> list[str]:
-        """Name the pairs that make up half of the lowest DP."""
-        numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
-        if len(self.pairs) < 2 or len(numbers) == 0:
-            return []
-        best = numbers[np.argmin(self.dp[numbers])]
-        order = np.argsort(-self.p[best], kind="stable")
-        sums = np.cumsum(self.p[best][order])
-        n_named = int(np.searchsorted(sums, HALF * sums[-1])) + 1
-        named = paired([self.pairs[pair] for pair in order[:n_named]])
-        rest = shown(float(sums[-1] - sums[n_named - 1]), decimals=2)
-        return [
-            f"Half of the DP of {self.measures[best]} or more is of {n_named:,} of "
-            f"{len(self.pairs):,} pairs of systems ({named}); without them it is {rest}."
-        ]
+    def _dominated(self) -> str:
+        """Name the pairs that alone contribute half of the DP of a report measure."""
+        parts = []
+        for n in self.measures.numbers(self.measures.reported):
+            pair = int(np.argmax(self.p[n]))
+            if len(self.pairs) > 1 and self.p[n, pair] >= HALF * self.dp[n]:
+                rest = rounded(float(self.dp[n] - self.p[n, pair]), self.decimals[n])
+                named = listed(self.pairs[pair])
+                parts.append(f"{self.measures[n]} ({named}; DP = {rest} without this pair)")
+        if not parts:
+            return ""
+        return (
+            "One pair of systems contributes at least half of the DP over unordered pairs of "
+            f"{listed(parts)}."
+        )
+
+    @cached_property
+    def decimals(self) -> list[int]:
+        """Decimals of the DP of each measure that its interval supports."""
+        return [decimals_of(low, high) for low, high in zip(*self.interval, strict=True)]
 
     def _within_subsets(self) -> Floats | None:
         """Give DP in random subsets, as of all pairs; None where not all pairs were tested."""
@@ -436,11 +438,16 @@ class Discrimination(Result):
         return self.p @ pairs.T * (pairs.shape[1] / pairs.sum(axis=1))
 
     def _alike_in_words(self) -> str:
+        if not self.alike.any():
+            return ""
         pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])
-        return f"pairs of systems that score every {self.unit} alike by every measure ({pairs})"
+        return (
+            f"Systems with identical scores for all {self.units} ({pairs}) add 1 for each pair to "
+            "DP over unordered pairs."
+        )
 
     def cautions(self) -> Sequence[str]:
-        """Say where differences tell little, and what the literature warns of."""
+        """Say where significance tells little, and what the literature warns of."""
         drawn = self.test in ("monte-carlo", "bootstrap")
         warned = cautions(
             self.p,
@@ -456,17 +463,17 @@ class Discrimination(Result):
         if near.any():
             pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
             found.append(
-                f"No metric tells {len(pairs):,} of the {len(self.pairs):,} pairs of systems apart "
-                f"at p < .05 ({paired(pairs)}): their order may be chance, and a tau counts it "
-                "like any other."
+                f"No measure finds a significant difference (p < .05) for {len(pairs):,} of the "
+                f"{len(self.pairs):,} pairs of systems ({paired(pairs)}); their order may be due "
+                "to chance."
             )
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
         if len(reported) and least >= MOST:
             share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
             found.append(
-                f"With {self.n_users:,} {self.units}, each metric finds {share} pairs of systems "
-                "different at p < .05: significance alone says little here; look at the size of "
-                "the differences too."
+                f"With {self.n_users:,} {self.units}, every measure finds {share} pairs of "
+                "systems significantly different (p < .05); consider the size of the differences, "
+                "too."
             )
         return [*found, *few, *warned]
 
@@ -485,8 +492,8 @@ class Discrimination(Result):
         poor = [cell for cell, passes in passing.items() if not passes]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
-        note = f"The numbers are {CONVENTIONS[convention]}.{self._left_out_in_words()}"
-        decimals = max(decimals_of(low, high) for low, high in zip(*self.interval, strict=True))
+        note = self._with_pairs(CONVENTIONS[convention])
+        decimals = max(self.decimals)
         return Table.crossed(
             "power", title, note, "metric", cells, best=lambda _: min, poor=poor, decimals=decimals
         )
@@ -500,18 +507,16 @@ class Discrimination(Result):
         compared = self.measures.compared(cutoff)
         chosen = self.measures.numbers(compared)
         summary = self.summary().iloc[chosen].sort_values("dp", kind="stable")
+        limits = zip(summary["dp"], summary["dp_low"], summary["dp_high"], strict=True)
         columns: dict[str, Sequence[Cell]] = {
             "measure": [str(self.measures[n]) for n in summary.index],
-            "DP": [shown(dp, decimals=2) for dp in summary["dp"]],
+            "DP [95 %]": [str(Estimate(*each)) for each in limits],
         }
-        if summary["dp_low"].notna().all():
-            ends = zip(summary["dp_low"], summary["dp_high"], strict=True)
-            columns["95 % interval"] = [
-                " to ".join(shown(end, decimals=2) for end in pair) for pair in ends
-            ]
         if "dp_without_alike" in summary:
-            columns["without alike"] = [shown(dp, decimals=2) for dp in summary["dp_without_alike"]]
-        columns["DP/pair"] = summary["dp_mean"].tolist()
+            columns["identical left out"] = [
+                rounded(self.dp_without_alike[n], self.decimals[n]) for n in summary.index
+            ]
+        columns["mean p"] = summary["dp_mean"].tolist()
         columns["median p"] = [self._median_in_words(n) for n in summary.index]
         columns["p < .05"] = summary["significant_05"].tolist()
         columns["p < .01"] = summary["significant_01"].tolist()
@@ -522,7 +527,7 @@ class Discrimination(Result):
         return Table(
             name="discrimination",
             title=f"Discriminative power{'' if compared == self.measures else compared.where}",
-            note=self.caption(),
+            note=self._with_pairs(f"{self._tested()} {CONVENTIONS['dp']}"),
             headings=list(columns),
             rows=list(zip(*columns.values(), strict=True)),
         )
@@ -549,7 +554,8 @@ class Discrimination(Result):
         falling, n_pairs = -np.sort(-self.p, axis=1), len(self.pairs)
         percent = 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
         for number, name, style in curves_of(self.measures, metric=metric, cutoff=cutoff):
-            label = name if metric is not None else f"{name} (DP {_shown(self.dp[number])})"
+            power = rounded(self.dp[number], self.decimals[number])
+            label = name if metric is not None else f"{name} (DP {power})"
             some = np.append(falling[number, falling[number] >= SHOWN_P], SHOWN_P)
             marked = max(1, len(some) // MARKERS_PER_CURVE)
             line = {"marker": ".", **style, "drawstyle": "steps-pre"}
@@ -565,34 +571,31 @@ class Discrimination(Result):
         return ax
 
     def caption(self) -> str:
-        """Say what the curves show, and the tables."""
-        pairs = f"{len(self.pairs):,} unordered pairs of {len(self.systems):,} systems"
+        """Say what the curves show."""
+        n_replicates = self.samples.powers.shape[1]
+        bands = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
+        curves = "The higher a curve, the more pairs have a small p-value: higher is better."
+        parts = [self._tested(), curves, CONVENTIONS["dp"], bands * (n_replicates > 1)]
+        return self._with_pairs(" ".join(filter(None, parts)))
+
+    def _tested(self) -> str:
+        """Say which pairs were tested, and how."""
+        pairs = f"{len(self.pairs):,} pairs of {len(self.systems):,} systems"
         if self.baseline is not None:
             pairs = f"{len(self.pairs):,} pairs of {self.baseline} with another system"
-        scores = "" if self.standard is None else f" of scores standardised ({self.standard})"
-        corrected, bands = "", ""
+        scores = "" if self.standard is None else f" of standardised scores ({self.standard})"
+        corrected = ""
         if self.correction != "none":
             name = CORRECTIONS_IN_WORDS[self.correction]
-            corrected = f" Adjusted p-values are those of {name}, in one family a measure."
-        n_replicates = self.samples.powers.shape[1]
-        if n_replicates >= 2:
-            bands = (
-                f" Bands and intervals ({100 * CONFIDENCE:.0f} %) are of what as many {self.units} "
-                "have on average: 1.96 standard deviations to either side (for DP, of its "
-                f"logarithm), over {n_replicates:,} resamples of the {self.units}, shared by all "
-                "measures, with normal approximations of the p-values."
-            )
+            corrected = f" Adjusted p-values: {name} over all pairs of a measure."
         return (
-            f"p-values{scores}, for the {pairs} over {self.n_users:,} {self.units}: two-sided "
-            f"{self._test_in_words()}.{corrected} DP is the sum of the p-values over unordered "
-            "pairs. Lower is more discriminative; DPs compare only for the same systems on the "
-            f"same data.{bands}{self._left_out_in_words()}"
+            f"p-values{scores} of {pairs} over {self.n_users:,} {self.units}, by the two-sided "
+            f"{self._test_in_words()}.{corrected}"
         )
 
-    def _left_out_in_words(self) -> str:
-        if not self.alike.any():
-            return ""
-        return f" Every DP has 1 for each of the {self._alike_in_words()}."
+    def _with_pairs(self, text: str) -> str:
+        """Add what single pairs contribute to DP."""
+        return " ".join(filter(None, (text, self._dominated(), self._alike_in_words())))
 
     def _frame_plot(self, ax: Axes) -> None:
         ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)
@@ -601,24 +604,20 @@ class Discrimination(Result):
         ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         ax.minorticks_off()
         ax.set_ylim(top=101)
-        ax.set_xlabel(f"p-value (grey: not significant at {LEVEL})")
-        ax.set_ylabel("pairs of systems with p at most that (%)")
+        ax.set_xlabel("p-value (grey: not significant at .05)")
+        ax.set_ylabel("pairs with at most this p-value (%)")
 
     def _test_in_words(self) -> str:
         if self.test in TESTS_IN_WORDS:
-            draws = f" ({self.permutations:,} replicates, seed {self.seed})"
+            draws = f" ({self.permutations:,} replicates)"
             return TESTS_IN_WORDS[self.test] + (draws if self.test == "bootstrap" else "")
         permutation = "paired permutation test of the difference in means"
-        draws = f"{self.permutations:,} random sign flips shared by all pairs, seed {self.seed}"
+        draws = f"{self.permutations:,} random permutations"
         if self.test == "monte-carlo":
-            return f"{permutation}, by Monte-Carlo ({draws})"
+            return f"{permutation} ({draws})"
         n_drawn = np.count_nonzero(self.methods == Method.MONTE_CARLO)
-        n_bounds = np.count_nonzero(self.methods == Method.BOUND)
-        drawn = f"{n_drawn:,} drawn ({draws})" if n_drawn else ""
-        bounds = f"{n_bounds:,} upper bounds (Hoeffding's, below 2e-16)" if n_bounds else ""
-        others = " and ".join(filter(None, (drawn, bounds)))
-        but = f" but for {others}, of {self.p.size:,}" if others else ""
-        return f"{permutation}, computed exactly{but}"
+        sampled = f"; {n_drawn:,} of {self.p.size:,} p-values: {draws}" if n_drawn else ""
+        return f"{permutation} (exact{sampled})"
 
 
 def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> Numbers:
@@ -647,8 +646,3 @@ def _over_pairs(summarise: Callable[[Floats], np.floating], required: Floats) ->
     """Summarise each measure's required differences, leaving out what is not known."""
     known = [row[~np.isnan(row)] for row in required]
     return [float(summarise(row)) if len(row) > 0 else np.nan for row in known]
-
-
-def _shown(power: float) -> str:
-    """Round to three digits, but never to a power of ten."""
-    return f"{power:,.0f}" if power >= 1000 else f"{power:.3g}"

@@ -1,4 +1,4 @@
-"""Exposure: how much of the catalogue systems recommend, how evenly, and to whose disadvantage."""
+"""Exposure: how much of the catalogue systems recommend, and how evenly."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 from scipy.special import entr
 
-from analyses.intervals.resampling import CONFIDENCE, band, draw_weights
+from analyses.intervals.resampling import band, draw_weights
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, label_curves
+from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Table, rounded
 from analyses.shared.work import CountedIn, Work
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
@@ -34,21 +35,21 @@ if TYPE_CHECKING:
 Aspect: TypeAlias = Literal["coverage", "Gini index", "Shannon entropy", "PopREO"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
 
-COUNTED = {"train": "training ratings", "test": "judgements"}
-
 
 class Settings(AnalysisSettings):
-    """How evenly items are recommended, and relevant ones found."""
+    """How evenly systems recommend the catalogue, and find relevant items."""
 
     cutoffs: Cutoffs | None = Field(
         None,
         min_length=1,
-        description="Ranks looked at; the cut-offs of the metrics, or whole lists, if absent.",
+        description="Cut-offs; default: those of the metrics, or else whole lists.",
     )
     groups: Whole = Field(
-        5, ge=2, description="Groups of the items by popularity, of equally many ratings each."
+        5, ge=2, description="Number of groups of items by popularity, with equally many ratings."
     )
-    replicates: Whole = Field(200, ge=0, description="Resampled sets of users; 0: no intervals.")
+    replicates: Whole = Field(
+        200, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
+    )
 
     @field_validator("cutoffs")
     @classmethod
@@ -250,30 +251,30 @@ class Exposure(Result):
     def caption(self) -> str:
         """Say what the aspects are."""
         resampled = (
-            f" Intervals: {CONFIDENCE:.0%}, over {self.replicates.shape[-1]:,} resamples of the "
-            f"{self.units} (seed {self.seed})."
+            f" Vertical lines: 95 % bootstrap over {self.units} ({self.replicates.shape[-1]:,} "
+            "replicates)."
             if self.replicates.shape[-1]
             else ""
         )
         return (
-            f"What the lists of {self.n_users:,} {self.units} hold, taken together. Coverage: "
-            f"share of the {self.n_items:,} items of the catalogue that are recommended to "
-            "anybody. Gini index: 0 if all items are recommended equally often, almost 1 if one "
-            "is alone. Shannon entropy of the recommendations: in bits, up to "
-            f"{np.log2(self.n_items):.4g}. PopREO: over {len(self.recalls)} groups of items by "
-            f"popularity ({COUNTED[self.counted_in]}), the standard deviation of the share of "
-            "relevant items that are found, over its mean; 0 if all groups are found "
-            f"alike.{resampled}"
+            f"Coverage: share of the {self.n_items:,} items of the catalogue that are recommended "
+            f"to any of {self.n_users:,} {self.units}. Gini index: 0 if all items are recommended "
+            "equally often, close to 1 if only a few are. Shannon entropy of the recommendations: "
+            f"in bits, at most {np.log2(self.n_items):.3g}. PopREO: standard deviation of recall "
+            f"over {len(self.recalls)} groups of items by popularity "
+            f"({RATINGS_IN_WORDS[self.counted_in]}), divided by its mean; 0 if all groups have the "
+            f"same recall.{resampled}"
         )
 
     def findings(self) -> Sequence[str]:
-        """Say which systems are the most and the least even, at the deepest cut-off."""
+        """Say which systems have the extreme coverage and PopREO, at the deepest cut-off."""
         ends = [self._ends(number) for number in range(len(ASPECTS))]
         (low, high), (even, uneven) = ends[0], ends[3]
         return (
-            f"In the first {self.cutoffs[-1]} ranks, {low} covers least of the catalogue of "
-            f"{self.n_items:,} items, and {high} most. Relevant items are found least differently "
-            f"from one group of popularity to the other by {even}, and most by {uneven} (PopREO).",
+            f"Coverage of the catalogue at cut-off {self.cutoffs[-1]} is lowest for {low} and "
+            f"highest for {high}.",
+            f"PopREO, the difference in recall between popular and unpopular items, is smallest "
+            f"for {even} and largest for {uneven}.",
         )
 
     def _ends(self, number: int) -> tuple[str, str]:
@@ -282,21 +283,21 @@ class Exposure(Result):
         if np.isnan(values).all():
             return ("no system",) * 2
         ends = (int(np.nanargmin(values)), int(np.nanargmax(values)))
-        low, high = (f"{self.systems[end]} ({shown(float(values[end]))})" for end in ends)
+        low, high = (f"{self.systems[end]} ({rounded(float(values[end]))})" for end in ends)
         return low, high
 
     def cautions(self) -> Sequence[str]:
-        """Say why there are no p-values, and which groups say nothing."""
+        """Say why there are no p-values, and which groups are left out."""
         found = [
-            "Coverage, Gini index, Shannon entropy and PopREO are of a system and not of its "
-            f"{self.units}: a paired test does not apply. Differences between systems have "
-            f"intervals by resampling {self.units} (exposure_differences)."
+            "Coverage, Gini index, Shannon entropy and PopREO are computed over all "
+            f"{self.units} at once, so paired tests do not apply; exposure_differences.csv has "
+            "bootstrap intervals of the differences between systems."
         ]
         empty = int(np.count_nonzero(self.group_relevant == 0))
         if empty:
             found.append(
                 f"PopREO leaves out {empty} of the {len(self.recalls)} groups of items by "
-                "popularity: no item of theirs is relevant to anybody."
+                f"popularity, which have no item that is relevant to any {self.unit}."
             )
         return found
 

@@ -1,4 +1,4 @@
-"""Graded loss: what losing the judgements of popular items the more does to the ordering."""
+"""Graded loss: judgements of popular items are lost with a higher probability."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Settings(CountedSettings):
-    """Loss of judgements, of popular items rather than of others."""
+    """Loss of judgements with a probability that depends on popularity."""
 
     section = "graded_loss"
 
@@ -37,17 +37,17 @@ class Settings(CountedSettings):
         1.0,
         ge=-5.0,
         le=5.0,
-        description="A judgement is kept the more likely, the less popular its item: as "
-        "popularity^-gamma. 0: at random; below 0 popular items are kept, as in observation.",
+        description="Judgements are drawn with weight popularity^-gamma; 0: at random; below 0: "
+        "popular items are kept more often.",
     )
     levels: Levels = Field(
         tuple(percent / 100 for percent in range(100, 0, -5)),
         min_length=1,
-        description="Shares of the judgements that are kept.",
+        description="Shares of the judgements to keep.",
     )
-    samples: Whole = Field(50, ge=1, description="Samples per level.")
+    samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
     replicates: Whole = Field(
-        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
     )
 
 
@@ -117,7 +117,7 @@ def keep_graded(
 
 @dataclass(frozen=True, eq=False)
 class GradedLoss(RandomLoss):
-    """Agreement of every measure with itself when judgements of popular items are lost more often.
+    """Agreement of every measure with itself when popular items lose more judgements.
 
     Parameters
     ----------
@@ -135,15 +135,15 @@ class GradedLoss(RandomLoss):
     @property
     def loss(self) -> str:
         """What is lost."""
-        return f"graded loss of judgements (gamma {self.gamma:g})"
+        return f"graded loss of judgements (gamma = {self.gamma:g})"
 
     @property
     def drawing(self) -> str:
         """How judgements were drawn."""
         return (
-            "Judgements are drawn without replacement over the whole test set, with weight "
-            f"popularity to the power of {-self.gamma:g}; popularity is the number of "
-            f"{RATINGS_IN_WORDS[self.counted_in]} of an item, at least 1"
+            "Judgements are drawn without replacement with weight popularity to the power of "
+            f"{-self.gamma:g}; popularity is an item's number of "
+            f"{RATINGS_IN_WORDS[self.counted_in]}, at least 1"
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -152,11 +152,11 @@ class GradedLoss(RandomLoss):
 
     @figure(
         "graded_loss_cutoffs",
-        "Graded loss of the judgements of popular items, by cut-off",
+        "Robustness to graded loss of judgements, by cut-off",
         panels="metric",
         over_cutoffs=True,
     )
-    @figure("graded_loss_metrics", "Graded loss of the judgements of popular items, by metric")
+    @figure("graded_loss_metrics", "Robustness to graded loss of judgements")
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:

@@ -1,4 +1,4 @@
-"""Pools: what judging only the tops of some systems does, and to a system that was left out."""
+"""Pools: judging only the top items of some systems, and the rank that a new system loses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Table, rounded, shown
 from qrels import match
 from runs import Run
 from runs.shared.arrays import Floats, Masks
@@ -30,12 +30,16 @@ if TYPE_CHECKING:
 
 
 class Settings(AnalysisSettings):
-    """Pools of the systems' first items."""
+    """Pools of the top items of the systems."""
 
     depths: Cutoffs = Field(
-        (5, 10, 20, 50, 100), min_length=1, description="Ranks of each system that are judged."
+        (5, 10, 20, 50, 100),
+        min_length=1,
+        description="Pool depths: numbers of top items of each system that are judged.",
     )
-    replicates: Whole = Field(200, ge=0, description="Resampled sets of users; 0: no intervals.")
+    replicates: Whole = Field(
+        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
+    )
 
 
 @analysis(
@@ -46,12 +50,12 @@ class Settings(AnalysisSettings):
     question="Do the measures keep their ordering when only pooled items are judged?",
 )
 def pools(work: Work, settings: Settings) -> Pools:
-    """Judge only what a pool of the systems' first items holds, all systems' or all but one's.
+    """Keep only the judgements in a pool of the top items of all systems, or of all but one.
 
-    A judgement is kept if its item stands among the first items of a pooled system for its user.
-    With the pool of all systems, the ordering of the systems is compared with that on all
-    judgements. Then each system is left out of the pool in turn, and the places that it falls
-    among the systems are counted: what a new system would suffer that reuses judgements.
+    A judgement is kept if a pooled system ranks its item among its top items for the user. With
+    the pool of all systems, the ordering of the systems is compared with that on all judgements.
+    Then each system is left out of the pool in turn, and the ranks that it loses among the systems
+    are counted: the bias against a new system that is evaluated with existing judgements.
 
     Zobel (1998), How reliable are the results of large-scale information retrieval experiments?;
     Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling.
@@ -164,7 +168,7 @@ class Pools(Result):
         )
         return {"pools": of_pools, "pools_left_out": of_systems}
 
-    @table("pools", "pools: places that a system falls if it is not pooled")
+    @table("pools", "ranks that a system loses if it is not pooled")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the mean fall of a system that is left out of the pool, by depth."""
         compared = self.measures.compared(cutoff)
@@ -174,21 +178,21 @@ class Pools(Result):
             for label, number in zip(compared.labels, self.measures.numbers(compared), strict=True)
             for place, depth in enumerate(self.depths)
         }
-        title = f"Mean places that a system falls if it alone is not pooled{compared.where}"
+        title = f"Mean ranks that a system loses if it is not pooled{compared.where}"
         return Table.crossed("pools", title, self.caption(), "metric", cells)
 
-    @figure("pools", "Pools: agreement of pooled judgements with all")
+    @figure("pools", "Agreement of pooled judgements with all judgements")
     def plot(self, ax: Axes | None = None, *, cutoff: int | None = None) -> Axes:
         """Draw tau against the depth of the pool."""
         ax = self._draw(ax, self.taus, cutoff)
         ax.set_ylabel("Kendall's tau-b with all judgements")
         return ax
 
-    @figure("pools_left_out", "Pools: fall of a system that is not pooled")
+    @figure("pools_left_out", "Ranks that a system loses if it is not pooled")
     def plot_falls(self, ax: Axes | None = None, *, cutoff: int | None = None) -> Axes:
         """Draw the mean fall of a system that is left out, against the depth of the pool."""
         ax = self._draw(ax, self.falls.mean(axis=2), cutoff)
-        ax.set_ylabel("mean places that a system falls")
+        ax.set_ylabel("mean ranks lost")
         return ax
 
     def _draw(self, ax: Axes | None, values: Floats, cutoff: int | None) -> Axes:
@@ -208,7 +212,7 @@ class Pools(Result):
         return ax
 
     def findings(self) -> Sequence[str]:
-        """Say by which measure a system that is not pooled falls least and most, at the top."""
+        """Say by which measure a system that is not pooled loses the fewest and the most ranks."""
         reported = self.measures.reported
         falls = self.falls[self.measures.numbers(reported), 0, :, 0]
         means = dict(zip(reported.labels, falls.mean(axis=1).tolist(), strict=True))
@@ -216,27 +220,26 @@ class Pools(Result):
         if len(means) < 2 or shown(means[least]) == shown(means[most]):
             return ()
         return (
-            f"Left out of pools of the top {self.depths[0]}, a system falls by "
-            f"{shown(means[least])} places in the mean by {least}, and by {shown(means[most])} by "
-            f"{most}.",
+            f"A system that is not in the pool of the top {self.depths[0]} items loses "
+            f"{rounded(means[least], 2)} ranks on average by {least} and "
+            f"{rounded(means[most], 2)} by {most}.",
         )
 
     def caption(self) -> str:
-        """Say what a pool is, and what falls."""
+        """Say which judgements are kept, and what ranks lost are."""
         kept = self.n_kept[0] / self.n_judgements
         n_replicates = self.taus.shape[-1] - 1
         bands = (
-            f" Bands and intervals: 95 % bootstrap over {self.units}, in random blocks "
-            f"({n_replicates:,} replicates, seed {self.seed})."
+            f" Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
             if n_replicates
             else ""
         )
         return (
             f"A judgement of {self.n_users:,} {self.units} is kept if one of {len(self.systems)} "
-            f"pooled systems has its item among its first ({100 * kept:.1f} % of "
-            f"{self.n_judgements:,} at depth {self.depths[0]}); scores see nothing else. A system "
-            "falls where the pool is of all the others alone: its places among the systems on the "
-            f"pool of all less those without it.{bands}"
+            f"pooled systems ranks its item at the pool depth or above ({100 * kept:.1f} % of "
+            f"{self.n_judgements:,} judgements at depth {self.depths[0]}). Ranks lost: the rank of "
+            "a system among all systems if it is not pooled, less its rank if it is; 0 is "
+            f"best.{bands}"
         )
 
 

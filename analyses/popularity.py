@@ -1,4 +1,4 @@
-"""Popularity bias: what loss of the judgements of popular items does to the ordering.
+"""Popularity: how loss of the judgements of popular items changes the ordering.
 
 Figures 3 and 7 of Valcarce et al. (2018).
 """
@@ -19,7 +19,7 @@ from analyses.intervals.resampling import Resampling, of_systems
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.ordering.coefficients import IN_TABLES, further_coefficients
+from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.measure import Measures, RunDeviations
@@ -57,16 +57,16 @@ class Settings(CountedSettings):
     levels: Levels = Field(
         tuple(percent / 100 for percent in range(100, 79, -1)),
         min_length=1,
-        description="Shares of the items, or of their ratings, that are kept.",
+        description="Shares of the items, or of their ratings, to keep.",
     )
     cut: Cut = Field(
-        "items", description="What a level is a share of: the items, or the ratings they have."
+        "items", description="Whether a level is a share of the items or of their ratings."
     )
     orders: Whole = Field(
-        10, ge=1, description="Random orders of equally popular items, over which is averaged."
+        10, ge=1, description="Number of random orders of equally popular items to average over."
     )
     replicates: Whole = Field(
-        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
     )
 
 
@@ -76,11 +76,10 @@ class Settings(CountedSettings):
     question="Do the measures keep their ordering without judgements of popular items?",
 )
 def popularity(work: Work, settings: Settings) -> Popularity:
-    """Score systems on the judgements of the least popular items, and compare their orderings.
+    """Compare the orderings of the systems on the judgements of unpopular items and on all.
 
-    What other choices would have given is kept as checks: levels that count items or their
-    ratings, popularity counted where it can be, and, as the control, the least popular items
-    removed.
+    Checks hold the results of other choices: levels as shares of the items or of their ratings,
+    popularity counted in other ratings, and, as a control, removal of the least popular items.
     """
     counted_in, _ = settings.counted(work)
     counts = work.popularity_counts
@@ -260,16 +259,12 @@ class Popularity(Result):
 
     @figure(
         "popularity_cutoffs",
-        "Popularity: loss of the judgements of popular items, by cut-off",
+        "Robustness to loss of the judgements of popular items, by cut-off",
         number=3,
         panels="metric",
         over_cutoffs=True,
     )
-    @figure(
-        "popularity_metrics",
-        "Popularity: loss of the judgements of popular items, by metric",
-        number=7,
-    )
+    @figure("popularity_metrics", "Robustness to loss of the judgements of popular items", number=7)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -278,26 +273,26 @@ class Popularity(Result):
         Metrics have their bands drawn.
         """
         ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
-        of = "items" if self.chosen.cut == "items" else "items' share of the ratings"
+        of = "items" if self.chosen.cut == "items" else "items, by ratings,"
         ax.set_xlabel(f"least popular {of} kept (%)")
         return ax
 
     def cautions(self) -> Sequence[str]:
-        """Name the metrics that no loss moves."""
+        """Name the metrics whose ordering never changes."""
         return self.curves.cautions()
 
     def caption(self) -> str:
         """Say what the curves are, and where popularity was counted."""
-        of = "items" if self.chosen.cut == "items" else "ratings that the items have,"
         ratings = RATINGS_IN_WORDS[self.chosen.counted_in]
+        shares = f"the {self.n_items:,} items"
+        if self.chosen.cut == "ratings":
+            shares = f"the {ratings} of {shares}"
         return (
-            f"Kendall's tau-b between the ordering of {self.n_systems} systems on the judgements "
-            f"of the least popular items and their ordering on all judgements of {self.n_users:,} "
-            f"{self.units}. Popularity is the number of {ratings} of an item; "
-            f"levels count {of} of {self.n_items:,} in the catalogue; equally popular items go in "
-            f"random order, and taus are means over {self.orders} such orders. Runs are left as "
-            "they are."
-            f"{self.curves.in_words(units=self.units, seed=f', seed {self.seed}')}{IN_TABLES}"
+            f"Kendall's tau-b between the orderings of {self.n_systems} systems on the judgements "
+            f"of the least popular items and on all judgements of {self.n_users:,} {self.units}. "
+            f"Shares are of {shares}; popularity is an item's number of {ratings}. Equally popular "
+            f"items are removed in random order: mean of {self.orders} orders. "
+            f"{self.curves.bands_in_words(self.units)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Sparsity bias: what random loss of judgements does to the ordering of the systems.
+"""Sparsity: how random loss of judgements changes the ordering of the systems.
 
 Figures 2 and 6 of Valcarce et al. (2018).
 """
@@ -34,18 +34,24 @@ class Settings(AnalysisSettings):
     levels: Levels = Field(
         tuple(percent / 100 for percent in range(100, 0, -5)),
         min_length=1,
-        description="Shares of the judgements that are kept.",
+        description="Shares of the judgements to keep.",
     )
-    samples: Whole = Field(50, ge=1, description="Samples per level.")
+    samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
     mode: Mode = Field(
         "all",
-        description="What a level is a share of: all judgements, each user's, or each user's "
-        "relevant and judged non-relevant items.",
+        description="Draw from all judgements, from those of each user, or (stratified) from the "
+        "relevant and the judged non-relevant items of each user.",
     )
-    least_relevant: Whole = Field(1, ge=0, description='Kept of every user; "stratified" only.')
-    least_nonrelevant: Whole = Field(10, ge=0, description='Kept of every user; "stratified" only.')
+    least_relevant: Whole = Field(
+        1, ge=0, description="Minimum number of relevant items to keep per user, if stratified."
+    )
+    least_nonrelevant: Whole = Field(
+        10,
+        ge=0,
+        description="Minimum number of judged non-relevant items to keep per user, if stratified.",
+    )
     replicates: Whole = Field(
-        200, ge=0, description="Bootstrap replicates of a curve; 0: no bands."
+        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
     )
 
     @property
@@ -60,7 +66,7 @@ class Settings(AnalysisSettings):
     question="Do the measures keep their ordering when judgements are removed at random?",
 )
 def sparsity(work: Work, settings: Settings) -> Sparsity:
-    """Score systems on random samples of the judgements, and compare their orderings.
+    """Compare the orderings of the systems on random samples of the judgements and on all.
 
     Sample k of a level depends on (seed, level, k) alone.
 
@@ -119,12 +125,12 @@ class Sparsity(RandomLoss):
 
     @figure(
         "sparsity_cutoffs",
-        "Sparsity: loss of judgements, by cut-off",
+        "Robustness to random loss of judgements, by cut-off",
         number=2,
         panels="metric",
         over_cutoffs=True,
     )
-    @figure("sparsity_metrics", "Sparsity: loss of judgements, by metric", number=6)
+    @figure("sparsity_metrics", "Robustness to random loss of judgements", number=6)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:

@@ -1,4 +1,4 @@
-"""Swaps: how often two disjoint halves of the users order a pair of systems differently."""
+"""Swaps: how often two halves of the users order a pair of systems differently."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ MOST_SWAPPED = 0.1
 
 
 class Settings(AnalysisSettings):
-    """Halves of the users that are drawn."""
+    """Random halves of the users."""
 
-    repeats: Whole = Field(200, ge=1, description="Pairs of disjoint halves.")
+    repeats: Whole = Field(
+        200, ge=1, description="Number of times that the users are split into two random halves."
+    )
 
 
 @analysis(
@@ -104,13 +106,12 @@ class Swaps(Result):
     def caption(self) -> str:
         """Say what is swapped, and how halves are drawn."""
         return (
-            f"Share of the pairs of {self.n_systems} systems that two disjoint halves of the "
-            f"{self.n_users:,} {self.units} order differently, in the mean over {self.repeats:,} "
-            f"random draws (seed {self.seed}): 0 where all {self.units} agree, .5 by chance. Lower "
-            "is better."
+            f"Swap rate: share of the pairs of {self.n_systems} systems that two disjoint halves "
+            f"of the {self.n_users:,} {self.units} order differently, mean of {self.repeats:,} "
+            "random splits. Lower is better; .5 is chance."
         )
 
-    @table("swaps", "share of the pairs of systems that other {units} would swap")
+    @table("swaps", "share of the pairs of systems that halves of the {units} order differently")
     def table(self) -> Table:
         """Tabulate the swap rates by metric and cut-off."""
         cells = self.measures.crossed(self.rates, heading="swap rate")
@@ -119,11 +120,7 @@ class Swaps(Result):
             "swaps", "Swap rates", self.caption(), "metric", cells, best=lambda _: min, poor=poor
         )
 
-    @figure(
-        "swaps",
-        "Swaps: pairs of systems that other {units} would swap, by cut-off",
-        over_cutoffs=True,
-    )
+    @figure("swaps", "Swap rate between halves of the {units}, by cut-off", over_cutoffs=True)
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the rate of every metric against the cut-off."""
         ax = axes_or_new(ax)
@@ -134,7 +131,7 @@ class Swaps(Result):
             ax.plot(places, rates, label=metric, **style)
         ax.set_ylim(bottom=0)
         ax.set_xlabel("cut-off")
-        ax.set_ylabel("pairs swapped")
+        ax.set_ylabel("swap rate")
         label_curves(ax)
         return ax
 

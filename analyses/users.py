@@ -1,4 +1,4 @@
-"""How many users it takes: orderings and significance on random subsets of the users."""
+"""Users: orderings of the systems and discriminative power on random subsets of the users."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analyses.discrimination import LEAST_SHARE
 from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
-from analyses.ordering.coefficients import IN_TABLES, mean_coefficients, stacked
+from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import (
     Curve,
@@ -28,7 +28,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measures, Scores, grid_exponents, to_grid
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Table
+from analyses.shared.table import Best, Table, decimals_of
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -62,10 +62,14 @@ class Settings(AnalysisSettings):
     """Random subsets of the users."""
 
     sizes: Sizes | None = Field(
-        None, description="Numbers of users; 50, 100, 200, 500 and so on if absent. All come last."
+        None,
+        description="Numbers of users in a subset; default: 50, 100, 200, 500 and so on. The "
+        "number of all users is added.",
     )
-    repeats: Whole = Field(50, ge=1, description="Subsets of each size.")
-    permutations: Whole = Field(1000, ge=99, description="Of the permutation test of each subset.")
+    repeats: Whole = Field(50, ge=1, description="Number of random subsets of each size.")
+    permutations: Whole = Field(
+        1000, ge=99, description="Number of random permutations of the test."
+    )
 
 
 @analysis(
@@ -74,11 +78,11 @@ class Settings(AnalysisSettings):
     question="Would fewer {units} give the same ordering and the same significant differences?",
 )
 def users(work: Work, settings: Settings) -> Users:
-    """Order and test the systems on random subsets of the users.
+    """Compare orderings on random subsets of the users with that on all, and test the pairs.
 
     The smaller subsets are parts of the larger: subset k of a size has the first users in the k-th
-    random order, which depends on (seed, k) alone. The permutation test by random sign flips is
-    used for every size: the exact test is slow where few users leave it few methods.
+    random order, which depends on (seed, k) alone. All sizes are tested by random sign flips, as
+    the exact test is slow for few users.
     """
     scores, repeats = work.scores, settings.repeats
     n_users = len(scores.users)
@@ -207,29 +211,31 @@ class Users(Result):
     def agreement(self, *, cutoff: int | None = None) -> Table:
         """Tabulate how subsets of the users order the systems, compared with all users."""
         return self._by_users(
-            mean_of_defined(self.taus),
+            self.taus,
+            self.sizes,
             self.measures,
             cutoff,
             name="users",
             title=f"Agreement of subsets of the {self.units} with all {self.units}",
-            note="Mean Kendall's tau-b between the ordering of the systems by as many "
-            f"{self.units}, drawn at random, and by all.",
+            note=f"Kendall's tau-b between the orderings of the systems on random subsets of the "
+            f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size.",
             poor=mean_of_defined(self.taus) < LEAST_TAU,
             best=max,
         )
 
     @table("users_power", "discriminative power with fewer {units}")
     def power(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate the discriminative power that subsets of the users have."""
+        """Tabulate the discriminative power of subsets; `discrimination` has that of all users."""
         return self._by_users(
-            self.dp.mean(axis=2),
+            self.dp,
+            self.sizes[:-1],
             self.tested,
             cutoff,
             name="users_dp",
             title=f"Discriminative power with fewer {self.units}",
-            note=f"Means over random subsets of the {self.units} of DP, the sum of p over "
-            "unordered pairs of systems (Valcarce et al. 2018 print that over ordered pairs, "
-            "twice as much): lower is better.",
+            note=f"DP over unordered pairs of systems: mean of {self.n_repeats} random subsets of "
+            f"the {self.units} of each size, by a permutation test with {self.permutations:,} "
+            "random permutations. Lower is better.",
             poor=self.significant.mean(axis=2) < LEAST_SHARE,
             best=min,
         )
@@ -237,6 +243,7 @@ class Users(Result):
     def _by_users(
         self,
         values: Floats,
+        sizes: Sequence[int],
         measures: Measures,
         cutoff: int | None,
         *,
@@ -246,16 +253,25 @@ class Users(Result):
         poor: Masks,
         best: Best,
     ) -> Table:
-        """Lay means over subsets out: metrics down, numbers of users across."""
+        """Tabulate means over subsets: metrics down, numbers of users across."""
         compared = measures.compared(cutoff)
         numbers = measures.numbers(compared)
-        keys = [*product(compared.labels, [f"{size} {self.units}" for size in self.sizes])]
-        cells = dict(zip(keys, values[numbers].ravel().tolist(), strict=True))
-        never = [key for key, is_poor in zip(keys, poor[numbers].ravel(), strict=True) if is_poor]
-        title = f"{title}{compared.where}"
-        return Table.crossed(name, title, note, "metric", cells, best=lambda _: best, poor=never)
+        keys = [*product(compared.labels, [f"{size} {self.units}" for size in sizes])]
+        some, poor = values[numbers, : len(sizes)], poor[numbers, : len(sizes)]
+        cells = dict(zip(keys, mean_of_defined(some).ravel().tolist(), strict=True))
+        limits = (each.ravel() for each in percentiles(some, confidence=CONFIDENCE))
+        return Table.crossed(
+            name,
+            f"{title}{compared.where}",
+            note,
+            "metric",
+            cells,
+            best=lambda _: best,
+            poor=[key for key, is_poor in zip(keys, poor.ravel(), strict=True) if is_poor],
+            decimals=max((decimals_of(*each) for each in zip(*limits, strict=True)), default=3),
+        )
 
-    @figure("users_tau", "{Units}: agreement of subsets of the {units} with all of them", number=9)
+    @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
     def plot(
         self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
     ) -> Axes:
@@ -269,13 +285,13 @@ class Users(Result):
         ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
         return ax
 
-    @figure("users_dp", "{Units}: discriminative power of subsets of the {units}", number=10)
+    @figure("users_dp", "Discriminative power of subsets of the {units}", number=10)
     def plot_power(self, ax: Axes | None = None) -> Axes:
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
         ax = self._draw(axes_or_new(ax), self.dp, curves, with_spread=True)
         ax.set_ylim(bottom=0)
-        ax.set_ylabel("discriminative power (sum of p)")
+        ax.set_ylabel("DP (sum of p over unordered pairs)")
         ax.set_title(self.tested.place)
         return ax
 
@@ -302,17 +318,15 @@ class Users(Result):
         return ax
 
     def caption(self) -> str:
-        """Say what the curves are, and which test is behind them."""
+        """Say what the curves are, and how pairs were tested."""
         n_pairs = self.n_systems * (self.n_systems - 1) // 2
         return (
-            f"{self.n_systems} systems on random subsets of the {self.sizes[-1]:,} {self.units}, "
-            f"drawn without replacement: means over {self.n_repeats} subsets of each size, with "
-            f"lines from their 5 % to their 95 % quantile (seed {self.seed}). Agreement is "
-            f"Kendall's tau-b between the ordering on the subset and that on all {self.units}. "
-            f"Discriminative power is the sum of the p-values of the {n_pairs:,} pairs of systems, "
-            f"lower is better, by the permutation test with {self.permutations:,} random sign "
-            f"flips shared by all pairs and subsets, for every number of {self.units}; the sum "
-            f"leaves out the 1 that keeps each p above 0.{IN_TABLES}"
+            f"{self.n_systems} systems on random subsets of the {self.sizes[-1]:,} {self.units}: "
+            f"mean of {self.n_repeats} subsets of each size; vertical lines run from the 5 % to "
+            f"the 95 % quantile. Kendall's tau-b is between the orderings on a subset and on all "
+            f"{self.units}; higher is better. DP is the sum of the p-values of the {n_pairs:,} "
+            f"unordered pairs of systems, by a permutation test with {self.permutations:,} random "
+            "permutations, an approximation of the exact test; lower is better."
         )
 
 

@@ -1,4 +1,4 @@
-"""Areas under curves of taus: one number for how well a measure stands the loss of judgements."""
+"""Area under a curve of tau: how robust a measure is to the loss of judgements."""
 
 from __future__ import annotations
 
@@ -67,28 +67,14 @@ class Curves:
     def _band(self) -> tuple[Floats, Floats]:
         return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
-    def in_words(self, *, units: str, seed: str = "", samples: str = "") -> str:
-        """Say in a caption what bands and intervals are; nothing of those that there are not."""
+    def bands_in_words(self, over: str) -> str:
+        """Say in a caption which side is better, and what bands are if there are any."""
         n_replicates = self.replicates.shape[2]
-        return (
-            " Bands, drawn of one measure or two, and intervals in tables: 95 % bootstrap "
-            f"({n_replicates:,} replicates{seed}) over {units}, in random blocks,{samples} "
-            f"of what as many {units} have on average: centred on the curve; for areas as wide as "
-            "their arcsines spread."
-            if n_replicates
-            else ""
-        ) + self._over_systems()
-
-    def _over_systems(self) -> str:
-        if self.within is None or self.within.size == 0:
-            return ""
-        return (
-            " Intervals of areas over systems: delete-d jackknife "
-            f"({self.within.shape[1]:,} random subsets of three quarters of the systems)."
-        )
+        bands = f" Bands: 95 % bootstrap over {over} ({n_replicates:,} replicates)."
+        return "Higher is better: tau = 1 is the same ordering." + bands * (n_replicates > 0)
 
     def cautions(self) -> list[str]:
-        """Name metrics whose ordering no loss changes; say that systems are few for intervals."""
+        """Name metrics whose ordering never changes; say that systems are few for intervals."""
         return [*self._unmoved(), *([] if self.within is None else too_few(self.n_systems))]
 
     def _unmoved(self) -> list[str]:
@@ -98,9 +84,8 @@ class Curves:
         if not metrics or min(self.levels) == 1:
             return []
         return [
-            f"No loss of judgements ever changes the ordering of the systems by "
-            f"{listed(list(metrics))}. A metric that makes no use of judgements is robust by "
-            "itself: that says nothing of its worth."
+            f"The ordering of the systems by {listed(list(metrics))} never changes: a measure that "
+            "does not use judgements is robust to their loss, whether or not it is valid."
         ]
 
     def plot(self, ax: Axes | None, *, metric: str | None, cutoff: int | None) -> Axes:

@@ -19,7 +19,7 @@ from analyses.intervals.resampling import (
 from analyses.intervals.systems import system_subsets, taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.ordering.coefficients import IN_TABLES, mean_coefficients, stacked
+from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from qrels import Qrels
@@ -184,7 +184,7 @@ class RandomLoss(Result):
 
     @property
     def drawing(self) -> str:
-        """How judgements were drawn, in a sentence without its end."""
+        """How judgements were drawn, in a sentence without its full stop."""
         raise NotImplementedError
 
     def estimates(self) -> Estimates:
@@ -244,22 +244,18 @@ class RandomLoss(Result):
         return ax
 
     def cautions(self) -> Sequence[str]:
-        """Name the metrics that no loss moves."""
+        """Name the metrics whose ordering never changes."""
         return self.curves.cautions()
 
     def caption(self) -> str:
-        """Say what the curves are, and how many samples they could not use."""
+        """Say what the curves are, and in how many samples tau is undefined."""
         undefined = int(self.undefined.sum())
-        bands = self.curves.in_words(units=self.units, samples=" and over samples,")
-        note = (
-            f" In {undefined} samples all systems tied and tau is undefined." if undefined else ""
-        )
+        note = f" In {undefined:,} samples all systems tie, and tau is undefined." * (undefined > 0)
         return (
-            f"Mean Kendall's tau-b between the ordering of {self.n_systems} systems on "
-            f"{self.n_samples} random samples of the {self.n_judgements:,} judgements of "
-            f"{self.n_users:,} {self.units} and their ordering on all of them. "
-            f"{self.drawing}; {self.units} left without judgements score 0 (seed {self.seed})."
-            f"{bands}{note}{IN_TABLES}"
+            f"Kendall's tau-b between the orderings of {self.n_systems} systems on a share of the "
+            f"{self.n_judgements:,} judgements of {self.n_users:,} {self.units} and on all of "
+            f"them: mean of {self.n_samples} random samples at each share. {self.drawing}. "
+            f"{self.curves.bands_in_words(f'{self.units} and samples')}{note}"
         )
 
 

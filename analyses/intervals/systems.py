@@ -47,8 +47,8 @@ def too_few(n_systems: int) -> list[str]:
     if n_systems >= LEAST_SYSTEMS:
         return []
     return [
-        f"{n_systems} systems are too few for an interval over systems: other systems may "
-        "turn every comparison of measures round."
+        f"{n_systems} systems are too few for an interval over systems; with other systems, any "
+        "comparison of measures could reverse."
     ]
 
 

@@ -45,17 +45,25 @@ FOLLOWED_CUTOFF: Final = 5
 class ArmSettings(RecallSettings, AnalysisSettings):
     """How the arms of an experiment are compared: all analyses of it share these settings."""
 
-    weights: Weights = Field("uniform", description="Of the users whose items are hidden.")
+    weights: Weights = Field(
+        "uniform", description="Weights of the users in recall: equal, or by their hidden items."
+    )
     window: Duration | None = Field(
         None,
-        description="How soon after a list what its user does counts as a click: '30 min'. By "
-        "default clicks name their list.",
+        description="An interaction with an item of a list within this time after the list was "
+        "shown is a click, such as '30 min'; default: clicks name their list.",
     )
-    over_time: OverTime = Field("thesis", description="How rates of periods are averaged.")
+    over_time: OverTime = Field(
+        "thesis",
+        description="Average the rates of the periods, weighted by users (thesis), or pool all "
+        "lists (pooled).",
+    )
     robots_per_day: Whole | None = Field(
-        None, ge=1, description="Users with more lists in a day are robots and left out."
+        None, ge=1, description="Exclude users with more lists than this on a day (likely bots)."
     )
-    permutations: Whole = Field(PERMUTATIONS, ge=1, description="Orders of the rates.")
+    permutations: Whole = Field(
+        PERMUTATIONS, ge=1, description="Number of random orders of the rates."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +154,7 @@ class ExperimentWork:
 
 @analysis("arm_rates", source=THESIS, needs=["experiment"], on_request=True)
 def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
-    """Count how often the lists of every arm are accepted, and by whom."""
+    """Estimate the click-through rate of every arm."""
     return work.clicks
 
 
@@ -201,12 +209,12 @@ class ArmRecalls(Result):
         return {"values": self.values, "recall": self.recall}
 
     def caption(self) -> str:
-        """Say what was measured, and that its level says nothing."""
+        """Say what was measured."""
         return (
-            f"Recall of hidden items by the models of {len(self.arms)} arms, measured whenever "
-            "they learnt, with the same test users in all periods. Over the exponent: means over "
-            "the periods, a line for each cut-off; above: the effective share of the hidden items. "
-            "The level of a recall says nothing about its worth."
+            f"Recall of hidden items by the models of {len(self.arms)} arms, for the same test "
+            "users in all periods; over beta, the mean of the periods for each cut-off. The upper "
+            "axis gives the effective share of the hidden items. A higher recall at another beta "
+            "or cut-off does not mean a better measure."
         )
 
     @figure("thesis2021-figure4.6", "Recall over time", panels="arm")

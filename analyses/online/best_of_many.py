@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import ranges
 from analyses.online.experiments import Experiment, require_unique
 from analyses.ordering import DECIMALS
+from analyses.shared.sentences import p_value
+from analyses.shared.table import rounded
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.streams import random_words
@@ -29,7 +31,7 @@ TOLERANCE: Final = 1e-9
 """Statistics that differ by less are equal."""
 
 FEWEST_JUDGED, ADVISED, ALPHA = 8, 20, 0.05
-"""Below 8 models nothing is called significant; 20 or more are advised."""
+"""With fewer than 8 models nothing is called significant; 20 or more are advised."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,30 +57,28 @@ class BestOfMany:
     seed: int
 
     def finding(self) -> str:
-        """Report the best measure, with and without the choice among many."""
+        """Report the best measure, with and without correction for the choice among many."""
         best = int(np.nanargmax(self.statistics))
-        p, n_models = self.p_adjusted[best], self.fewest_models
-        verdict = f"{'' if p <= ALPHA else 'not '}significant at the level {ALPHA:g}"
-        if n_models < ADVISED:
-            verdict += f"; few models, use {ADVISED} or more"
+        p, n_models = float(self.p_adjusted[best]), self.fewest_models
+        verdict = f"which is {'' if p <= ALPHA else 'not '}significant"
         if n_models < FEWEST_JUDGED:
-            verdict = f"described and not tested: use {ADVISED} models or more"
+            verdict = "too few models to call it significant"
+        few = f"; {ADVISED} or more models are advised" * (n_models < ADVISED)
         return (
-            f"The best of {len(self.measures):,} measures is {self.measures[best]}, with rho = "
-            f"{self.statistics[best]:+.2f} over {n_models} models: a random order of the models "
-            f"reaches this with probability {p:.2g} if the choice of the best is taken into "
-            f"account, and {self.p_alone[best]:.2g} if it is not ({verdict}). The measures are "
-            f"{self.n_orderings:,} different orderings of the models."
+            f"Of {len(self.measures):,} measures, {self.measures[best]} agrees best with the "
+            f"click-through rates, with rho = {rounded(float(self.statistics[best]), 2)} over "
+            f"{n_models} models, {verdict} ({p_value(p)} with correction for choosing the best "
+            f"measure, {p_value(float(self.p_alone[best]))} without{few})."
         )
 
     def caption(self) -> str:
         """Describe what was permuted."""
-        orders = "all orders" if self.is_exact else f"random orders, seed {self.seed}"
+        orders = "all" if self.is_exact else "random"
         return (
-            f"Chance of the best: the largest rho of {len(self.measures):,} measures in "
-            f"{len(self.maxima):,} orders of the rates ({orders}), joint where data sets share "
-            f"models. Data sets: {', '.join(self.chosen)}; if these were chosen, as many are "
-            "chosen again for every order."
+            f"The p-value of the best of {len(self.measures):,} measures, which order the models "
+            f"in {self.n_orderings:,} different ways, is by the max-T permutation test: the "
+            f"largest rho in {len(self.maxima):,} {orders} orders of the rates. Data sets: "
+            f"{', '.join(self.chosen)}."
         )
 
 

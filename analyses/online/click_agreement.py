@@ -25,6 +25,7 @@ from analyses.online.thesis_tables import (
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import axes_or_new, categories
+from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
 from runs import InputError, InputWarning
 from runs.shared.settings import Whole
@@ -40,11 +41,11 @@ PERMUTATIONS: Final = 10_000
 SHORT: Final = ["measure", "min", "mean", "max", "tau_b", "p_alone", "p_adjusted"]
 """Columns that a short table shows."""
 
-CELLS: Final = "Counts of cells are not sample sizes: measures move together."
+CELLS: Final = "Counts of cells are not sample sizes: the measures are correlated."
 
 
 class Settings(AnalysisSettings):
-    """Agreement of metrics with click-through rates of the systems, which come from a table."""
+    """Agreement of measures with the click-through rates of the systems."""
 
     rates: Path = Field(description="Table of click-through rates; see `harness online --help`.")
     over_time: OverTime = Field(
@@ -55,8 +56,8 @@ class Settings(AnalysisSettings):
     permutations: Whole = Field(
         PERMUTATIONS,
         ge=99,
-        description="Number of random orders of the rates. One experiment of up to 9 models goes "
-        "through all orders.",
+        description="Number of random orders of the rates; one experiment of up to 9 models uses "
+        "all orders.",
     )
 
     def files(self) -> list[Path]:
@@ -70,7 +71,7 @@ class Settings(AnalysisSettings):
         except InputError as error:
             raise SettingError("rates", str(error)) from None
         if linked.left_out:
-            finding = f"[analyses.online] leaves out {', '.join(linked.left_out)}, without a rate."
+            finding = f"[analyses.online]: {', '.join(linked.left_out)} have no rate; left out."
             warnings.warn(finding, InputWarning, stacklevel=2)
 
     def link(self, systems: Sequence[str]) -> LinkedSystems:
@@ -174,10 +175,10 @@ class ClickStudy(Result):
 
     def caption(self) -> str:
         """Describe what was correlated, and with what the best is compared."""
-        left_out = f" Left out, without a rate: {', '.join(self.left_out)}."
+        left_out = f" Left out, because they have no rate: {', '.join(self.left_out)}."
         return (
-            "Spearman's rho between offline measures and click-through rates over models, compared "
-            f"to {DECIMALS} decimals. {self.best.caption()}{left_out * bool(self.left_out)}"
+            "Spearman's rho between each offline measure and the click-through rates of the "
+            f"models. {self.best.caption()}{left_out * bool(self.left_out)}"
         )
 
     def findings(self) -> Sequence[str]:
@@ -187,34 +188,36 @@ class ClickStudy(Result):
         return [
             self.best.finding(),
             *(
-                f"{row.dataset}: {row.measure} has rho = {row.rho:+.2f} [{row.low:+.2f}, "
-                f"{row.high:+.2f}]; the interval covers the noise of clicks and values."
+                f"In {row.dataset}, {row.measure} has rho = "
+                f"{Estimate(row.rho, row.low, row.high)}, given the errors of clicks and values."
                 for row in rows.itertuples()
             ),
         ]
 
     def cautions(self) -> Sequence[str]:
-        """Say what clicks are not."""
-        return ["Clicks are not all that users want."]
+        """Say what clicks do not measure."""
+        return ["Click-through rates do not measure everything that users want."]
 
     online = frame_of(
         "online",
         "online",
-        "the measures that agree best with clicks",
+        "the measures that agree best with click-through rates",
         part=lambda frame: frame.dropna(subset=["p_adjusted"])[SHORT].head(N_BEST),
     )
     online_intervals = frame_of(
         "online_intervals",
         "online_intervals",
         "intervals of the largest rhos",
-        "95 % intervals of the rho that the same models would have without noise of clicks and "
-        "values, for measures chosen beforehand.",
+        "95 % intervals of the rho of the true values and rates of the models, for measures that "
+        "were chosen beforehand.",
     )
     thesis2021_table4_3 = thesis_table("4.3", "recall at cut-off 5 with beta = 1")
-    thesis2021_table4_4 = thesis_table("4.4", "cells where LOO recall is above LLOO recall", CELLS)
+    thesis2021_table4_4 = thesis_table("4.4", "settings with LOO recall above LLOO recall", CELLS)
     thesis2021_table4_5 = thesis_table("4.5", "rho of the ten best parametrisations of recall")
     thesis2021_table4_6 = thesis_table("4.6", "measures by their rho", CELLS)
-    thesis2021_table4_7 = thesis_table("4.7", "the ten best parametrisations in chosen data sets")
+    thesis2021_table4_7 = thesis_table(
+        "4.7", "rho of the ten best parametrisations in chosen data sets"
+    )
     thesis2021_table4_8 = thesis_table("4.8", "rho of LOO and LLOO at equal beta, cut-off", CELLS)
     thesis2021_table4_9 = thesis_table("4.9", "rho of beta = 0 and beta > 0", CELLS)
     thesis2021_table4_10 = thesis_table("4.10", "LOO and LLOO by beta = 0 and beta > 0", CELLS)

@@ -1,4 +1,4 @@
-"""Which arm of an experiment is clicked more: what is asked of a log, and what it says."""
+"""Clicks: click-through rates of the arms of an experiment, from a log."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from analyses.online.rates import (
 )
 from analyses.online.thesis_tables import frame_of, thesis_table
 from analyses.shared.drawing import axes_or_new
+from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
-from analyses.shared.table import shown
+from analyses.shared.sentences import p_value, percent
 from runs import InputError
 from runs.shared.progress import Progress
 from runs.shared.settings import Whole
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ALPHA: Final = 0.05
-"""Level at which an arm is said to be clicked more."""
+"""Significance level of a difference between arms."""
 
 LONGEST: Final = 2**53
 """Milliseconds that are no duration any more."""
 
 DECIMALS: Final = 5
+OVER_TIME: Final = {"pooled": "pooled over time", "thesis": "averaged over periods"}
 WEEK: Final = 7
 
 
@@ -81,7 +83,7 @@ Names = Annotated[Mapping[str, str], *_from_text(read_pairs, "names")]
 
 
 class Question(Logs):
-    """A log, and what is asked of it: the settings of `harness clicks`."""
+    """A log, and how clicks are counted: the settings of `harness clicks`."""
 
     types: Names | None = Field(
         None,
@@ -165,17 +167,17 @@ def count_clicks(
         of_days = lists.groupby(["user", "day"]).size()
         robots = of_days[of_days > question.robots].index.get_level_values("user").unique()
     aside = dict(log.set_aside) | {
-        "users were shown lists by more than one arm; their lists do not count": len(crossed),
-        "users are excluded as likely bots": len(robots),
-        "lists were shown when no version of their arm's model was live; they do not count": int(
+        "users were shown lists by more than one arm and are excluded": len(crossed),
+        "users are likely bots and are excluded": len(robots),
+        "lists were shown when no version of their arm's model was live and are excluded": int(
             (lists["period"] < 0).sum()
         ),
     }
     lists = lists[~lists["user"].isin([*crossed, *robots]) & (lists["period"] >= 0)]
     if lists.empty:
         raise InputError(
-            "no list counts: all users were shown lists by two arms or count as robots, or no "
-            "version of a model was live."
+            "no list is left: all users saw lists by two arms or are likely bots, or no version "
+            "of a model was live."
         )
     rates = click_through(_by_user(lists, "period"), log.arms, over_time=question.over_time)
     dates = np.sort(lists["day"].unique())
@@ -212,8 +214,8 @@ def count_clicks(
         if ratio["mismatch"].any():
             found = ", ".join(ratio["day"][ratio["mismatch"]])
             alarm = (
-                f"SAMPLE-RATIO MISMATCH: users per arm are not as planned (--shares; days: {found})"
-                ". Find out why before anything else is read."
+                "SAMPLE-RATIO MISMATCH: the numbers of users per arm differ from the plan "
+                f"(--shares; days: {found}). Find the cause before you use any result."
             )
     if names:
         hours = _hours(log, lists, len(names))
@@ -232,12 +234,14 @@ def count_clicks(
         tables["truth"] = truth
     remarks = [*(f"{count:,} {what}." for what, count in aside.items() if count), *remarks]
     if facts["known_users"] < 0.5 and facts["events"]:
-        remarks.append(f"{1 - facts['known_users']:.0%} of the users have no interaction at all.")
+        remarks.append(f"{percent(1 - facts['known_users'])} of the users have no interaction.")
     if len(days) < WEEK:
-        remarks.append(f"The log has {len(days)} of the 7 days of a week, which may differ.")
+        remarks.append(
+            f"The log covers {len(days)} of the 7 days of the week; rates on other days may differ."
+        )
     note = (
-        f"Click-through rates of {len(log.arms)} arms, {question.over_time} over time, with 95 % "
-        f"intervals by the delta method over {rates['users'].sum():,} users. A list is accepted if "
+        f"Click-through rates of {len(log.arms)} arms, {OVER_TIME[question.over_time]}, with 95 % "
+        f"intervals over {rates['users'].sum():,} users. A list is accepted if "
     )
     accepted = "a click names it."
     if question.window is not None:
@@ -323,9 +327,9 @@ def _experiment(name: str, rates: pd.DataFrame, periods: pd.DataFrame) -> pd.Dat
 
 @dataclass(frozen=True, eq=False)
 class Clicks(Result):
-    """Click-through rates of the arms in a log.
+    """Click-through rates of the arms of a log.
 
-    Tables by name, the arms, what is said if users are not split as planned (else empty), what the
+    Tables by name, the arms, an alarm if users are not split as planned (else empty), what the
     rates are, and remarks.
     """
 
@@ -345,18 +349,18 @@ class Clicks(Result):
         return self.tables
 
     def caption(self) -> str:
-        """Say what the rates are, and when a list is accepted; first what forbids to read them."""
+        """Say what the rates are, and when a list is accepted; an alarm comes first."""
         return f"{self.alarm} {self.note}".strip()
 
     def caption_of(self, part: str) -> str:
         """Say what the figure over time shows."""
-        what = "Click-through rates by day (UTC), with 95 % bands over the users of the day."
+        what = "Click-through rates of each arm by day (UTC). Bands: 95 % over the users of a day."
         return f"{self.alarm} {what}".strip()
 
     def findings(self) -> Sequence[str]:
-        """Say which arm is clicked most; first what forbids to say so."""
+        """Say which arm has the highest rate, if users are split as planned."""
         if self.alarm:
-            return [self.alarm, "No winner is named: the users are not split as planned."]
+            return [self.alarm, "No arm is called best, as users are not split as planned."]
         return [verdict(self.tables["arms"], self.tables["differences"])]
 
     def cautions(self) -> Sequence[str]:
@@ -370,14 +374,14 @@ class Clicks(Result):
         "differences",
         "clicks_differences",
         "differences of the arms' click-through rates",
-        "Intervals are of each pair alone; p-values by Holm's method are adjusted for all pairs.",
+        "Intervals are for each pair alone; p_holm is adjusted for all pairs (Holm's method).",
         decimals=DECIMALS,
     )
     clicks_split = frame_of(
         "split",
         "clicks_split",
         "users per arm against the plan",
-        "Chi-square test of the users, who are counted in the arm of their first list.",
+        "Chi-square test; users are counted in the arm of their first list.",
     )
     clicks_periods = frame_of(
         "periods",
@@ -422,14 +426,14 @@ def draw_among(axes: Axes, curves: pd.DataFrame, arm: str) -> None:
 
 
 def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """Say which arm is clicked most: none, if it may be luck.
+    """Say which arm has the highest rate, if it is significantly higher.
 
-    An arm wins if its rate is above that of each other arm, by Holm's method over all pairs.
+    An arm is named if its rate is above that of each other arm, by Holm's method over all pairs.
     """
     import pandas as pd
 
     if len(rates) < 2:
-        return "There is one arm, and nothing to compare it with."
+        return "The log has only one arm, so no rates are compared."
     best = rates["arm"].iloc[int(rates["rate"].argmax())]
     turned = pairs.rename(
         columns={"arm_a": "arm_b", "arm_b": "arm_a", "low": "high", "high": "low"}
@@ -439,9 +443,11 @@ def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
     others = others[others["arm_a"] == best]
     is_certain = bool((others["p_holm"] < ALPHA).all())
     row = (others if is_certain else others[~(others["p_holm"] < ALPHA)]).iloc[0]
-    gap, low, high = (shown(row[key], decimals=DECIMALS) for key in ("difference", "low", "high"))
+    gap = Estimate(*(float(row[key]) for key in ("difference", "low", "high")))
+    opening = f"Arm {best} has the highest click-through rate"
+    if not is_certain:
+        opening = "No arm has a significantly higher click-through rate than all others"
     return (
-        f"{f'Arm {best} is clicked most' if is_certain else 'No winner'}: the rate of {best} is "
-        f"{gap} [{low}, {high}] above that of {row['arm_b']} (Holm's p-value: "
-        f"{shown(row['p_holm'])})."
+        f"{opening}: the rate of {best} is {gap} above that of {row['arm_b']} "
+        f"({p_value(float(row['p_holm']))}, Holm's method)."
     )

@@ -45,18 +45,17 @@ _ALL = (
     Coefficient(
         "tau-b",
         "Kendall's tau-b",
-        "Pairs tied in an ordering do not count against it; undefined where all systems tie.",
+        "Tied pairs are corrected for; undefined if all systems tie.",
         symmetric=True,
         compare=tau_b,
     ),
     Coefficient(
-        "tau-ap", "tau_AP", "Undefined where an ordering has ties.", symmetric=False, compare=tau_ap
+        "tau-ap", "tau_AP", "Undefined if an ordering has ties.", symmetric=False, compare=tau_ap
     ),
     Coefficient(
         "rbo",
         f"rank-biased overlap (p = {PERSISTENCE})",
-        "Tied systems share their places (variant b), so that a tied ordering agrees fully with "
-        "itself.",
+        "Tied systems share a rank (variant b); a tied ordering agrees fully with itself.",
         symmetric=True,
         compare=rbo,
         lowest=rbo_floor,
@@ -72,7 +71,7 @@ REMOVED = ("tau-a", "tau-ap-a", "tau-ap-b", "weighted-tau", "spearman")
 def find_coefficient(name: str) -> Coefficient:
     """Give a coefficient by its name."""
     if name in REMOVED:
-        raise InputError(f"the coefficient {name!r} is gone; use {', '.join(COEFFICIENTS)}.")
+        raise InputError(f"the coefficient {name!r} was removed; use {', '.join(COEFFICIENTS)}.")
     if name not in COEFFICIENTS:
         raise InputError(f"no coefficient is called {name!r}; there are {', '.join(COEFFICIENTS)}.")
     return COEFFICIENTS[name]
@@ -80,9 +79,6 @@ def find_coefficient(name: str) -> Coefficient:
 
 DRAWN = "tau-b"
 """The coefficient of the curves, which alone has bands."""
-
-IN_TABLES = " The tables also have tau_AP and rank-biased overlap."
-"""For captions."""
 
 
 def further_coefficients(estimates: Floats, reference: Floats) -> dict[str, Floats]:

@@ -50,7 +50,7 @@ Cutoff = Annotated[int, Field(strict=True, ge=1, lt=65535)]
 
 
 class RecallSettings(Section):
-    """The grid of recalls, and how hidden items are weighed."""
+    """Exponents and cut-offs of recall, and the weights of hidden items."""
 
     betas: Annotated[tuple[Beta, ...], AfterValidator(_rising)] = Field(
         BETAS, min_length=1, description="Exponents of popularity."
@@ -60,8 +60,8 @@ class RecallSettings(Section):
     )
     first_item: Literal["miss", "skip"] = Field(
         "miss",
-        description="Under LLOO nothing leads to the first item of a user: count it as a miss, or "
-        "skip it.",
+        description="LLOO: the first item of a user has no history; count it as a miss, or skip "
+        "it.",
     )
     smoothing: Smoothing = Field(
         "add-one",
@@ -84,7 +84,7 @@ def item_weights(
         weights = np.where(known, np.exp(-beta * logarithms), 0.0)
         if not np.isfinite(weights.sum() ** 2):
             raise InputError(
-                f"with beta = {beta:g} weights of rare items are too large to be added up; take a "
-                "smaller exponent."
+                f"with beta = {beta:g} the weights of rare items are too large; use a smaller "
+                "exponent."
             )
     return weights

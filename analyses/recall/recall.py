@@ -138,8 +138,8 @@ def _rows(
     hidden, deepest = ranks.hidden, settings.cutoffs[-1]
     if validation == "LLOO" and deepest > ranks.deepest:
         raise InputError(
-            f"cut-off {deepest} is deeper than ranks are known, {ranks.deepest}; rank hidden items "
-            "with `deepest` at least as large."
+            f"ranks are known up to {ranks.deepest}, but the deepest cut-off is {deepest}; rank "
+            "hidden items with `deepest` at least as large."
         )
     n_distinct = hidden.distinct_item_counts()[hidden.user]
     if validation == "LOO":
@@ -153,7 +153,7 @@ def _rows(
         kept = kept & (counts > 0)[hidden.item]
     if not kept.any():
         raise InputError(
-            f"{validation} recall has no user with at least {min_items} items and one to hide."
+            f"{validation} recall needs users with at least {min_items} items, and one to hide."
         )
     user = np.cumsum(np.diff(hidden.user[kept], prepend=-1) > 0) - 1
     return _Rows(user, hidden.item[kept], rank[kept].astype(np.int64), reachable[kept])

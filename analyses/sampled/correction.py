@@ -56,9 +56,11 @@ class Settings(AnalysisSettings):
     estimator: Annotated[str, read_by(find_estimator)] | None = Field(
         None,
         description="Estimator of the exact metrics, with options; default: mle(iters=100), or "
-        "ht-plugin (of AUC) where negatives were drawn with probabilities.",
+        "ht-plugin (for AUC) if negatives were drawn with probabilities.",
     )
-    replicates: Whole = Field(1000, ge=100, description="Number of resampled sets of users.")
+    replicates: Whole = Field(
+        1000, ge=100, description="Number of bootstrap replicates of the users."
+    )
 
 
 @with_known_keywords
@@ -144,7 +146,7 @@ def corrected_systems(
     others = [str(metric) for metric in metrics if metric.name != "AUC"]
     if is_weighted and others:
         raise InputError(
-            f"of negatives drawn with probabilities AUC alone is estimated, not {others[0]}: "
+            f"from negatives drawn with probabilities only AUC is estimated, not {others[0]}: "
             "give AUC as the only metric, or draw negatives uniformly."
         )
     found, watched = [], progress or Silent()
@@ -262,7 +264,7 @@ class Corrected(RanksResult):
             [f"{metric}, {system}", plain, *_with_limits(*estimate), bias, steep]
             for metric, system, _, plain, *estimate, bias, steep in self.to_frame().to_numpy()
         ]
-        numbers = ["sampled", "corrected", "95 % interval", "bias left", "if steep"]
+        numbers = ["sampled", "corrected", "95 % interval", "bias", "steep bias"]
         title = f"Metrics among all candidates, by {self.estimator}"
         return Table("corrected", title, self.caption(), ["metric, system", *numbers], rows)
 
@@ -293,11 +295,11 @@ class Corrected(RanksResult):
         """Say what is shown."""
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
         return (
-            f"Estimates by {self.estimator} from m = {negatives} negatives, sampled "
-            f"{replacement(self.replace)}. {self.population}. Standard errors and 95 % intervals: "
-            f"{self.replicates.shape[2]:,} resampled sets of users (seed {self.seed}); those of "
-            "differences hold for all pairs of a metric. Bias left: of the estimator for ranks "
-            "like those of MLE; if steep: for ranks that fit as well, with more at the very top."
+            f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
+            f"negatives, sampled {replacement(self.replace)}, for {self.population}. Intervals: 95 "
+            f"% bootstrap over users ({self.replicates.shape[2]:,} replicates); those of "
+            "differences hold for all pairs of a metric. Bias: of the estimator if the ranks are "
+            "distributed as MLE finds; steep bias: if more relevant items are at the first ranks."
         )
 
     def findings(self) -> Sequence[str]:
@@ -307,25 +309,28 @@ class Corrected(RanksResult):
             pairs = own[["system_a", "system_b", "difference", "told_apart"]].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
             named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or ["none"])
-            differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ"
-            sentences.append(f"{metric}: {differ}: {named}.")
+            sentences.append(
+                f"By {metric}, {len(apart):,} of {len(pairs):,} pairs of systems differ "
+                f"significantly ({named})."
+            )
         return sentences
 
     def conclusion(self) -> str:
-        """Say what was found, and what to beware of."""
+        """Say what was found, with cautions."""
         return "\n".join([*self.findings(), *self.cautions(), ""])
 
     def cautions(self) -> Sequence[str]:
-        """Say where bias may be larger than intervals show, and what samples cannot see."""
+        """Say where bias may be larger than intervals show."""
         biased = np.abs(self.bias) > WORTH_SAYING * self.errors
         least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
         unseen = np.abs(self.steep_bias) > least
         cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.metrics])
         sentences = {
-            "Intervals of {} are too narrow for the bias that may be left.": biased.any(axis=1),
-            "Estimates of {} may be off by more than their intervals: samples hardly tell the "
-            "first n / m ranks from each other.": unseen.any(axis=1),
-            "The cut-off of {} is above the number of negatives.": cutoffs > self.negatives[0],
+            "Intervals of {} are too narrow: the estimator may be biased.": biased.any(axis=1),
+            "Estimates of {} may be wrong by more than their intervals: with m negatives among n "
+            "candidates, the first n / m ranks look almost the same.": unseen.any(axis=1),
+            "The cut-off of {} is larger than the number of negatives.": cutoffs
+            > self.negatives[0],
         }
         return [
             sentence.format(listed([self.metrics[n] for n in np.flatnonzero(concerned)]))

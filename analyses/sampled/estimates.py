@@ -37,7 +37,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
-from analyses.shared.table import MISSING, Cell, Table, shown
+from analyses.shared.table import MISSING, Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_indices
 from runs.shared.arrays import Floats
 
@@ -275,13 +275,16 @@ class Estimates(RanksResult):
         title, headings = "Exact metrics, and estimates from samples", ["metric, system", "exact"]
         return Table("sampled", title, self.caption(), [*headings, *self.names], rows)
 
-    @table("sampled_orders", "bias and noise of those estimates, and systems in the true order")
+    @table(
+        "sampled_orders", "bias and noise of the estimates, and pairs of systems in the true order"
+    )
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often systems are ordered rightly."""
         note = (
-            "Root mean squares over systems of bias and of noise; shares of the pairs of systems "
-            "in the true order, expected and in samples; share of the samples that find the best "
-            f"system; users who put {IN_ORDER:g} of the pairs in order. {self.caption()}"
+            "Bias and noise: root mean squares over systems. Expected, in order: share of the "
+            "pairs of systems in the true order in expectation, and in samples. Winner: share of "
+            f"the samples in which the best system is first. Users for {IN_ORDER:g}: number of "
+            f"users with which {IN_ORDER:.0%} of the pairs are in order. {self.caption()}"
         )
         advice = np.array([*self.advice.values()]).T.reshape(-1, len(self.advice)).tolist()
         rows, names = list[list[Cell]](), product(self.metrics, self.names)
@@ -289,7 +292,7 @@ class Estimates(RanksResult):
             if not np.isnan(numbers[0]):
                 needed = MISSING if np.isnan(users) else f"{users:,.0f}"
                 rows.append([", ".join(name), *numbers, needed])
-        title = f"Bias and noise for {self.users:,} users, and pairs of systems in true order"
+        title = f"Bias and noise for {self.users:,} users, and pairs in the true order"
         headings = ["metric, estimator", "bias", "noise", "expected", "in order", "winner"]
         return Table("sampled_orders", title, note, [*headings, f"users for {IN_ORDER:g}"], rows)
 
@@ -308,7 +311,7 @@ class Estimates(RanksResult):
         names = {name.partition("@")[0]: name for name in reversed(self.metrics) if name != "AUC"}
         return tuple(reversed(names.values()))
 
-    @figure("aaai2023-figure1b", "Errors by cut-off", panels="part", comparable=False)
+    @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)
     def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen = self.parts[chosen_panel(self.parts, part)]
@@ -323,7 +326,7 @@ class Estimates(RanksResult):
         scale_by_factors(ax, along="y")
         return ax
 
-    @figure("aaai2023-figure2", "Adaptive samples: what larger ones cost", of="adaptive")
+    @figure("aaai2023-figure2", "Cost of larger adaptive samples", of="adaptive")
     def plot_costs(self, ax: Axes | None = None) -> Axes:
         """Draw scores for a user who ends at a size against the sizes, by system."""
         assert self.adaptive is not None
@@ -332,7 +335,7 @@ class Estimates(RanksResult):
             own = costs[costs["system"] == label]
             ax.plot(own["size"], own["cost"], label=label, **style)
         scale_by_factors(ax, along="y")
-        ax.set(xlabel="size of adaptive samples", ylabel="scores for a user who ends at the size")
+        ax.set(xlabel="size of adaptive samples", ylabel="scores per user of this size")
         sizes = costs["size"].unique()
         ax.set_xscale("log", base=2)
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
@@ -350,15 +353,18 @@ class Estimates(RanksResult):
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of adaptive sizes shows."""
-        return f"Scores of all who grow to a size, by user who ends there. {self.population}."
+        return (
+            "Number of scores computed for users whose adaptive samples reach a size, per user "
+            f"whose sample ends there, for {self.population}."
+        )
 
     def caption(self) -> str:
         """Say what is shown."""
         negatives = " or ".join(f"{m:,}" for m in self.ways["m"].unique())
         return (
-            f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, drawn "
-            f"{replacement(self.replace)} (draws: {self.draws}): mean and standard deviation over "
-            f"{self.repeats:,} samples (seed {self.seed}). {self.population}."
+            f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, "
+            f"sampled {replacement(self.replace)}: mean and standard deviation over "
+            f"{self.repeats:,} samples, for {self.population}."
         )
 
     def findings(self) -> Sequence[str]:
@@ -366,12 +372,13 @@ class Estimates(RanksResult):
         sentences = []
         for number, metric in enumerate(self.metrics):
             best, near = self.chosen(number)
-            bias, noise = (shown(float(self.advice[n][near, number])) for n in ("bias", "noise"))
+            bias, noise = (rounded(float(self.advice[n][near, number])) for n in ("bias", "noise"))
             right = 100 * np.nan_to_num(self.advice["in_samples"][best, number])
             sentences.append(
-                f"{metric} of {self.users:,} users: compare systems by {self.names[best]} from "
-                f"{self.ways['m'][best]:,} negatives ({right:.0f} % of the pairs in the true "
-                f"order); report levels by {self.names[near]} (bias {bias}, noise {noise})."
+                f"To compare systems by {metric} with {self.users:,} users, use "
+                f"{self.names[best]} and {self.ways['m'][best]:,} negatives ({right:.0f} % of the "
+                f"pairs in the true order); to report its value, use {self.names[near]} (bias "
+                f"{bias}, noise {noise})."
             )
         return sentences
 

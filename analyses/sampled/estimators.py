@@ -238,7 +238,7 @@ class Estimator:
         every = [samples] if isinstance(samples, SampledRanks) else samples
         if len(every) == 1 and self.option("prior").startswith("pooled:"):
             prior = self.option("prior")
-            raise InputError(f"the prior {prior} takes repeated samples, and there is one.")
+            raise InputError(f"the prior {prior} needs repeated samples, got one.")
         if any(one.inverse_mass_above is not None for one in every):
             raise InputError(
                 f"{self} needs uniform negatives; with probabilities, ht-plugin estimates AUC."
@@ -368,10 +368,10 @@ def find_estimator(text: str | Estimator) -> Estimator:
         return text
     found = WRITTEN.fullmatch(text)
     if found is None:
-        raise InputError(f"{text!r} is no estimator: it is written NAME or NAME(option=value).")
+        raise InputError(f"{text!r} is no estimator; write NAME or NAME(option=value).")
     written = found[1].lower().replace("-", "").replace("_", "")
     if written == "ls":
-        raise InputError("the estimator `ls` is gone: use cls or bv(gamma=0.01).")
+        raise InputError("the estimator `ls` was removed; use cls or bv(gamma=0.01).")
     known = {name.replace("-", ""): name for name in KINDS}
     known |= {kind.label.lower(): name for name, kind in KINDS.items()}
     if written not in known:

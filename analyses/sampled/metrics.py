@@ -58,7 +58,7 @@ class RankMetric:
             meant = nearest(self.name, NAMES)
             raise InputError(f"no metric of ranks is called {self.name!r}; {meant}")
         if self.cutoff is not None and self.name == "AUC":
-            raise InputError(f"AUC looks at all ranks and takes no cut-off, got {self.cutoff}.")
+            raise InputError(f"AUC uses all ranks and has no cut-off, got {self.cutoff}.")
         if self.cutoff is not None and self.cutoff < 1:
             raise InputError(f"the cut-off must be at least 1, got {self.cutoff}.")
 
@@ -127,7 +127,7 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
         return text
     found = NAME.fullmatch(text.strip())
     if found is None:
-        raise InputError(f"{text!r} is no metric of ranks: it is written NAME or NAME@10.")
+        raise InputError(f"{text!r} is no metric of ranks; write NAME or NAME@10.")
     name, cutoff = found.groups()
     return RankMetric(OTHER_NAMES.get(name, name), int(cutoff) if cutoff else None)
 
@@ -137,7 +137,9 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
     read = tuple(map(rank_metric, names))
     without_repetition(tuple(map(str, read)))
     if RankMetric("P") in read:
-        raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
+        raise InputError(
+            "P of a whole list is the same for all systems; give a cut-off, such as P@10."
+        )
     return read
 
 

@@ -293,7 +293,7 @@ class Example(Result):
             for metric, of in self.by_size.items()
             for n, order in orderings(of)
         ]
-        title = "Expected orders of the lists, and the number of negatives from which on they hold"
+        title = "Expected orders of the lists by the least number of negatives"
         return Table("example_orders", title, self.caption(), ["metric", "order", "from m ="], rows)
 
     @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
@@ -303,7 +303,13 @@ class Example(Result):
         curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
         return draw_curves(ax, curves, title=view, xlabel="rank", ylabel="metric")
 
-    @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True)
+    @figure(
+        "kdd2020-figure2",
+        "Expected metrics by the number of negatives",
+        panels="name",
+        comparable=False,
+        roomy=True,
+    )
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
@@ -340,8 +346,9 @@ class Example(Result):
     def caption(self) -> str:
         """Say what is shown."""
         return (
-            f"Ranks of five users among {N_CANDIDATES:,} candidates and metrics: exact, and among "
-            f"{SAMPLED} negatives ({NEGATIVES} for corrections), with exact means and deviations."
+            f"Metrics of lists with five users and {N_CANDIDATES:,} candidates: exact, and from "
+            f"{SAMPLED} sampled negatives ({NEGATIVES} for corrections), with their exact means "
+            "and standard deviations."
         )
 
 

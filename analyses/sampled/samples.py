@@ -80,9 +80,9 @@ class SampledRanks(FullRanks):
         if not right.all():
             row = int(right.argmin())
             raise InputError(
-                "`n_negatives` must be from 1 to the irrelevant candidates, and ranks from 1 to "
-                f"the length of the list, got {m[row]} negatives and rank {self.rank[row]} in row "
-                f"{row} of the sampled ranks."
+                "`n_negatives` must be from 1 to the number of irrelevant candidates, and ranks "
+                f"from 1 to the length of the list, got {m[row]} negatives and rank "
+                f"{self.rank[row]} in row {row} of the sampled ranks."
             )
 
 
@@ -104,8 +104,8 @@ def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> Non
     """Refuse to sample no negatives, or more than a user has irrelevant candidates."""
     if not 1 <= m <= n_irrelevant.min(initial=m):
         raise InputError(
-            f"`{name}` must be at least 1 and not above the irrelevant candidates, "
-            f"{n_irrelevant.min()} for some user, got {m}."
+            f"`{name}` must be from 1 to the number of irrelevant candidates "
+            f"({n_irrelevant.min()} for some user), got {m}."
         )
 
 
@@ -142,7 +142,7 @@ class SampleDesign:
     def check(self, ranks: FullRanks) -> None:
         """Refuse more negatives than some user has, and adaptive samples for several items."""
         if self.adaptive and (ranks.n_relevant > 1).any():
-            raise InputError("adaptive samples are of users with one relevant item each.")
+            raise InputError("adaptive samples need users with one relevant item each.")
         name = "n_max - 1" if self.adaptive else "negatives"
         require_negatives(self.sizes[-1], ranks.n_irrelevant, name=name)
 
@@ -341,7 +341,7 @@ def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
 def population_of(ranks: FullRanks) -> str:
     """Name the users, their relevant items, and the mean number of candidates of a user."""
     items = f"{len(ranks):,} relevant items of {len(np.unique(ranks.user)):,} users"
-    return f"{items} among n = {mean_of_users(ranks.n_candidates, ranks):,.6g} candidates (mean)"
+    return f"{items}, among a mean of {mean_of_users(ranks.n_candidates, ranks):,.6g} candidates"
 
 
 def replacement(replace: bool) -> str:
@@ -355,8 +355,8 @@ class RankSettings(AnalysisSettings):
     def check(self, given: StudyFacts) -> None:
         """Refuse runs, which have no ranks among all candidates, and samples that users lack."""
         if not given.has_training:
-            rule = "[analyses.sampled] needs systems that are trained from [ratings]: runs lack "
-            rule += "ranks among all candidates. Give a table of these to `harness sampled`."
+            rule = "[analyses.sampled] needs systems that are trained from [ratings], as runs do "
+            rule += "not hold ranks among all candidates; give `harness sampled` a table of ranks."
             raise SettingError("studies", rule)
         try:
             self.samples(given.best_ranks())

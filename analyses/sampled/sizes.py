@@ -63,10 +63,9 @@ class Settings(RankSettings):
     """Expected metrics by the number of negatives."""
 
     metrics: MetricNames = METRICS
-    replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
+    replace: bool = Field(True, strict=True, description="Sample negatives with replacement.")
     sizes: Counts | None = Field(
-        None,
-        description="Counts of negatives of the study sizes; default: 1, 2, 5, 10, ... up to all.",
+        None, description="Numbers of negatives; default: 1, 2, 5, 10, ... up to all."
     )
 
     def samples(self, ranks: FullRanks) -> tuple[int, ...]:
@@ -115,7 +114,10 @@ class Sizes(RanksResult):
     def _of(self, metric: str) -> pd.DataFrame:
         return self.expected[self.expected["metric"] == metric]
 
-    @table("sampled_sizes", "agreement of expected with exact orders of the systems, by negatives")
+    @table(
+        "sampled_sizes",
+        "agreement of the expected with the exact ordering, by the number of negatives",
+    )
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         cells = {
@@ -123,11 +125,16 @@ class Sizes(RanksResult):
             for name in self.metrics
             for (estimator, m), own in self._of(name).groupby(["estimator", "m"], sort=False)
         }
-        title = "Agreement (tau-b) of the expected with the exact order, by negatives"
+        title = "Agreement (tau-b) of the expected with the exact ordering, by negatives"
         corner = "metric, estimator"
         return Table.crossed("sampled_sizes", title, self.caption(), corner, cells)
 
-    @figure("kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False)
+    @figure(
+        "kdd2020-figure6",
+        "Expected metrics by the number of negatives",
+        panels="metric",
+        comparable=False,
+    )
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric, by default the first, by number of negatives, and exact values."""
         name, ax = self.metrics[chosen_panel(self.metrics, metric)], axes_or_new(ax)
@@ -142,15 +149,18 @@ class Sizes(RanksResult):
                 ax.plot(of["m"], of["expected"], label=f"{system}, {estimator}", **look)
         if own[NUMBERS].to_numpy().min() > 0:
             scale_by_factors(ax, along="y")
-        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected from samples", title=name)
+        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected estimate", title=name)
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
-        how = f"drawn {replacement(self.replace)}; thin lines: exact values"
-        return f"Expected estimates of metrics from m negatives, {how}. {self.population}."
+        how = f"sampled {replacement(self.replace)}, by the number of negatives"
+        return (
+            f"Expected estimates of metrics from negatives {how}, for {self.population}. Thin "
+            "lines: exact values."
+        )
 
 
 @analysis("ranks", source="Krichene & Rendle (2020), figure 5", needs=("full_ranks",))
@@ -198,8 +208,8 @@ class RankDistributions(Result):
         tops = self.shares.set_index("last").filter([1, 10, 100], axis=0)
         medians = (f"{median:,g}" for median in self.medians)
         rows = [*zip(tops, medians, *tops.to_numpy().tolist(), strict=True)]
-        headings = ["system", "median rank", *(f"in the first {k:,}" for k in tops.index)]
-        title = "Ranks of the relevant items: median, and shares of them"
+        headings = ["system", "median rank", *(f"share in top {k:,}" for k in tops.index)]
+        title = "Ranks of the relevant items among all candidates"
         return Table("sampled_ranks", title, self.caption(), headings, rows)
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
@@ -219,4 +229,7 @@ class RankDistributions(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        return f"Full ranks of {self.population}: shares in up to {N_BINS} bins of equal width."
+        return (
+            f"Cumulative share of the relevant items by rank, in up to {N_BINS} bins of equal "
+            f"width, for {self.population}."
+        )

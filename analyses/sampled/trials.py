@@ -69,18 +69,21 @@ class Settings(RankSettings):
     )
     negatives: Annotated[
         Sizes, BeforeValidator(lambda of: (of,) if isinstance(of, int) else of)
-    ] = Field((100,), min_length=1, description="Numbers of sampled negatives of each user.")
-    replace: bool = Field(True, strict=True, description="Whether an item may be sampled twice.")
-    repeats: Whole = Field(100, ge=2, description="Samples of each system.")
+    ] = Field((100,), min_length=1, description="Numbers of negatives to sample for each user.")
+    replace: bool = Field(True, strict=True, description="Sample negatives with replacement.")
+    repeats: Whole = Field(100, ge=2, description="Number of samples of each system.")
     n_max: Whole | None = Field(
         None,
-        description="Largest adaptive samples; default: 32 fold, or a third of the candidates.",
+        description="Largest size of adaptive samples; default: 32 times the smallest, at most a "
+        "third of the candidates.",
     )
     draws: Draws | None = Field(
-        None, description="What systems share; default: items if all are ranked, else shared."
+        None,
+        description="Systems share the sampled items, the random numbers of each user (shared), or "
+        "nothing (independent); default: items if all candidates are ranked, else shared.",
     )
     drawing: Annotated[tuple[Drawing, ...], AfterValidator(without_repetition)] = Field(
-        ("uniform",), description="Ways to draw negatives, in studies that train systems."
+        ("uniform",), description="Sampling strategies, in studies that train systems."
     )
     users: Whole | None = Field(
         None, ge=1, description="Number of users to plan for; default: as many as in the input."
@@ -92,11 +95,11 @@ class Settings(RankSettings):
         if list(self.negatives) != sorted(self.negatives):
             raise ValueError("`negatives` must rise")
         if "ht-plugin" in names:
-            raise ValueError("HT estimates AUC where drawing = ['popular'], which adds it")
+            raise ValueError("ht-plugin is added by drawing = ['popular'] for AUC; leave it out")
         if self.n_max is not None and "adaptive-mle" not in names:
-            raise ValueError("`n_max` is for adaptive-mle alone")
+            raise ValueError("`n_max` needs the estimator adaptive-mle")
         if self.drawing != ("uniform",) and self.draws not in (None, "items"):
-            raise ValueError("`draws` must be items where `drawing` is not uniform")
+            raise ValueError("`draws` must be items if `drawing` is not uniform")
         return self
 
     @property

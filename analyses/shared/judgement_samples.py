@@ -56,21 +56,14 @@ class Sampling:
         )
 
     def in_words(self, unit: str = "user") -> str:
-        """Say how, for captions."""
+        """Say how in a sentence without its full stop, for captions."""
         if self.mode == "all":
-            return (
-                "Judgements are drawn without replacement over the whole test set, relevant and "
-                "non-relevant alike"
-            )
+            return "Judgements are drawn without replacement from the whole test set"
         if self.mode == "per-user":
-            return (
-                f"The same share of every {unit}'s judgements is drawn without replacement, "
-                "relevant and non-relevant alike, rounded, and at least 1"
-            )
+            return f"The same share of the judgements of each {unit} is drawn, at least 1"
         return (
-            f"The same share of every {unit}'s relevant and of every {unit}'s judged non-relevant "
-            f"items is drawn without replacement, at least {self.least_relevant} and "
-            f"{self.least_nonrelevant}, or all where there are fewer"
+            f"The same share of the relevant and of the judged non-relevant items of each {unit} "
+            f"is drawn, at least {self.least_relevant} and {self.least_nonrelevant}"
         )
 
 
@@ -179,7 +172,9 @@ class CountedSettings(AnalysisSettings):
     section: ClassVar[str]
 
     counted_in: CountedIn | None = Field(
-        None, description='Where popularity is counted; "train" if there are ratings, else "test".'
+        None,
+        description="Ratings in which the popularity of items is counted; default: train if the "
+        "study has training ratings, else test.",
     )
 
     def check(self, given: StudyFacts) -> None:

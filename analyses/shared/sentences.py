@@ -9,12 +9,13 @@ import numpy as np
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, rising_cutoffs
-from analyses.shared.table import MISSING
+from analyses.shared.table import MISSING, rounded
 
-MOST_NAMED = 5
+MOST_NAMED, SMALLEST_P = 5, 0.001
+"""Pairs that a sentence names at most; p-values below this are printed as such."""
+
 USER, TOPIC = "user", "topic"
 """What scores are of: topics where runs are given, else users."""
-"""So many pairs are named in a sentence."""
 
 
 def findings_of(estimates: Estimates) -> tuple[str, ...]:
@@ -96,6 +97,13 @@ def paired(pairs: Sequence[tuple[str, str]]) -> str:
     named = "; ".join(f"{a} and {b}" for a, b in pairs[:MOST_NAMED])
     n_others = len(pairs) - MOST_NAMED
     return f"{named}; and {n_others:,} other pairs" if n_others > 0 else named
+
+
+def p_value(p: float) -> str:
+    """Print a p-value as papers do: p = .03, or p < .001."""
+    if np.isnan(p):
+        return "p unknown"
+    return "p < .001" if p < SMALLEST_P else f"p = {rounded(p, 2 if p >= SMALLEST_P * 10 else 3)}"
 
 
 def count(users: float) -> str:

@@ -71,26 +71,31 @@ RELYING_ON_NORMALITY = ("t", "wilcoxon", "bootstrap")
 
 
 class Question(AnalysisSettings):
-    """What is asked of pairs of systems.
+    """How pairs of systems are tested.
 
-    The exact permutation test is drawn by random sign flips where none of its methods is safe; for
-    the others see `analyses.significance.paired_tests` and `analyses.significance.corrections`.
+    The exact permutation test uses random sign flips where it cannot be computed exactly; for the
+    others see `analyses.significance.paired_tests` and `analyses.significance.corrections`.
     """
 
     test: Test = Field(
-        "exact", description="The permutation test, exactly or by random draws; or another."
+        "exact",
+        description="Significance test of a pair of systems; exact: the paired permutation test, "
+        "with random permutations where it cannot be computed.",
     )
     correction: Correction = Field(
-        "none", description="For testing many pairs: of each measure, one family."
+        "none", description="Correction for testing many pairs of systems, for each measure."
     )
     alpha: float = Field(
-        0.05, ge=1e-9, lt=1, description="Level of required differences and adjusted p-values."
+        0.05,
+        ge=1e-9,
+        lt=1,
+        description="Significance level, for required differences and adjusted p-values.",
     )
     permutations: Whole | None = Field(
         None,
         ge=99,
-        description="Random draws; 100,000 for monte-carlo and max-t, 10,000 for bootstrap, 5,000 "
-        "for tukey.",
+        description="Number of random permutations or bootstrap replicates; default: 100,000 for "
+        "monte-carlo and max-t, 10,000 for bootstrap, 5,000 for tukey.",
     )
 
     @property
@@ -267,29 +272,29 @@ def cautions(
     alpha: float = 0.05,
     units: str = "users",
 ) -> tuple[str, ...]:
-    """Say what to beware of in p-values before any correction, of shape (n_measures, n_pairs).
+    """Say how p-values of shape (n_measures, n_pairs), before any correction, can mislead.
 
-    Draws are random permutations or replicates; none for tests that draw nothing.
+    Draws are random permutations or replicates; None for tests without any.
     """
     sentences = []
     if test in RANK_TESTS and n_users >= MANY_USERS:
         name, about = ("sign", "medians") if test == "sign" else ("Wilcoxon", "ranks")
         sentences.append(
-            f"The {name} test is about {about}: with {n_users:,} {units} it rejects too often "
-            "where mean differences are nil but not symmetric (Ihemelandu & Ekstrand 2023). "
-            "Prefer the permutation test."
+            f"The {name} test compares {about}, not means: with {n_users:,} {units} it rejects too "
+            "often if differences have mean 0 but are not symmetric (Ihemelandu & Ekstrand 2023); "
+            "prefer the permutation test."
         )
     if test in RELYING_ON_NORMALITY and n_users < FEW_USERS:
         sentences.append(
-            f"{p.size:,} of the {p.size:,} tests rest on fewer than {FEW_USERS} {units} who "
-            "differ, too few to trust an approximation without a look at the exact permutation "
-            "test."
+            f"The test assumes that means are normally distributed, which {n_users:,} {units} may "
+            "be too few for; compare with the exact permutation test."
         )
     n_pairs = p.shape[-1]
     needed = n_pairs / alpha
     if draws is not None and draws + 1 <= needed:
         sentences.append(
-            f"{draws:,} random draws are too few to correct for {n_pairs:,} pairs at {alpha:g}: no "
-            f"p-value is below 1/{draws + 1:,}. Take at least {np.floor(needed):,.0f}."
+            f"{draws:,} random permutations are too few to correct for {n_pairs:,} pairs at "
+            f"alpha = {alpha:g}, as no p-value is below 1/{draws + 1:,}; use at least "
+            f"{np.floor(needed):,.0f}."
         )
     return tuple(sentences)

@@ -1,4 +1,4 @@
-"""Measured and true scores of the same systems: regret, and pairs told apart rightly or wrongly."""
+"""Measured and true scores of the same systems: regret, and right and wrong differences."""
 
 from __future__ import annotations
 
@@ -63,18 +63,18 @@ class Comparison:
         known = scores.measures.among(truth.scores.measures)
         if not known:
             names = listed([*map(str, scores.measures)])
-            raise InputError(f"the truth has no scores of {names}, to compare with.")
+            raise InputError(f"the truth has no scores of {names}.")
         numbers = scores.measures.numbers(known)
         runs = None if scores.runs is None else scores.runs.of(numbers)
         some = replace(scores, values=scores.values[numbers], measures=known, runs=runs)
         if len(some.systems) < 2 or len(some.users) == 0 or len(truth.scores.users) == 0:
             raise InputError(
-                "validity needs at least two systems, a user and a user of the truth, got "
+                "validity needs at least two systems, one user and one user of the truth, got "
                 f"{len(some.systems)}, {len(some.users)} and {len(truth.scores.users)}."
             )
         if some.systems != truth.scores.systems:
             raise InputError(
-                "the truth must be of the same systems in the same order, "
+                "the truth must have the same systems in the same order, "
                 f"{listed(some.systems)}, got {listed(truth.scores.systems)}."
             )
         places = truth.scores.measures.numbers

@@ -1,4 +1,4 @@
-"""Validity in one study: the measures of a study are compared with a truth."""
+"""Validity: agreement of the measures of a study with the true ordering of the systems."""
 
 from __future__ import annotations
 
@@ -21,29 +21,27 @@ if TYPE_CHECKING:
 
 
 class Settings(Question):
-    """Comparison with what the systems are truly worth."""
+    """Comparison with the true ordering of the systems."""
 
     removed: ClassVar[Mapping[str, str]] = {
-        "repeats": "validity is not asked of subsets of the users; see the analysis users"
+        "repeats": "subsets of the users were removed; see the analysis users"
     }
 
-    test: Test = Field("t", description="Of measured and of true differences between systems.")
+    test: Test = Field("t", description="Significance test of measured and of true differences.")
     replicates: Whole = Field(
-        400, ge=0, description="Resamples of the users for intervals; 0: none."
+        400, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
     )
-    judgements: bool = Field(
-        True, description="Whether judgements are taken away, too: curves of validity."
-    )
+    judgements: bool = Field(True, description="Also compute validity when judgements are lost.")
     levels: Levels = Field(
         tuple(percent / 100 for percent in range(100, 0, -10)),
         min_length=1,
-        description="Shares of the judgements that are kept.",
+        description="Shares of the judgements to keep.",
     )
-    samples: Whole = Field(20, ge=1, description="Samples of the judgements per level.")
+    samples: Whole = Field(20, ge=1, description="Number of random samples at each level.")
     popular_levels: Levels = Field(
         tuple(percent / 100 for percent in range(100, 79, -2)),
         min_length=1,
-        description="Shares of the items that are kept, the least popular.",
+        description="Shares of the items to keep when popular items are removed.",
     )
 
     def check(self, given: StudyFacts) -> None:
@@ -51,8 +49,8 @@ class Settings(Question):
         if not given.has_truth:
             raise SettingError(
                 "test",
-                'the analysis validity needs a truth: give a file with `path = "..."` in [truth], '
-                "or study a simulated world.",
+                'the analysis validity needs a truth: set `path = "..."` in [truth], or study a '
+                "simulated world.",
             )
 
 

@@ -1,4 +1,4 @@
-"""Validity against the strength of the bias: the same study in many worlds, results joined."""
+"""Validity sweep: validity in many simulated worlds with different strengths of the bias."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from analyses.shared.estimate import SAME
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Table, shown
+from analyses.shared.table import Table, rounded
 from analyses.shared.work import Bias, OtherWorld
 from analyses.significance.question import Correction, Question, Test
 from analyses.validity.comparison import Comparison, PairVerdicts, ratio_of
@@ -52,11 +52,11 @@ USUAL = 1.0
 
 IDEAL, ROBUSTNESS, POWER, WRONG = "ideal", "robustness", "power", "wrong"
 LABELS = {
-    IDEAL: ("Ideal", "expected tau-b with the truth"),
-    ROBUSTNESS: ("Robustness", "tau-b with itself"),
-    POWER: ("Significant pairs", "share of pairs"),
-    WRONG: ("Wrong", "share of significant pairs"),
-    ITSELF: ("Validity by itself", "tau-b with the truth"),
+    IDEAL: ("Attainable validity", "expected tau-b with the true ordering"),
+    ROBUSTNESS: ("Robustness", "tau-b with all judgements"),
+    POWER: ("Significant pairs", "share of the pairs"),
+    WRONG: ("Significant pairs with the wrong sign", "share of the significant pairs"),
+    ITSELF: ("Validity by the same measure", "tau-b with the true ordering"),
 }
 """Titles and axes of aspects; others are validity by a reference."""
 
@@ -116,34 +116,34 @@ class WorldQuestion:
 
 
 class Settings(Question):
-    """The same study in worlds whose ratings are observed more or less selectively."""
+    """The same study in simulated worlds with different strengths of the bias."""
 
-    test: Test = Field("t", description="Of measured and of true differences between systems.")
+    test: Test = Field("t", description="Significance test of measured and of true differences.")
     strengths: Annotated[tuple[Multiple, ...], AfterValidator(without_repetition)] = Field(
         (0.0, 0.5, 1.0, 1.5, 2.0),
         min_length=1,
-        description="How strongly observation follows popularity and liking (see `bias`), as "
-        "multiples of the study's world; 0: not at all.",
+        description="Strengths of the bias of observation, as multiples of that of the study's "
+        "world; 0: no bias.",
     )
     bias: Bias = Field(
         "both",
-        description="What the strengths multiply: how observation follows popularity (`exposure`), "
-        "liking, or both; the other stays as in the study's world.",
+        description="Bias that the strengths multiply: of popular items (exposure), of liked items "
+        "(liking), or both.",
     )
     densities: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...], AfterValidator(without_repetition)
     ] = Field(
         (USUAL,),
         min_length=1,
-        description="Numbers of ratings, as multiples of those of the study's world.",
+        description="Numbers of ratings, as multiples of that of the study's world.",
     )
-    worlds: Whole = Field(10, ge=2, description="Worlds of each strength and density.")
+    worlds: Whole = Field(10, ge=2, description="Number of worlds of each strength and density.")
     levels: Levels = Field(
         (0.5,),
         min_length=1,
-        description="Shares of the judgements that are kept, for robustness: the mean over them.",
+        description="Shares of the judgements to keep, for robustness (mean over the shares).",
     )
-    samples: Whole = Field(10, ge=1, description="Samples of the judgements per level.")
+    samples: Whole = Field(10, ge=1, description="Number of random samples at each level.")
 
     @property
     def question(self) -> WorldQuestion:
@@ -179,7 +179,7 @@ class Settings(Question):
     question="How does validity depend on the bias and the density of the ratings?",
 )
 def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
-    """Train the systems anew in many worlds, and see what becomes of every measure."""
+    """Train the systems in many simulated worlds, and compare the measures in each."""
     found = list(work.in_worlds(settings.other_worlds(work.seed), settings.question))
     strengths, densities = (tuple(sorted(x)) for x in (settings.strengths, settings.densities))
     every = np.stack([each.values for each in found], axis=-1)
@@ -284,7 +284,7 @@ class ValiditySweep(Result):
         )
         return {"validity_sweep": frame}
 
-    @table("validity_sweep", "validity of every measure, by the strength of the bias")
+    @table("validity_sweep", "validity of each measure, by the strength of the bias")
     def by_strength(self, *, aspect: str | None = None) -> Table:
         """Tabulate the means over worlds at each strength: of validity, or another aspect."""
         place, density = self._place(aspect), self._usual(self.densities)
@@ -340,29 +340,30 @@ class ValiditySweep(Result):
 
     def _labels(self, place: int) -> tuple[str, str]:
         aspect = self.aspects[place]
-        return LABELS.get(aspect, (f"Validity by true {aspect}", "tau-b with the truth"))
+        return LABELS.get(aspect, (f"Validity by true {aspect}", "tau-b with the true ordering"))
 
     def _usual(self, places: Sequence[float]) -> int:
         """Number what is next to the study's own world."""
         return int(np.argmin(np.abs(np.asarray(places) - USUAL)))
 
     def caption(self) -> str:
-        """Say what the worlds are, and what was asked of them."""
+        """Say what the worlds are, and what the curves are."""
         return (
-            f"Means over {self.n_worlds} worlds a point, each with its own tastes, ratings, split "
-            f"and training (seed {self.seed}). Strength 0: observation does not follow "
-            f"{FOLLOWED[self.bias]}; 1: as in the study's world. Validity: tau-b with the true "
-            "ordering of the systems; ideal: tau-b expected of a measure that is right, but for "
-            "chance over users; robustness: "
-            "mean tau-b with itself on random samples of the judgements; significant pairs: at "
-            f"{self.alpha:g}; wrong: those with the other sign by true {self.main}. Bands: 95 % of "
-            "the mean, by Student's t over worlds; lines: one standard deviation of worlds."
+            f"Means over {self.n_worlds} simulated worlds at each strength of the bias, each with "
+            "its own ratings, split and training. At strength 0, the observed ratings do not "
+            f"depend on {FOLLOWED[self.bias]}; at 1, they do as in the study's world. Validity is "
+            "tau-b with the true ordering of the systems, robustness mean tau-b with the ordering "
+            "on all judgements when judgements are lost; higher is better. Bands: 95 % intervals "
+            "of the mean; vertical lines: one standard deviation over worlds."
         )
 
     def caption_of(self, part: str) -> str:
         """Say at which strength means of robustness and validity are compared."""
         strength = self.strengths[self._usual(self.strengths)]
-        return f"At strength {strength:g}: means, with 95 % over worlds. {self.caption()}"
+        return (
+            f"Mean robustness and validity over {self.n_worlds} simulated worlds, at strength "
+            f"{strength:g} of the bias; higher is better for both. Lines: 95 % over worlds."
+        )
 
     def findings(self) -> Sequence[str]:
         """Say what changes with the strength of the bias, and which conclusions depend on it."""
@@ -370,24 +371,26 @@ class ValiditySweep(Result):
         ranges = []
         for place in map(self._place, (self.main, IDEAL, ROBUSTNESS, POWER, WRONG)):
             first, last = mean_of_defined(self.means[place, :, [0, -1], density])
-            ranges.append(f"{self._labels(place)[0]} {shown(first)} and {shown(last)}")
+            name = self._labels(place)[0].lower()
+            ranges.append(f"{name} from {rounded(first, 2)} to {rounded(last, 2)}")
         leaders = []
         for strength, taus in zip(self.strengths, self.means[1, :, :, density].T, strict=True):
             least = max(LEAST_TAU, np.fmax.reduce(taus) - SAME)
             best = [str(m) for m, tau in zip(self.measures, taus, strict=True) if tau >= least]
             leaders.append(f"{listed(best or ['no measure'])} at strength {strength:g}")
-        turned = paired(self.turned) if self.turned else "none"
+        turned = f" ({paired(self.turned)})" if self.turned else ""
         n_pairs = len(self.measures) * (len(self.measures) - 1) // 2
         return [
-            f"Means over measures at strength {ends[0]:g} and {ends[1]:g}: {listed(ranges)}.",
-            f"Most valid by true {self.main}: {'; '.join(leaders)}.",
-            f"{len(self.turned)} of {n_pairs} pairs of measures change places between strengths, "
-            f"both times beyond noise: {turned}.",
+            f"From strength {ends[0]:g} to {ends[1]:g} of the bias, means over measures change: "
+            f"{listed(ranges)}.",
+            f"The most valid measure by true {self.main} is {'; '.join(leaders)}.",
+            f"{len(self.turned)} of {n_pairs} pairs of measures reverse significantly between "
+            f"strengths{turned}.",
         ]
 
     def cautions(self) -> Sequence[str]:
-        """Say what worlds can and cannot tell."""
+        """Say what simulated worlds cannot show."""
         return [
-            "The sweep holds for its worlds, split and systems; where real data lie on its axis is "
-            f"not known. Its intervals are of one mean each, over {self.n_worlds} worlds."
+            "The sweep holds for its simulated worlds, split and systems; the strength of the bias "
+            "in real data is unknown."
         ]

@@ -11,9 +11,8 @@ import numpy as np
 from analyses.intervals.resampling import interval
 from analyses.intervals.systems import over_systems, pairs_within
 from analyses.ordering import tau_ap_a, tau_b
-from analyses.shared.estimate import Limits, arcsine_around
+from analyses.shared.estimate import Estimate, Limits, arcsine_around
 from analyses.shared.measure import Scores
-from analyses.shared.table import shown
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
     Comparison,
@@ -73,12 +72,9 @@ def limits_over_users(
     return interval(observed, replicates, limits=extent)
 
 
-def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int = 2) -> str:
-    """Write an interval, say 0.25 to 1.00; empty if it is not known."""
-    low, high = (float(limit[place]) for limit in limits)
-    if np.isnan(low + high):
-        return ""
-    return f"{shown(low, decimals=decimals)} to {shown(high, decimals=decimals)}"
+def written_interval(limits: tuple[Floats, ...], *place: int) -> str:
+    """Print an interval, such as [.25, 1.00]; empty if it is not known."""
+    return Estimate(np.nan, *(float(limit[place]) for limit in limits)).interval
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What validity finds: agreement with the truth, regret, and right and wrong differences."""
+"""Results of validity: agreement with the truth, regret, and right and wrong differences."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
-from analyses.intervals.systems import LEAST_SYSTEMS, system_subsets, taus_within, too_few
+from analyses.intervals.systems import system_subsets, taus_within, too_few
 from analyses.shared.drawing import COLOURS, axes_or_new, categories, chosen_panel, label_curves
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
-from analyses.shared.table import Best, Cell, Table, rounded, shown
+from analyses.shared.table import Best, Cell, Table, decimals_of, rounded
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
@@ -35,23 +35,27 @@ Known = TypeVar("Known")
 
 VERDICT_COLOURS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
 
-WITH_TRUTH = "Kendall's tau-b with the truth"
+WITH_TRUTH = "Kendall's tau-b with the true ordering"
 
 LEAST_TAU = 0.7
 """Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
 
 FEW_PAIRS = 10
-"""With fewer pairs whose true difference is beyond noise, shares of them say little."""
+"""With fewer pairs that truly differ, shares of them are not reliable."""
 
-MEANINGS = (
-    "Right: significant, and truly so. Wrong: significant, with the other sign in truth (type III "
-    "error). Unsure: significant, but the truth is not. Unfound: a true difference that is not "
-    "significant. Power: right, as a share of the true differences. Type III: wrong, as a share of "
-    "the significant ones. Inverted: true differences with the other measured sign."
+VERDICTS_IN_WORDS = (
+    "Right: significant with the true sign. Wrong: significant with the other sign (type III "
+    "error). Unsure: significant, but the true difference is not. Unfound: not significant, but "
+    "the true difference is."
+)
+RATES_IN_WORDS = (
+    "Power: share of the significant true differences that are significant with the right sign. "
+    "Type III: share of the significant differences that have the wrong sign. Inverted: share of "
+    "the significant true differences that have the wrong sign, significant or not."
 )
 REGRET = (
-    "Regret: the true score lost by choosing the system that the measure puts first, and its share "
-    "of the range of the true scores."
+    "Regret: true score of the best system less that of the system that the measure ranks first; "
+    "also as a share of the range of the true scores."
 )
 
 
@@ -236,9 +240,9 @@ class Validity(Result):
         n_copies = {name: len(points) // own.size for name, own in columns.items()}
         return frame.assign(**{n: np.tile(own.ravel(), n_copies[n]) for n, own in columns.items()})
 
-    @table("validity", "how each measure orders the systems, against the truth")
+    @table("validity", "agreement of each measure with the true ordering of the systems")
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
-        """Tabulate tau-b with its intervals, tau_AP, and what noise allows; the best first."""
+        """Tabulate tau-b with its intervals, tau_AP, and the attainable tau-b; the best first."""
         place, best = self.place(truth), self.best_first(self.measures.compared(cutoff), truth)
         rows: list[list[Cell]] = [
             [
@@ -247,18 +251,28 @@ class Validity(Result):
                 written_interval(self.tau.users, place, n),
                 written_interval(self.tau.both, place, n),
                 float(self.tau_aps[place, n]),
-                shown(float(self.attainable[place, n]), decimals=2),
+                float(self.attainable[place, n]),
             ]
             for n in best
         ]
-        headings = ["measure", "tau-b", self.units, "& systems", "tau_AP", "ideal"]
+        headings = [
+            "measure",
+            "tau-b",
+            f"95 %, {self.units}",
+            "and systems",
+            "tau_AP",
+            "attainable",
+        ]
         title = f"Agreement with {self.title(truth)}"
         poor = self.poor(truth, best, (1, 4))
-        return Table("validity", title, self.caption(), headings, rows, {1: max, 4: max}, poor)
+        low, high = (limit[place, best] for limit in self.tau.users)
+        decimals = max(map(decimals_of, low, high))
+        facts = self.caption(), headings, rows, {1: max, 4: max}, poor, decimals
+        return Table("validity", title, *facts)
 
-    @table("choices", "what is lost by choosing the system that a measure puts first")
+    @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
-        """Tabulate the system chosen, regret, and how sure the choice is."""
+        """Tabulate the system that each measure ranks first, and its regret."""
         place, shares = self.place(truth), regret_share(self.regret.values, self.true)
         numbers = self.measures.numbers(self.measures.compared(cutoff))
         rows: list[list[Cell]] = [
@@ -266,7 +280,7 @@ class Validity(Result):
                 str(self.measures[n]),
                 self.chosen(n),
                 float(self.regret.values[place, n]),
-                written_interval(self.regret.users, place, n, decimals=4),
+                written_interval(self.regret.users, place, n),
                 float(shares[place, n]),
             ]
             for n in numbers
@@ -289,13 +303,19 @@ class Validity(Result):
                 row += [float(rate.values[place, n]), both or users]
             rows.append(row)
         headings = ["measure", "power", "95 %", "type III", "95 %", "inverted", "95 %"]
-        title, caption = f"Pairs of systems, by {self.title(truth)}", self.caption_of("verdicts")
+        title = f"Pairs of systems, by {self.title(truth)}"
+        caption = f"{self._tested()} {RATES_IN_WORDS}"
         best: dict[int, Best] = {1: max, 3: min, 5: min}
         return Table(
             "verdicts", title, caption, headings, rows, best, self.poor(truth, numbers, best)
         )
 
-    @figure("validity", "Validity: agreement with the truth", number=21, panels="truth")
+    @figure(
+        "validity",
+        "Validity: agreement with the true ordering of the systems",
+        number=21,
+        panels="truth",
+    )
     def plot(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
         place, ax = self.place(truth), axes_or_new(ax)
@@ -306,7 +326,7 @@ class Validity(Result):
             ax.hlines(rows, low[place, numbers], high[place, numbers], COLOURS[0], linewidth=width)
         taus, ideal = self.tau.values[place, numbers], self.attainable[place, numbers]
         ax.plot(taus, rows, "o", color=COLOURS[0], markersize=4, label="tau-b")
-        ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="ideal, but for noise")
+        ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="attainable")
         ax.set_yticks(rows, [names[n] for n in numbers])
         ax.set_xlabel(WITH_TRUTH)
         label_curves(ax)
@@ -314,11 +334,7 @@ class Validity(Result):
         return ax
 
     @figure(
-        "validity_robustness",
-        "Robustness against validity, by metric",
-        number=22,
-        panels="truth",
-        of="robustness",
+        "validity_robustness", "Robustness and validity", number=22, panels="truth", of="robustness"
     )
     def plot_robustness(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
@@ -332,7 +348,7 @@ class Validity(Result):
 
     @figure(
         "validity_pairs",
-        "Significant differences, right and wrong, by metric",
+        "Right and wrong significant differences",
         number=23,
         panels="truth",
         of="verdicts",
@@ -353,7 +369,7 @@ class Validity(Result):
 
     @figure(
         "validity_judgements",
-        "Validity when judgements are lost, by metric",
+        "Validity when judgements are lost at random",
         number=24,
         panels="truth",
         of="kept",
@@ -364,7 +380,7 @@ class Validity(Result):
 
     @figure(
         "validity_popularity",
-        "Validity when judgements of popular items are lost, by metric",
+        "Validity when the judgements of popular items are lost",
         number=25,
         panels="truth",
         of="popular",
@@ -392,34 +408,42 @@ class Validity(Result):
     def caption(self) -> str:
         """Say what is compared with what."""
         return (
-            f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure"
-            f"{self.measures.reported.where}, over {self.n_users:,} {self.units}, and the true "
-            f"one, {self.origin}, over {self.n_true_users:,} {self.units} ({self.n_shared:,} in "
-            f"both). References: {listed(self.truths[1:])} on the truth, or the same measure "
-            "(itself). Ideal: tau expected of a measure that is right, but for chance over "
-            f"{self.units}. Intervals (95 %): {self.tau_replicates.shape[-1]:,} resamples of the "
-            f"{self.units} (seed {self.seed}); delete-d jackknife over systems, from "
-            f"{LEAST_SYSTEMS} on."
+            f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
+            f"over {self.n_users:,} {self.units} and their true ordering {self.origin} over "
+            f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both); higher is better. "
+            f"The true ordering is by {listed(self.truths[1:])}, or by the same measure (itself). "
+            "Attainable: tau-b expected of a valid measure, given sampling error over "
+            f"{self.units}. Intervals: 95 % over {self.units} (thick), and over {self.units} and "
+            "systems (thin)."
+        )
+
+    def _tested(self) -> str:
+        """Say how pairs were tested."""
+        test = TESTS_IN_WORDS.get(self.test, "the paired permutation test of means")
+        adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
+        alpha = f"{self.alpha:g}".removeprefix("0")
+        return (
+            f"All {self.p.shape[1]:,} pairs of {len(self.systems)} systems, tested over "
+            f"{self.n_users:,} {self.units} by {test} (alpha = {alpha}, {adjusted})."
         )
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of a part shows."""
         if part == "verdicts":
-            test = TESTS_IN_WORDS.get(self.test, "the paired permutation test of means")
-            adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
-            return (
-                f"Pairs of {len(self.systems)} systems. Significant: {test} with {adjusted} at "
-                f"{self.alpha:g}, of measured and of true scores. {MEANINGS}"
-            )
+            return f"{self._tested()} {VERDICTS_IN_WORDS}"
+        over = f"{len(self.systems)} systems over {self.n_users:,} {self.units}"
         if part == "robustness":
             return (
-                "Robustness: mean tau-b of a measure with itself on all judgements, over the "
-                f"shares that are kept. Validity: tau-b with the truth. {self.caption()}"
+                f"Robustness and validity of each measure, for {over}. Robustness is the mean "
+                "tau-b with the ordering by the same measure on all judgements when judgements are "
+                "lost at random; validity is tau-b with the true ordering. Higher is better for "
+                f"both. Lines: 95 % over {self.units}."
             )
-        how = "at random" if part == "kept" else "of the most popular items first"
+        how = "at random" if part == "kept" else "from the most popular items"
         return (
-            f"Judgements are removed {how}. Bands: 95 % over {self.units}, in random blocks, "
-            f"centred on the curve. {self.caption()}"
+            f"Kendall's tau-b between the ordering of {over} on the judgements that are kept and "
+            f"their true ordering {self.origin}. Judgements are removed {how}. Higher is better. "
+            f"Bands: 95 % bootstrap over {self.units}."
         )
 
     def findings(self) -> Sequence[str]:
@@ -433,28 +457,30 @@ class Validity(Result):
         marks = self.verdicts.wrong, self.verdicts.significant
         wrong, significant = (each[place, numbers].sum(axis=-1) for each in marks)
         counts = zip(reported, wrong, significant, strict=True)
+        named = listed(below) if 0 < len(below) < n else ""
         sentences = [
             best_of(self.estimates()),
-            f"{len(below)} of {n} measures disagree with the same measure on the truth by more "
-            f"than sampling error explains: {listed(below or ['none'])}.",
-            f"By true {self.main}, {listed(np.array(self.systems)[truly].tolist())} is best. "
-            f"{np.count_nonzero(regrets == 0)} of {n} measures choose the best system; the largest "
-            f"regret is {shown(float(np.max(regrets)))}.",
-            f"Significant differences with the wrong sign by true {self.main}: "
-            f"{listed([f'{measure} {k} of {among}' for measure, k, among in counts])}.",
+            f"{len(below)} of {n} measures disagree with their own true ordering of the systems by "
+            f"more than sampling error explains{' (' * bool(named)}{named}{')' * bool(named)}.",
+            f"{np.count_nonzero(regrets == 0)} of {n} measures rank a truly best system by "
+            f"{self.main} first ({listed(np.array(self.systems)[truly].tolist())}); the largest "
+            f"regret is {rounded(float(np.max(regrets)))}.",
+            f"Significant differences have the wrong sign by true {self.main} in "
+            f"{listed([f'{k} of {among} pairs ({measure})' for measure, k, among in counts])}.",
         ]
         return [sentence for sentence in sentences if sentence]
 
     def cautions(self) -> Sequence[str]:
-        """Say what the truth can and cannot tell."""
+        """Say what the truth cannot show."""
         n_sure = int(self.verdicts.sure[self.place(), 0].sum())
         sentences = {
-            f"Validity leaves out {listed(self.unmeasured or [''])}, which the truth has no "
-            "scores of.": bool(self.unmeasured),
-            "The truth is of condensed lists: bpref and other measures of condensed lists resemble "
-            "it by construction.": self.condensed,
-            f"{n_sure} of {self.p.shape[1]:,} pairs of systems truly differ beyond noise by "
-            f"{self.main}: inversions and power are shares of few.": n_sure < FEW_PAIRS,
+            f"The validity of {listed(self.unmeasured or [''])} is unknown: the truth has no "
+            "scores by them.": bool(self.unmeasured),
+            "The truth is scored on condensed lists, which favours bpref and other measures of "
+            "condensed lists.": self.condensed,
+            f"Only {n_sure} of {self.p.shape[1]:,} pairs of systems have a significant true "
+            f"difference by {self.main}: power and inversions are shares of few "
+            "pairs.": n_sure < FEW_PAIRS,
         }
         return [*(s for s, holds in sentences.items() if holds), *too_few(len(self.systems))]
 
@@ -469,12 +495,14 @@ def draw_robustness(
         ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
     ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
     ax.set_xlim(right=1.01)
-    ax.set_xlabel("robustness: mean tau-b with itself")
-    ax.set_ylabel("validity: tau-b with the truth")
+    ax.set_xlabel("robustness: mean tau-b with all judgements")
+    ax.set_ylabel("validity: tau-b with the true ordering")
     label_curves(ax)
 
 
 def _known(value: Known | None) -> Known:
     if value is None:
-        raise InputError("judgements were not taken away: there are no curves of validity.")
+        raise InputError(
+            "there are no curves of validity: `judgements` is false in [analyses.validity]."
+        )
     return value

@@ -1,4 +1,4 @@
-"""The card of a metric: what it is, which laws it keeps, and how it fared in finished studies."""
+"""The card of a metric: its definition, its laws, and its results in finished studies."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from harness.report.tables import estimates_of
 from runs import InputError
 
 LAW_CUTOFF = 5
-"""Laws are tried on short lists: what a law says does not depend on the depth."""
+"""Laws are checked on short lists: they do not depend on the depth."""
 
 NOTATION = (
-    "R counts the user's relevant items, N the judged non-relevant ones; rel(k) is 1 where rank k "
-    "holds a relevant item, and r_k counts the relevant items in ranks 1 to k."
+    "R is the number of relevant items of the user, N that of judged non-relevant items; rel(k) is "
+    "1 if the item at rank k is relevant, and r_k is the number of relevant items in ranks 1 to k."
 )
 """What the formulas of the built-in metrics have in common."""
 
@@ -94,8 +94,8 @@ def _table(studies: Sequence[FinishedStudy], measures: Sequence[Measure]) -> Tab
     names = dict.fromkeys(name for column in columns for name in column)
     return Table(
         name="",
-        title="In the studies",
-        note="Numbers with 95 % intervals, then the place among the study's metrics.",
+        title="Results in the studies",
+        note="Values with 95 % intervals, then the rank among the measures of the study.",
         headings=["", *(study.name for study in studies)],
         rows=[[name, *(column.get(name, MISSING) for column in columns)] for name in names],
     )
@@ -105,7 +105,7 @@ def _numbers(study: FinishedStudy, measure: Measure) -> dict[str, str]:
     """Print the estimates of the measure, each with its place among those of all metrics."""
     if measure not in study.means.measures:
         others = [str(m) for m in study.means.measures if m.metric == measure.metric]
-        raise InputError(f"{study.folder}: {measure} was not measured, but {', '.join(others)}.")
+        raise InputError(f"{study.folder}: the study has no {measure}; it has {', '.join(others)}.")
     found = {}
     for _, estimates in estimates_of(study):
         if measure in estimates.measures:

@@ -1,4 +1,4 @@
-"""What keeps a study from telling what it is asked: one list of checks, the weightiest first."""
+"""Checks of a finished study: one list of cautions, the most important first."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from harness.report.study_folder import FinishedStudy
 from runs.shared.arrays import Floats
 
 BECOMES: Mapping[str, str] = {
-    "bpref": "Recall",
-    "infAP": "Recall less a small term",
-    "infAP_trec": "AP",
-    "AUC": "0",
+    "bpref": "equals Recall",
+    "infAP": "is close to Recall",
+    "infAP_trec": "equals AP",
+    "AUC": "is 0",
 }
-"""What metrics are for a user without judged non-relevant items."""
+"""Values of metrics for a user without judged non-relevant items."""
 
 GRADED = "nDCG"
 """The metric that grades below the relevance level count for."""
@@ -29,14 +29,14 @@ GRADED = "nDCG"
 
 @dataclass(frozen=True)
 class Check:
-    """Something to bear in mind, and the metrics that it is about; none if it is about all."""
+    """A caution, and the metrics that it is about; none if it is about all."""
 
     sentence: str
     metrics: tuple[str, ...] = ()
 
 
 def checks_of(study: FinishedStudy) -> list[Check]:
-    """Check a finished study; each thing is said once, the weightiest first."""
+    """Check a finished study; each caution is given once, the most important first."""
     found: dict[str, Check] = {}
     weightiest_first = (_of_judgements, _of_input, _of_systems_alike, _of_results)
     for checks in weightiest_first:
@@ -48,18 +48,18 @@ def checks_of(study: FinishedStudy) -> list[Check]:
 def judgement_checks(
     facts: Mapping[str, Any], metrics: Iterable[str], unit: str
 ) -> Iterator[Check]:
-    """Count users, or topics, that tell metrics nothing of systems, from counts of judgements."""
+    """Count users, or topics, that some metrics cannot use, from counts of judgements."""
     names = [*metrics]
     without = facts.get(f"{plural(unit)} without judged non-relevant items", 0)
     become = {name: BECOMES[base] for name in names if (base := parse_name(name).name) in BECOMES}
     if without and become:
-        told = listed([f"{name} is {other}" for name, other in become.items()])
+        told = listed([f"{name} {value}" for name, value in become.items()])
         sentence = f"{_counted(without, facts, unit)} no judged non-relevant item: for them {told}."
         yield Check(sentence, tuple(become))
     emptied = facts.get(f"{plural(unit)} without relevant items", 0)
     if emptied:
         graded = any(parse_name(name).name == GRADED for name in names)
-        but = f" (but for {GRADED}, which counts low grades too)" if graded else ""
+        but = f", except {GRADED}, which also uses low grades" if graded else ""
         yield Check(
             f"{_counted(emptied, facts, unit)} no relevant item: for them all scores are 0{but}."
         )
@@ -78,18 +78,17 @@ def _of_judgements(study: FinishedStudy) -> Iterator[Check]:
 
 
 def _of_input(study: FinishedStudy) -> Iterator[Check]:
-    """Repeat what was remarkable about the input."""
+    """Repeat the warnings about the input."""
     yield from map(Check, study.manifest["warnings"])
 
 
 def _of_systems_alike(study: FinishedStudy) -> Iterator[Check]:
-    """Name systems that order all lists alike."""
+    """Name pairs of systems with identical scores."""
     pairs = _systems_alike(study)
     if pairs:
         sentence = (
-            f"{paired(pairs)} score every {study.unit} alike by every measure. Such a pair is tied "
-            "in every ordering, and its p of 1 adds 1 to every DP (2 over ordered pairs, as in "
-            "print)."
+            f"{paired(pairs)} have identical scores for every {study.unit} by every measure: they "
+            "tie in every ordering, and each such pair adds 1 to DP over unordered pairs."
         )
         yield Check(sentence)
 

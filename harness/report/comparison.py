@@ -1,4 +1,4 @@
-"""Several finished studies side by side: their data, tables, levels, and what holds on all."""
+"""Comparison of finished studies: their data, quantities, scores, and consistent differences."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class Comparison:
     def of(cls, studies: Sequence[FinishedStudy]) -> Comparison:
         """Label studies by their names, or by their folders where names are the same."""
         if len({study.folder.resolve() for study in studies}) < max(2, len(studies)):
-            raise InputError("two or more different studies are needed.")
+            raise InputError("a comparison needs two or more different studies.")
         names = [study.name for study in studies]
         unique = len(set(names)) == len(names)
         labels = names if unique else [str(study.folder) for study in studies]
         made = cls(dict(zip(labels, studies, strict=True)))
         if not (made.quantities or made.levels):
             raise InputError(
-                f"{listed(labels)} share no analysis that gives a number for each measure, with a "
-                "report measure in common, and no systems that the same judgements judge."
+                f"{listed(labels)} have nothing to compare: they share no analysis with a report "
+                "measure in common, and no systems with the same judgements."
             )
         return made
 
@@ -105,10 +105,10 @@ class Comparison:
 
     @property
     def title(self) -> str:
-        """What stands beside what."""
+        """Names of the studies."""
         return " – ".join(self.studies)
 
-    lead = "Which conclusions about metrics hold on all of these data sets?"
+    lead = "Which conclusions about measures hold in all of these studies?"
 
     @property
     def data(self) -> list[str]:
@@ -126,14 +126,14 @@ class Comparison:
             n_judgements, n_systems = facts.get("judgements", nan), len(study.manifest["systems"])
             rows.append([label, users, *counts, n_judgements, n_systems])
         headings = ["study", "users", *OF_RATINGS.values(), "judgements", "systems"]
-        note = "Users (or topics) are those with judgements; Gini is that of ratings over items."
+        note = "Users (or topics) with judgements; Gini index of the ratings over the items."
         yield Table("data_sets", "The data sets", note, headings, rows)
         yield from self.quantity_tables()
         if self.levels:
             yield self._levels_table()
 
     def _levels_table(self) -> Table:
-        """Tabulate means, and what studies gain over the first, each over the same users."""
+        """Tabulate mean scores, and differences from the first study over the same users."""
         first, *others = self.studies
         before, *after = (_scores(study, self.levels) for study in self.studies.values())
         limits = [percentiles(resample_means(a - before, replicates=1000, seed=0)) for a in after]
@@ -144,11 +144,12 @@ class Comparison:
                 c for pair in zip(levels, gains, strict=True) for c in (pair[0], pair[1].interval)
             ]
             rows.append([f"{measure}, {system}", level, *beside])
-        headings = ["", first, *(heading for other in others for heading in (other, "gain, 95 %"))]
+        headings = ["", first, *(heading for o in others for heading in (o, "difference, 95 %"))]
         note = (
-            f"The same judgements. Gains over {first} have an interval over users, each by itself."
+            f"Mean scores on the same judgements, and 95 % intervals over users of the difference "
+            f"from {first}, each for itself."
         )
-        return Table("levels", "Levels of the systems", note, headings, rows)
+        return Table("levels", "Mean scores of the systems", note, headings, rows)
 
     def quantity_tables(self) -> Iterator[Table]:
         """Tabulate each quantity: measures down, studies across, with intervals."""
@@ -168,7 +169,8 @@ class Comparison:
             yield Table(
                 name=re.sub(r"\W+", "_", name),
                 title=f"{first.subject}: {first.quantity}",
-                note="Intervals (95 %) come from resampling.",
+                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better. Intervals: 95 % "
+                "bootstrap.",
                 headings=["measure", *(heading for s in by_study for heading in (s, "95 %"))],
                 rows=rows,
                 best={1 + 2 * n: best for n in range(len(by_study))},
@@ -227,7 +229,7 @@ class Comparison:
             if rows:
                 first, result = next(iter(of.items()))
                 titled = replace(face, title=title_of(face, result.unit))
-                yield titled, f"Of {first}: {face.caption(result)}", _figure(face, of, rows)
+                yield titled, f"{first}: {face.caption(result)}", _figure(face, of, rows)
 
 
 def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:

@@ -1,4 +1,4 @@
-"""A finished study beside published numbers: levels and orderings."""
+"""Comparison of a finished study with published numbers: values and orderings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from analyses.ordering import tau_b
 from analyses.shared.result import FigureFace
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, frame_table, shown
+from analyses.shared.table import Table, frame_table, rounded
 from harness.readers.means_table import Published, read_published
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEAR = 0.1
-"""Levels that differ by less of what is published are called near."""
+"""Largest relative difference of values that are counted as near."""
 
 MOST_NAMED = 5
-"""So many numbers that are missing are named."""
+"""Missing numbers that a sentence names at most."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A finished study beside published numbers, as far as both have them."""
+    """The numbers that a finished study and a publication both have."""
 
     study: FinishedStudy
     published: Published
@@ -50,17 +50,17 @@ class Publication:
             (subject, measure), *_ = made.published.numbers
             unknown, known = (subject, subjects) if measure in measures else (measure, measures)
             raise InputError(
-                f"{tables[0]}: {studies[0].folder} has none of these numbers, no {unknown!r} for "
-                f"one; {nearest(unknown, sorted(known))}"
+                f"{tables[0]}: {studies[0].folder} has none of these numbers, for example no "
+                f"{unknown!r}; {nearest(unknown, sorted(known))}"
             )
         return made
 
     @property
     def title(self) -> str:
-        """What stands beside what."""
+        """Names of the study and of the table."""
         return f"{self.study.name} – {self.published.path.name}"
 
-    lead = "How near does the study come to numbers that were published?"
+    lead = "How close are the results of the study to published numbers?"
 
     @property
     def data(self) -> list[str]:
@@ -123,20 +123,23 @@ class Publication:
         return pd.DataFrame(rows, columns=["of", "numbers", "within 10 %", "tau-b"])
 
     def tables(self) -> Iterator[Table]:
-        """Tabulate levels, a row for each number, and the agreement of the orderings."""
-        yield frame_table("levels", "Levels", self.frame(), "Published numbers may be ranks.")
-        title = "Orderings: Kendall's tau-b with the published ones"
+        """Tabulate values, a row for each number, and the agreement of the orderings."""
+        yield frame_table("levels", "Values", self.frame(), "Published numbers may be ranks.")
+        title = "Agreement with the published orderings (Kendall's tau-b)"
         yield frame_table("orderings", title, self.orderings(), "")
 
     def findings(self) -> Iterator[str]:
-        """Say for each ordering what agrees, and what could not be compared."""
+        """Say how far values and orderings agree, and which numbers are missing."""
         for of, n, near, tau in self.orderings().itertuples(index=False):
-            levels = "" if self.published.are_ranks else f"{near} of {n} levels within 10 %; "
-            yield f"{of}: {levels}tau-b of the orderings {shown(tau)}."
+            near_values = f"{near} of {n} values are within 10 % of the published ones, and "
+            yield (
+                f"{of}: {near_values * (not self.published.are_ranks)}the orderings agree with "
+                f"tau-b = {rounded(tau, 2)}."
+            )
         missing = [f"{m} of {s}" for s, m in self.published.numbers if (s, m) not in self._own]
         if missing:
             named = [*missing[:MOST_NAMED], f"{len(missing) - MOST_NAMED} more"]
-            yield f"Published, and not in the study: {listed(named[: len(missing)])}."
+            yield f"Published numbers that the study lacks: {listed(named[: len(missing)])}."
 
     def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:
         """Draw nothing: what was published are numbers."""

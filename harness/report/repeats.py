@@ -1,4 +1,4 @@
-"""A study repeated with other seeds: what other splits and training runs would have given."""
+"""Repeats: a study with several random seeds, hence several splits and training runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Cell, Table, rounded
 from harness.scoring.means import Means
 from runs.shared.arrays import Floats
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SOURCES = ("users", "systems", "splits")
-"""Where chance comes from; training seeds are among splits."""
+"""Sources of chance; splits include the random seeds of training."""
 
 APART = 0.22
-"""Rows between what users, systems and splits contribute to one measure."""
+"""Rows between the markers of users, systems and splits of one measure."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +112,9 @@ class Repeats(Result):
             ),
         }
 
-    @table("repeats", "what users, systems and splits contribute")
+    @table("repeats", "standard deviations over users, systems and splits")
     def repeats_table(self) -> Table:
-        """Tabulate each estimate over the seeds, with what it varies by."""
+        """Tabulate each estimate over the seeds, with its standard deviations."""
         rows: list[list[Cell]] = []
         means = mean_of_defined(self.values)
         for place, quantity in enumerate(self.quantities):
@@ -129,34 +129,37 @@ class Repeats(Result):
             name="repeats",
             title=f"The study under {len(self.seeds)} seeds",
             note=self.caption(),
-            headings=["measure", "of", "this seed", "mean", *SOURCES],
+            headings=[
+                "measure",
+                "quantity",
+                "this seed",
+                "mean",
+                *(f"sd {each}" for each in SOURCES),
+            ],
             rows=rows,
         )
 
     def findings(self) -> Sequence[str]:
-        """Say what varies by what, and how alike the orderings are."""
+        """Say how much each source of chance contributes, and how far the orderings agree."""
         labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
         found = []
         for place, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
             sources = zip(SOURCES, deviations[:, place].tolist(), strict=True)
-            spread = ", ".join(f"{shown(sd, decimals=3)} ({source})" for source, sd in sources)
-            found.append(
-                f"{subject} ({words}) under {len(self.seeds)} seeds: standard deviations are "
-                f"{spread}."
-            )
+            spread = listed([f"{rounded(sd)} over {source}" for source, sd in sources])
+            found.append(f"{subject} ({words}) has standard deviations of {spread}.")
         taus = zip(labels, mean_of_defined(self.taus).tolist(), strict=True)
-        alike = ", ".join(f"{label} {shown(tau)}" for label, tau in taus)
-        return (*found, f"Mean tau-b of the systems' orderings under two seeds: {alike}.")
+        alike = listed([f"{rounded(tau, 2)} ({label})" for label, tau in taus])
+        return (*found, f"The orderings of the systems under two seeds agree with tau-b = {alike}.")
 
     @figure(
         "repeats",
-        "What users, systems and splits contribute",
+        "Standard deviations over users, systems and splits",
         panels="subject",
         comparable=False,
         roomy=True,
     )
     def plot(self, ax: Axes | None = None, *, subject: str | None = None) -> Axes:
-        """Draw the mean of each measure over the seeds, and what it varies by on either side."""
+        """Draw the mean of each measure over the seeds, with its standard deviations."""
         place, ax = chosen_panel(self.subjects, subject), axes_or_new(ax)
         means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
         for number, (source, own) in enumerate(zip(SOURCES, self.sources[:, place], strict=True)):
@@ -177,7 +180,7 @@ class Repeats(Result):
         return ax
 
     def cautions(self) -> Sequence[str]:
-        """Say where another seed moves estimates more than resampling says."""
+        """Name estimates that vary more over seeds than over resampled users."""
         users, _, splits = self.sources
         beyond = [
             f"{label} ({quantity})"
@@ -188,16 +191,17 @@ class Repeats(Result):
         if not beyond:
             return ()
         return (
-            "Other seeds move these more than twice as far as resampled users do; their intervals "
-            f"hold for this split alone: {listed(beyond)}.",
+            "These vary more than twice as much over seeds as over users, so their intervals over "
+            f"users hold for this split only: {listed(beyond)}.",
         )
 
     def caption(self) -> str:
         """Say what was repeated."""
         return (
-            f"The study was made with seeds {self.seeds[0]} to {self.seeds[-1]}: splits and "
-            "training differ, the data are the same. Standard deviations are over resampled users "
-            "and over systems (delete-d jackknife) under one seed, and over the seeds."
+            f"The study with {len(self.seeds)} random seeds ({self.seeds[0]} to {self.seeds[-1]}): "
+            "the data are the same, splits and training differ. Standard deviations over users "
+            "(bootstrap) and systems (jackknife) are for one seed; those over splits are over the "
+            "seeds."
         )
 
 

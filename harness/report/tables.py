@@ -18,7 +18,7 @@ from runs.shared.errors import nearest
 
 
 def titles(study: FinishedStudy) -> dict[str, str]:
-    """Give the tables that a study has something for, by name, with what they show."""
+    """Give the tables of a study that are not empty, by name, with their titles."""
     faces = [face for key, face in study.tables() if face.make(study.result(key)).rows]
     return {
         face.name: study.title(face) + (f" ({face.alias})" if face.alias else "") for face in faces
@@ -34,7 +34,7 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
     made = face.make(result, **chosen)
     if not made.rows:
         place = f" at cut-off {chosen['cutoff']}" if "cutoff" in chosen else ""
-        raise InputError(f"{study.folder}: the study has nothing for the table {name!r}{place}.")
+        raise InputError(f"{study.folder}: the table {name!r} is empty{place}.")
     return replace(made, note=f"{made.note} {study.manifest['data']}")
 
 
@@ -68,7 +68,7 @@ def _check_choices(result: Result, face: TableFace, chosen: Mapping[str, Any]) -
         what = "cut-off" if keyword == "cutoff" else keyword
         values = measures_of(result).cutoffs if keyword == "cutoff" else known.get(keyword, ())
         if keyword not in known:
-            raise InputError(f"the table {face.name!r} has no {what} to choose.")
+            raise InputError(f"the table {face.name!r} has no option {what}.")
         if value not in values:
             listed = ", ".join(map(str, values))
             raise InputError(f"the table {face.name!r} has no {what} {value!r}; it has {listed}.")

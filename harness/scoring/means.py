@@ -158,19 +158,19 @@ class Means(Result):
 
     def caption(self) -> str:
         """Say over whom the means are."""
-        over = f"all {self.units} in the qrels, as with trec_eval -c"
+        over = f"all {self.n_users:,} {self.units} in the qrels (as by trec_eval -c)"
         if self.average == "judgements":
-            over = f"{self.units}, each weighted by the number of the {self.unit}'s relevant items"
+            over = f"{self.n_users:,} {self.units}, weighted by their number of relevant items"
         if self.sizes is None:
-            return f"Means over {over}."
+            return f"Mean scores over {over}."
         few, many = self.sizes.min(), self.sizes.max()
         runs = f"{many}" if few == many else f"{few} to {many}"
         return (
-            f"Means over {over}, and over {runs} runs of each system. Behind ±: the standard "
-            f"deviation of these runs' means, over {self.units} for whom all of them rank."
+            f"Mean scores over {over}, and over {runs} runs of each system. Columns with ±: "
+            f"standard deviation over these runs, for the {self.units} that all of them rank for."
         )
 
-    @table("means", "mean score of every system by every metric", alias="table2")
+    @table("means", "mean score of each system by each measure", alias="table2")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the mean score of every system by every metric: Table 2."""
         compared = self.measures.compared(cutoff)
@@ -243,12 +243,12 @@ class Coverage(Result):
 
     def caption(self) -> str:
         """Say what the last column is."""
-        return "The last column is the share of the recommendations with a judgement."
+        return "Judged share: share of the recommendations that have a judgement."
 
-    @table("coverage", "what the systems recommend")
+    @table("coverage", "lists, items and judged recommendations of each system")
     def table(self) -> Table:
-        """Tabulate what the systems recommend."""
+        """Tabulate lists, items and judged recommendations of each system."""
         frame = self.frame().drop(columns="users")
         lists = (f"{self.units} without recommendations", f"{self.units} with short lists")
         frame.columns = ["system", *lists, "items recommended", "judged share"]
-        return frame_table("coverage", "What the systems recommend", frame, self.caption())
+        return frame_table("coverage", "Recommendations of the systems", frame, self.caption())

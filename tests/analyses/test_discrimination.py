@@ -85,7 +85,7 @@ def test_monte_carlo_signs_stay_with_the_users(scores: Scores) -> None:
     np.testing.assert_array_equal(one.p, other.p)
 
 
-def test_what_no_exact_method_can_do_is_drawn_and_said() -> None:
+def test_what_no_exact_method_can_do_is_drawn() -> None:
     values = np.zeros((1, 3, 600))
     values[0, 1] = np.repeat([np.pi, -np.pi], [310, 290])
     values[0, 2] = np.random.default_rng(0).random(600)
@@ -96,7 +96,6 @@ def test_what_no_exact_method_can_do_is_drawn_and_said() -> None:
     assert result.methods[0].tolist() == ["monte-carlo", "bound", "exact-product"]
     drawn = discriminate(scores, test="monte-carlo", permutations=500, seed=8)
     assert result.p[0, 0] == drawn.p[0, 0]
-    assert "but for 1 drawn (500 random sign flips" in result.caption()
 
 
 def test_one_system_has_no_pairs(scores: Scores) -> None:
@@ -115,7 +114,7 @@ def test_a_scale_must_fit(scores: Scores) -> None:
     [
         ({"test": "z"}, "should be 'exact', .* or 'bootstrap'"),
         ({"alpha": 0.0}, "greater than or equal to 0.000000001"),
-        ({"baseline": "a", "correction": "tukey"}, "'tukey' is a test of all pairs"),
+        ({"baseline": "a", "correction": "tukey"}, "'tukey' tests all pairs"),
     ],
 )
 def test_a_question_must_make_sense(settings: dict[str, Any], sentence: str) -> None:
@@ -144,7 +143,6 @@ def test_pairs_with_the_baseline_are_the_family(scores: Scores) -> None:
     result = discriminate(scores, baseline="b", correction="bonferroni", replicates=0)
     assert result.p_adjusted is not None
     np.testing.assert_array_equal(result.p_adjusted, np.minimum(4 * result.p, 1))
-    assert "4 pairs of b with another system" in result.caption()
 
 
 @pytest.mark.slow
@@ -156,7 +154,6 @@ def test_adjusted_values_stand_beside_raw_ones(correction: Correction, scores: S
     assert (frame.p_adjusted >= frame.p - 0.06).all()
     share = (frame.p_adjusted[:10] <= 0.05).mean()
     assert result.summary().significant_adjusted[0] == share
-    assert "in one family a measure" in result.caption()
 
 
 @pytest.mark.slow
@@ -209,9 +206,7 @@ def test_a_tie_by_one_measure_leaves_a_pair_in(scores: Scores) -> None:
     values[:3, 2] = values[:3, 1]
     found = discriminate(replace(scores, values=values), replicates=0)
     assert not found.alike.any()
-    assert not any("alike" in said for said in found.findings())
     assert "dp_without_alike" not in found.summary()
-    assert "without alike" not in found.conventions().headings
 
 
 def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:
@@ -223,7 +218,6 @@ def test_standardised_scores_are_tested_in_place_of_the_scores() -> None:
     found = discriminate(scores, standardised="normal", replicates=0)
     made = Scores(standardise(values, "normal"), scores.measures, scores.systems, scores.users)
     np.testing.assert_array_equal(found.p, discriminate(made, replicates=0).p)
-    assert "of scores standardised (normal)" in found.caption()
 
 
 def test_dp_over_systems_is_a_jackknife_of_its_logarithm(rng: np.random.Generator) -> None:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.correlation import Settings
+from analyses.shared.estimate import Estimate
 from harness.cli.main import main
 from harness.cli.score_tables import correlate_files
 from tests.harness.small import ROOT
@@ -43,8 +44,8 @@ def test_measures_stand_down_and_across(means: Path) -> None:
     lines = [line.split() for line in answer.stdout.splitlines()]
     assert lines == [
         ["ap", "nDCG@10", "rr"],
-        ["ap", "1.000", "-0.333", "–"],
-        ["nDCG@10", "-0.333", "1.000", "–"],
+        ["ap", "1.000", "-.333", "–"],
+        ["nDCG@10", "-.333", "1.000", "–"],
         ["rr", "–", "–", "–"],
     ]
 
@@ -83,9 +84,8 @@ def test_scores_per_topic_give_intervals(topics: list[Path]) -> None:
     found = correlate_files(topics, Settings(replicates=50, every_pair=True), seed=1)
     assert found.n_users == 4
     assert found.low[0, 1] <= found.taus[0, 1] <= found.high[0, 1]
-    value, low, high = found.taus[0, 1], found.low[0, 1], found.high[0, 1]
     shown = correlate(*topics, "--replicates", "50", "--seed", "1").stdout
-    assert f"{value:.3f} [{low:.3f}, {high:.3f}]" in shown
+    assert str(Estimate(found.taus[0, 1], found.low[0, 1], found.high[0, 1])) in shown
 
 
 def test_scores_of_one_measure_are_not_enough(topics: list[Path]) -> None:

@@ -58,13 +58,11 @@ def test_the_most_discriminative_measure_stands_first(tables: list[Path]) -> Non
     assert title == "Discriminative power"
     assert heading.split()[:2] == ["measure", "DP"]
     assert [row.split()[0] for row in rows[:2]] == ["sharp", "blunt"]
-    assert any("sharp was the most discriminative" in said for said in rows[2:])
 
 
 def test_latex_is_a_table_with_its_caption(result: Discrimination) -> None:
     text = printed(result, "latex")
     assert r"\caption{Discriminative power. " in text
-    assert r"    measure & DP & 95 \% interval & " in text
 
 
 @pytest.mark.slow
@@ -73,10 +71,6 @@ def test_the_output_folder_holds_tables_figure_and_caption(
 ) -> None:
     assert discriminate(*tables, "--output", tmp_path / "new").exit_code == 0
     assert {path.name for path in (tmp_path / "new").iterdir()} == FILES
-    assert (
-        "6 unordered pairs of 4 systems over 30 users"
-        in (tmp_path / "new/pvalues_metrics.txt").read_text()
-    )
 
 
 def test_a_caution_is_said_on_standard_error(tables: list[Path]) -> None:

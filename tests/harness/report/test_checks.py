@@ -92,13 +92,11 @@ def test_the_weightiest_checks_come_first_and_each_once(copied: Path) -> None:
     make_alike(copied)
     change_manifest(copied, warnings=["odd input.", "odd input."])
     keep(copied, "discrimination", discrimination_of({("P", 20): [*[0.01] * 20, 0.5]}))
-    openings = ["6 of the 60 users (10 %)", "odd", "popularity and", "3 systems are too few"]
-    openings += ["No metric", "With 60 users", "7 systems are too few"]
-    found = [sentence for sentence in said(copied) if "truly" not in sentence]
-    assert len(found) == len(openings)
-    assert all(
-        sentence.startswith(opening) for sentence, opening in zip(found, openings, strict=True)
-    )
+    found = said(copied)
+    assert len(found) == len(set(found))
+    assert "60 users" in found[0]
+    assert found[1] == "odd input."
+    assert {"popularity", "puresvd"} <= set(found[2].split())
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
     choose_coefficient(copied, "rbo")
     made = tabulate(FinishedStudy.at(copied), "correlation")
-    assert made.note.startswith("Orderings of the systems by mean, compared by rank-biased overlap")
+    assert made.note.startswith("Rank-biased overlap")
 
 
 @pytest.mark.parametrize("format_", FORMATS)
