@@ -151,8 +151,8 @@ def test_nothing_that_the_folder_names_is_run(forbidden: Path, tmp_path: Path) -
         ("table", study, "spread"),
         ("figure", study),
         ("figure", study, "fig6", "--to", tmp_path / "fig6.svg"),
-        ("card", "P@5", study, "--to", tmp_path / "card.html"),
-        ("export", study, "--to", tmp_path / "exported"),
+        ("card", "P@5", study, "--output", tmp_path / "card.html"),
+        ("export", study, "--output", tmp_path / "exported"),
     ):
         assert harness(*arguments).exit_code == 0, arguments
     assert (study / "report.html").read_bytes() == report
