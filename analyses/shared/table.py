@@ -150,16 +150,11 @@ def _each(write: Callable[[Table], str]) -> Callable[[Sequence[Table]], str]:
 
 def as_json(tables: Sequence[Table]) -> str:
     """Write the rows of all tables by the names of the tables, with all digits; null for NaN."""
-    document = {
-        table.name: [
-            {
-                heading: None if isinstance(cell, float) and math.isnan(cell) else cell
-                for heading, cell in zip(table.headings, row, strict=True)
-            }
-            for row in table.rows
-        ]
-        for table in tables
-    }
+    document: dict[str, list[dict[str, Cell | None]]] = {}
+    for table in tables:
+        # NaN alone differs from itself.
+        rows = [[cell if cell == cell else None for cell in row] for row in table.rows]
+        document[table.name] = [dict(zip(table.headings, row, strict=True)) for row in rows]
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

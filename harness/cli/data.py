@@ -40,17 +40,14 @@ if TYPE_CHECKING:
 
 GROUP = 6, "Data"
 RATINGS = imported("harness.study.study.RatingsSection")
-SETTINGS = (
-    "Settings have, in brackets, their default and the range in which `harness tune` searches."
-)
+SETTINGS = "In brackets: the default of a setting; the range that `harness tune` searches."
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
 def reads_ratings(command: Command) -> Command:
     """Give a command the options of the section [ratings] of a study."""
     without = ("path", "preset", "like", "world", "grades")
-    names = {"format": "--input-format"}
-    return settings_options(RATINGS, without=without, names=names)(command)
+    return settings_options(RATINGS, without=without)(command)
 
 
 @click.command(cls=SettingsCommand)
@@ -76,10 +73,7 @@ def describe_ratings(path: Path, asked: dict[str, Any]) -> DataDescription:
 def print_description(data: DataDescription, format_: str = "text") -> None:
     """Print counts, the effect of thresholds, and remarks."""
     title = f"{data.section.path} ({data.format})"
-    facts = [
-        (name.replace("_", " "), "" if value is None else value)
-        for name, value in data.facts().items()
-    ]
+    facts = [(name.replace("_", " "), value) for name, value in data.facts().items()]
     tables = [Table("data", title, "", ["statistic", "value"], facts)]
     if data.thresholds:
         which = "of the test file" if data.is_split else "a fifth of the ratings of each user"
@@ -88,24 +82,15 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
         title = f"Test ratings, {which}: shares by threshold"
         tables.append(Table("thresholds", title, "", ["threshold", *shares], rows))
     print_tables(*tables, format_=format_)
-    is_text = format_ == "text"
-    all_relevant = "All ratings are equal or implicit: every rated item is relevant."
-    for note in [*([] if data.thresholds else [all_relevant]), *data.notes]:
-        click.echo(note, err=not is_text)
+    implicit = "All ratings are equal or implicit: every rated item is relevant."
+    for note in (*data.notes, implicit) if not data.thresholds else data.notes:
+        click.echo(note, err=format_ != "text")
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="To compare conclusions, run a study of the ratings and a study of the simulated data, "
-    "and compare both with `harness compare`.",
-)
+@click.command(cls=SettingsCommand)
+@click.option("--like", type=PATH, required=True, help="Ratings: a file, folder or archive.")
 @click.option(
-    "--like", type=PATH, required=True, help="Ratings to simulate: a file, folder or archive."
-)
-@click.option(
-    "--output",
-    type=PATH,
-    help="New folder for the simulated ratings (world.csv) and truth (truth.npz).",
+    "--output", type=PATH, help="New folder for ratings (world.csv) and truth (truth.npz)."
 )
 @removed("--system", "run studies of the ratings and of the world, then `harness compare`.")
 @settings_options(imported("qrels.ratings.world.LikeSettings"))
@@ -116,6 +101,9 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
     """Simulate a data set like given ratings, with a known truth.
 
     The simulated data set, a world, is fitted to the ratings. Prints the distributions of both.
+
+    To compare conclusions, run a study of the ratings and a study of the simulated data, and
+    compare both with `harness compare`.
     """
     from harness.study.inputs import kept_ratings
     from harness.study.sections import usual_split
@@ -184,20 +172,14 @@ def systems(names: tuple[str, ...], format_: str) -> None:
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
     elif names:
         headings = ["setting", "default", "tuned over", "meaning"]
-        described = [
-            Table(
-                s.name, f"{s.name} ({s.family}): {s.summary}", s.source, headings, [*_settings(s)]
-            )
-            for s in specs
-        ]
-        for each in described:
-            print_tables(each, format_=format_)
+        titles = [f"{spec.name} ({spec.family}): {spec.summary}" for spec in specs]
+        for spec, title in zip(specs, titles, strict=True):
+            found = Table(spec.name, title, spec.source, headings, [*_settings(spec)])
+            print_tables(found, format_=format_)
     else:
         headings = ["name", "family", "summary", "settings", "source"]
-        rows = [
-            (s.name, s.family, s.summary, "\n".join(_in_short(s)) or "none", s.source)
-            for s in specs
-        ]
+        parts = [(spec, "\n".join(_in_short(spec)) or "none") for spec in specs]
+        rows = [(s.name, s.family, s.summary, settings, s.source) for s, settings in parts]
         listed = Table("systems", "Recommenders", SETTINGS, headings, rows)
         print_tables(listed, format_=format_, in_records=True)
 
@@ -217,11 +199,7 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
         yield name, default, str(space.get(name, "")), facts.get("description", "")
 
 
-@click.command(
-    epilog="The settings with a range in `harness systems` are searched; others keep the values "
-    "of the study. Trial 0 has the default settings. The trials are stored in the folder tuning of "
-    "the study folder; the same command resumes the search."
-)
+@click.command()
 @click.argument("study_file", metavar="STUDY.toml", type=PATH)
 @click.argument("systems", metavar="[SYSTEM]...", nargs=-1)
 @click.option(
@@ -269,6 +247,10 @@ def tune(
     split of the study; test ratings are not used. Writes the study file STUDY-tuned.toml: run it
     with `harness run`, and compare it with the untuned study with `harness compare`.
 
+    The settings with a range in `harness systems` are searched; others keep the values of the
+    study. Trial 0 has the default settings. The trials are stored in the folder tuning of the study
+    folder; the same command resumes the search.
+
     The exit code is 0 if settings were found, 1 if all trials of a system failed, and 2 for wrong
     usage.
     """
@@ -298,16 +280,15 @@ def tune(
     click.echo(f"The tuned study is {target.resolve()}")
 
 
-@click.command(
-    epilog="Save the schema as study.schema.json, and begin the study file with the line "
-    "'#:schema study.schema.json'. Editors then complete keys and mark errors."
-)
+@click.command()
 @extensible
-@click.option(
-    "--experiment", is_flag=True, help="Print the schema of study files with an experiment."
-)
+@click.option("--experiment", is_flag=True, help="Schema of study files with an experiment.")
 def schema(plugins: tuple[Path, ...], experiment: bool) -> None:
-    """Print the JSON schema of study files, for editors."""
+    """Print the JSON schema of study files, for editors.
+
+    Save the schema as study.schema.json, and begin the study file with the line '#:schema
+    study.schema.json'. Editors then complete keys and mark errors.
+    """
     from harness.study.schema import study_schema
     from harness.study.study import Study
 

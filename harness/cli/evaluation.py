@@ -55,9 +55,7 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
 
 @click.command()
 @click.argument("subject", metavar="[METRIC|FILE.py]", required=False)
-@click.option(
-    "--cutoff", type=click.IntRange(1, 100), help="Cut-off; default: that of METRIC, or 5."
-)
+@click.option("--cutoff", type=click.IntRange(1, 100), help="Cut-off; default: METRIC's, or 5.")
 @tried
 @click.option("--all", "everything", is_flag=True, help="Test every built-in metric.")
 @choice("--format", ["text", "json"], "Output format; json has all details.")
@@ -115,10 +113,7 @@ def card(
     write_and_name("card", output or Path(f"card-{file_stem(metric)}.html"), page)
 
 
-@click.command(
-    epilog="A topic without results in a run scores 0, unless --topics run excludes it. Topics "
-    "that are not in the qrels are excluded with a warning."
-)
+@click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=PATH)
 @click.option("--qrels", required=True, type=PATH, help="Qrels file.")
 @click.option(
@@ -148,7 +143,7 @@ def card(
     help="Lowest relevance grade that counts as relevant.",
 )
 @click.option(
-    "-M", "depth", type=click.IntRange(min=1), help="Depth of the rankings; default: no limit."
+    "-M", "depth", type=click.IntRange(min=1), help="Depth of rankings; default: no limit."
 )
 @click.option("-J", "judged_only", is_flag=True, help="Remove unjudged items from the rankings.")
 @choice(
@@ -181,15 +176,19 @@ def evaluate(
     complete: bool,
     **options: Any,
 ) -> None:
-    """Evaluate run files as trec_eval does, with the same output."""
+    """Evaluate run files as trec_eval does, with the same output.
+
+    A topic without results in a run scores 0, unless --topics run excludes it. Topics that are not
+    in the qrels are excluded with a warning.
+    """
     if complete and options["topics"] == "run":
         raise click.UsageError("-c averages over all topics in the qrels: leave out --topics run.")
     from harness.metrics.shared.register import available_metrics
-    from harness.trec_eval.evaluate import PRINTED, evaluate_runs
+    from harness.trec_eval.evaluate import evaluate_runs, printed
     from harness.trec_eval.measures import read_measures, remarks
 
     columns = read_measures(measures or ["official"], available_metrics(plugins), rounding=rounding)
     found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)
-    click.echo(PRINTED[format_](found, per_topic=per_topic), nl=False)
+    click.echo(printed(found, format_, per_topic=per_topic), nl=False)
     for remark in (*remarks(measures), *found.remarks()):
         click.echo(remark, err=True)

@@ -34,12 +34,7 @@ ONLINE = imported("analyses.online.click_agreement.Settings")
 DISK = "DuckDB reads logs of any size; its temporary files are in --output."
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="INTERACTIONS is a Parquet or CSV file with the columns user, item and time "
-    "(milliseconds since 1970 in UTC, or timestamps with a time zone). It may have a column value, "
-    "or type (view, cart, bookmark, purchase).",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("interactions", type=PATH)
 @click.option(
     "--model",
@@ -84,6 +79,10 @@ def recall(
     A share of the users are test users; the others train the model. Each item of a test user is
     hidden from the model, alone (LOO) or with all later items (LLOO). A hidden item is weighted by
     its popularity to the power of minus beta.
+
+    INTERACTIONS is a Parquet or CSV file with the columns user, item and time (milliseconds since
+    1970 in UTC, or timestamps with a time zone). It may have a column value, or type (view, cart,
+    bookmark, purchase).
     """
     from harness.recall import measure_models, measure_ranks
     from runs import InputError
@@ -107,13 +106,7 @@ def recall(
         click.echo(remark, err=True)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="RECOMMENDATIONS has the columns rec_id, time, user, arm, and either items (lists) or "
-    "position and item (a row for each item). INTERACTIONS has the columns time, user, item, type. "
-    "Both are Parquet or CSV files. Times are milliseconds since 1970 in UTC, or have a time zone. "
-    "The exit code is 2 for wrong usage.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("recommendations", type=PATH)
 @click.argument("interactions", type=PATH)
 @settings_options(CLICKS, without=["recommendations", "interactions"], names={"types": "--rename"})
@@ -142,6 +135,11 @@ def clicks(
     Prints the click-through rate of each arm with its confidence interval over users, the
     differences between arms, whether users are split as planned (if not, no arm is called better),
     and how many rows of the two logs match.
+
+    RECOMMENDATIONS has the columns rec_id, time, user, arm, and either items (lists) or position
+    and item (a row for each item). INTERACTIONS has the columns time, user, item, type. Both are
+    Parquet or CSV files. Times are milliseconds since 1970 in UTC, or have a time zone. The exit
+    code is 2 for wrong usage.
     """
     from analyses.online.clicks import count_clicks
 
@@ -155,15 +153,7 @@ def clicks(
         click.echo(click.style(found.alarm, fg="red", bold=True), err=True)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="VALUES.csv has the column model first, then a column for each measure, such as "
-    "'LLOO(beta=0.35)@5' or nDCG@10; or the columns model, measure and value, as written by "
-    "`harness recall`. RATES.csv has the columns model and rate, and may have period, users, "
-    "recommendations, accepted and error. A column experiment in both names several data sets. "
-    "FOLDER is the study folder of an experiment, or has files values.csv and rates.csv. "
-    "`harness run` runs the study file of an experiment.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument(
     "inputs", metavar="VALUES.csv RATES.csv | FOLDER...", nargs=-1, required=True, type=PATH
 )
@@ -190,6 +180,13 @@ def online(
     Compares the ordering of the models by each measure with their ordering by click-through rate.
     The best measure is compared with the best of equally many measures by chance. Several folders
     are several data sets.
+
+    VALUES.csv has the column model first, then a column for each measure, such as
+    'LLOO(beta=0.35)@5' or nDCG@10; or the columns model, measure and value, as written by `harness
+    recall`. RATES.csv has the columns model and rate, and may have period, users, recommendations,
+    accepted and error. A column experiment in both names several data sets. FOLDER is the study
+    folder of an experiment, or has files values.csv and rates.csv. `harness run` runs the study
+    file of an experiment.
     """
     from analyses.online.click_agreement import study_clicks
 

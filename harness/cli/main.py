@@ -13,7 +13,6 @@ from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import click
@@ -46,11 +45,8 @@ class Commands(click.Group):
         width = max(map(len, self.list_commands(ctx)))
         for heading, group in _groups():
             with formatter.section(heading):
-                rows = [
-                    (f"{name:<{width}}", each.get_short_help_str(SUMMARY))
-                    for name, each in group.items()
-                ]
-                formatter.write_dl(rows)
+                named = ((f"{name:<{width}}", command) for name, command in group.items())
+                formatter.write_dl([(name, c.get_short_help_str(SUMMARY)) for name, c in named])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command; None if there is none of this name."""
@@ -89,16 +85,14 @@ def _groups() -> list[tuple[str, dict[str, click.Command]]]:
     names = [module.name for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}.")]
     modules = [module for module in map(import_module, names) if hasattr(module, "GROUP")]
     modules.sort(key=attrgetter("GROUP"))
-    return [(module.GROUP[1], _declared_in(module)) for module in modules]
-
-
-def _declared_in(module: ModuleType) -> dict[str, click.Command]:
-    found: dict[str, click.Command] = {}
-    for name, command in vars(module).items():
-        if isinstance(command, click.Command) and command.callback:
-            found[name] = heard = copy(command)
-            heard.callback = warnings_as_sentences()(command.callback)
-    return found
+    groups: list[tuple[str, dict[str, click.Command]]] = []
+    for module in modules:
+        groups.append((module.GROUP[1], {}))
+        for name, command in vars(module).items():
+            if isinstance(command, click.Command) and command.callback:
+                groups[-1][1][name] = heard = copy(command)
+                heard.callback = warnings_as_sentences()(command.callback)
+    return groups
 
 
 @contextmanager

@@ -165,6 +165,10 @@ class SettingsCommand(click.Command):
         return super().get_params(ctx)
 
 
+CALLED = {"metrics": "--measure", "format": "--input-format"}
+"""Options that are called otherwise than their field in every command."""
+
+
 def settings_options(
     settings: Callable[[], type[BaseModel]],
     *,
@@ -184,7 +188,7 @@ def settings_options(
         schema = settings().model_json_schema()
         for name, facts in schema["properties"].items():
             if name not in without:
-                yield _option(name, facts, called=(names or {}).get(name))
+                yield _option(name, facts, called={**CALLED, **(names or {})}.get(name))
 
     return click.option(cls=_Options, made=made)
 
@@ -282,15 +286,10 @@ def _flag(name: str, *, is_on: bool) -> str:
 
 def _sentence(error: ValidationError) -> str:
     """Turn the first finding of pydantic into a sentence with option, rule and value."""
+    from runs.shared.settings import broken_rule
+
     finding = error.errors()[0]
-    rule = finding["msg"].removeprefix("Value error, ").removesuffix(".")
-    if finding["type"] != "value_error":
-        rule = f"{rule[0].lower()}{rule[1:]}, got {finding['input']!r}"
-    sentence = rule if rule.endswith("?") else f"{rule}."
-    if not finding["loc"]:
-        return sentence
-    colon = "" if sentence.startswith("must ") else ":"
-    return f"`{_typed(finding['loc'][0])}`{colon} {sentence}"
+    return broken_rule(f"`{_typed(finding['loc'][0])}`" if finding["loc"] else "", finding)
 
 
 def _typed(field: int | str) -> str:

@@ -39,7 +39,7 @@ WITHOUT = ("drawing",)
 n_candidates = click.option(
     "--candidates",
     type=click.IntRange(min=2),
-    help="Number of candidate items of each user; default: column n_candidates.",
+    help="Number of each user's candidates; default: column n_candidates.",
 )
 
 
@@ -65,12 +65,7 @@ def _settings() -> type[Section]:
     return create_model("Settings", __base__=Section, **fields)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="RANKS.csv is long, with the columns system, user and rank; or wide, with a row for "
-    "each user and a column for each system, where the first column may hold the ids of the users. "
-    "--candidates, or a column n_candidates, gives the number of items that were ranked.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("ranks", metavar="[RANKS.csv]", type=PATH, required=False)
 @click.option(
     "--study",
@@ -84,12 +79,7 @@ def _settings() -> type[Section]:
 @click.option("--example", is_flag=True, help="Show the example of Krichene & Rendle (2020).")
 @n_candidates
 @settings_options(
-    _settings,
-    names={
-        "replace": "--replace/--without-replacement",
-        "negatives": "--negatives",
-        "metrics": "--measure",
-    },
+    _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
 )
 @renamed_metric
 @seeded
@@ -113,6 +103,10 @@ def sampled(
 
     RANKS.csv has the full ranks of the relevant items by several systems. Negatives are sampled
     repeatedly from each user's candidates, and metrics are estimated from the ranks among them.
+
+    RANKS.csv is long, with the columns system, user and rank; or wide, with a row for each user and
+    a column for each system, where the first column may hold the ids of the users. --candidates, or
+    a column n_candidates, gives the number of items that were ranked.
     """
     from analyses.sampled.papers import Example
     from analyses.sampled.rank_tables import read_rank_table
@@ -141,14 +135,7 @@ def sampled(
         click.echo(result.caption(), err=True)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="SAMPLED.csv is a table of ranks or of scores. A table of ranks is long (columns "
-    "system, user, rank) or wide (a column for each system). A table of scores has the columns "
-    "user, score "
-    "and label (1: relevant, 0: negative), or their names in RecBole; or the lines of NCF: "
-    "(user,item), its score, and the scores of its negatives.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("tables", metavar="SAMPLED.csv...", nargs=-1, required=True, type=PATH)
 @click.option(
     "--negatives",
@@ -156,12 +143,8 @@ def sampled(
     help="Number of sampled negatives of each user; default: column n_negatives.",
 )
 @n_candidates
-@click.option(
-    "--replace/--without-replacement",
-    default=True,
-    help="Whether negatives were sampled with replacement (default) or without.",
-)
-@settings_options(CORRECTION, names={"metrics": "--measure"})
+@click.option("--replace/--without-replacement", default=True, help="How negatives were sampled.")
+@settings_options(CORRECTION)
 @renamed_metric
 @seeded
 @published
@@ -180,6 +163,11 @@ def correct(
 
     Prints an estimate for each system, with its standard error over users; a comparison of all
     pairs of systems; and which of them differ significantly.
+
+    SAMPLED.csv is a table of ranks or of scores. A table of ranks is long (columns system, user,
+    rank) or wide (a column for each system). A table of scores has the columns user, score and
+    label (1: relevant, 0: negative), or their names in RecBole; or the lines of NCF: (user,item),
+    its score, and the scores of its negatives.
     """
     from analyses.sampled.correction import corrected_systems
     from analyses.sampled.rank_tables import sampled_of

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from runs.shared.progress import Progress
 
 GROUP = 3, "Tables of scores"
-TABLES = (
-    "SCORES.csv has a row for each topic or user and a column for each system; the first column "
-    "may hold the ids of the topics. The name of the file is the measure, such as ap.csv or "
-    "nDCG@10.tsv. All tables must have the same systems and topics. STUDY is a study folder, in "
-    "place of tables. With several study folders, scores are averaged over them, user by user."
-)
 CORRELATION = imported("analyses.correlation.Settings")
 
 
@@ -64,13 +58,16 @@ def correlate(
 
     settings = given(CORRELATION(), asked | {"every_pair": True})
     found = correlate_files(paths, settings, seed=seed, progress=progress)
-    printed: dict[str, Callable[[], str]] = {
-        "text": lambda: found.of_measures().to_columns(),
-        "csv": lambda: as_csv(found.to_frame()),
-        "json": lambda: as_json({"correlation": found}),
-    }
-    in_full = printed.get(format_, lambda: FORMATS[format_]([found.of_measures()]))
-    click.echo(in_full(), nl=False)
+    match format_:
+        case "text":
+            printed = found.of_measures().to_columns()
+        case "csv":
+            printed = as_csv(found.to_frame())
+        case "json":
+            printed = as_json({"correlation": found})
+        case _:
+            printed = FORMATS[format_]([found.of_measures()])
+    click.echo(printed, nl=False)
     click.echo(found.caption(), err=True)
     if output is not None:
         write_results({"correlation": found}, output)
@@ -122,20 +119,25 @@ def asks_scores(settings: str) -> Callable[[Command], Command]:
     return together(tables, settings_options(imported(settings)), seeded, workers, published)
 
 
-@click.command(cls=SettingsCommand, epilog=TABLES)
+@click.command(cls=SettingsCommand)
 @asks_scores("analyses.discrimination.Settings")
 def discriminate(**asked: Any) -> None:
     """Discriminative power: test all pairs of systems under each measure.
 
     Measures are ordered by discriminative power (DP, the sum of the p-values of all pairs), the
     most discriminative measure first.
+
+    SCORES.csv has a row for each topic or user and a column for each system; the first column may
+    hold the ids of the topics. The name of the file is the measure, such as ap.csv or nDCG@10.tsv.
+    All tables must have the same systems and topics. STUDY is a study folder, in place of tables.
+    With several study folders, scores are averaged over them, user by user.
     """
     from analyses.discrimination import discrimination
 
     _answer(discrimination, only=["conventions"], **asked)
 
 
-@click.command(cls=SettingsCommand, epilog=TABLES)
+@click.command(cls=SettingsCommand)
 @asks_scores("analyses.design.Settings")
 @removed("--halves", "the analysis `swaps` of a study gives swap rates of random halves.")
 @removed("--bayes", "the package baycomp has Bayesian signed-rank tests.")
@@ -148,6 +150,9 @@ def design(**asked: Any) -> None:
     Uses a study, or tables of scores, as pilot data. Prints how many users are needed to find
     significant differences between pairs of systems, to find a difference of a given size, and to
     order the systems reliably; and what can be found with the users of the pilot data.
+
+    SCORES.csv has a row for each topic or user and a column for each system. The name of the file
+    is the measure, such as ap.csv or nDCG@10.tsv. STUDY is a study folder, in place of tables.
     """
     from analyses.design import design as analysis
 

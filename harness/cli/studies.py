@@ -38,11 +38,7 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
 @click.command(cls=SettingsCommand)
 @click.argument("data", type=PATH)
 @click.option(
-    "--output",
-    type=PATH,
-    default=Path("study.toml"),
-    show_default=True,
-    help="Study file to write.",
+    "--output", type=PATH, default=Path("study.toml"), show_default=True, help="File to write."
 )
 @click.option("--overwrite", is_flag=True, help="Overwrite the study file if it exists.")
 @click.option(

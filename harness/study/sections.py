@@ -44,9 +44,9 @@ def tag_pattern(text: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(text)
     except re.error as error:
-        raise ValueError(f"is no regular expression ({error}), got {text!r}") from None
+        raise ValueError(f"must be a regular expression ({error}), got {text!r}") from None
     if SYSTEM not in pattern.groupindex:
-        raise ValueError(f"needs a group (?P<{SYSTEM}>...), got {text!r}")
+        raise ValueError(f"must have a group (?P<{SYSTEM}>...), got {text!r}")
     return pattern
 
 

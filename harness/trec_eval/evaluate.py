@@ -153,27 +153,21 @@ def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
 
 def as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
     """Give a row of values to every run, or to every topic of a run."""
-    cells = {
-        (str(run.path) if topic == ALL else f"{run.path}, {topic}", column.name): (
-            _number(column, value)
-        )
-        for run in evaluations.runs
-        for column, topic, value in _rows(run, per_topic=per_topic)
-        if column is not RUN_ID
-    }
+    cells = {}
+    for run in evaluations.runs:
+        for column, topic, value in _rows(run, per_topic=per_topic):
+            if column is not RUN_ID:
+                row = str(run.path) if topic == ALL else f"{run.path}, {topic}"
+                cells[row, column.name] = _number(column, value)
     return Table.crossed("evaluation", "Measures of the runs", "", "run", cells)
 
 
-PRINTED: dict[str, Callable[..., str]] = {
-    **{
-        name: lambda *runs, write=write, **how: write([as_table(*runs, **how)])
-        for name, write in FORMATS.items()
-    },
-    "trec": as_trec,
-    "csv": as_csv,
-    "json": as_json,
-}
-"""How values are printed, by the name of the format."""
+def printed(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:
+    """Print in one of the formats: trec, or one of those of tables."""
+    own: dict[str, Callable[..., str]] = {"trec": as_trec, "csv": as_csv, "json": as_json}
+    if format_ in own:
+        return own[format_](evaluations, per_topic=per_topic)
+    return FORMATS[format_]([as_table(evaluations, per_topic=per_topic)])
 
 
 def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str, Any]]:

@@ -230,7 +230,7 @@ def test_without_counts_an_item_is_as_popular_as_it_is_judged() -> None:
     [
         ({"loss": "sparse"}, "`loss` must be one of random, popularity, got 'sparse'."),
         ({"popularity": {"a": 1}}, "`popularity` is for loss='popularity', got loss='random'."),
-        ({"samples": 0}, "sparsity: `samples`: input should be greater than or equal to 1, got 0."),
+        ({"samples": 0}, "sparsity: `samples` must be at least 1, got 0."),
         ({"sample": 9}, "sparsity: there is no `sample`; did you mean `samples`?"),
         ({"loss": "popularity", "counted_in": "train"}, "without training ratings, `counted_in`"),
         ({"loss": "popularity", "popularity": {"a": -1}}, "a whole number from 0 on, and item 'a'"),

@@ -284,8 +284,8 @@ def test_an_interrupted_run_goes_on_to_the_same_tables(finished: Path, tmp_path:
         ('[systems]\nnames = ["eas", "random"]', "line 5: no system is called 'eas'"),
         ("[systems.settings.ease]\nregularization = -1", "line 4: system 'ease': the setting"),
         ('[split]\nmethod = "user-randm"', "line 5: no split is called 'user-randm'"),
-        ("[metrics]\ncutoffs = [5.0]", "line 5: `cutoffs` in [metrics]: input should be a valid"),
-        ("[systems]\ndepth = true", "line 5: `depth` in [systems]: input should be a valid"),
+        ("[metrics]\ncutoffs = [5.0]", "line 5: `cutoffs` in [metrics] must be a valid"),
+        ("[systems]\ndepth = true", "line 5: `depth` in [systems] must be a valid"),
     ],
 )
 def test_a_wrong_name_or_value_is_placed_in_the_study_file(
