@@ -69,9 +69,9 @@ class Origin:
 class StudyFile(Section):
     """A study as a file describes it, which knows where its keys stand."""
 
-    name: str = Field(pattern=f"^{NAME}$")
-    seed: Whole = Field(20261121, ge=0, lt=2**63)
-    output: Path | None = Field(None, description="The study folder; study-NAME by default.")
+    name: str = Field(pattern=f"^{NAME}$", description="Name of the study.")
+    seed: Whole = Field(20261121, ge=0, lt=2**63, description="Random seed.")
+    output: Path | None = Field(None, description="Study folder; default: study-NAME.")
     _origin: Origin | None = PrivateAttr(default=None)
 
     def __init__(self, /, **values: Any) -> None:
