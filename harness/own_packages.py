@@ -22,14 +22,18 @@ def require_own_packages() -> None:
 
 
 def misplaced(name: str) -> str:
-    """Say that a package is not ours, be it hidden or overwritten."""
+    """Say that a package is not ours, because another hides or overwrites it, and what to do."""
     spec = find_spec(name)
     found = "none" if spec is None else spec.origin
     place = "another in its place" if found == str(_own(name)) else found
-    return (
-        f"the harness needs its own package `{name}` ({_own(name)}), but Python finds {place}. "
-        "Install the harness anew, in an environment of its own."
+    is_installed = found == str(_own(name)) or "site-packages" in str(found)
+    remedy = (
+        "Install the harness again, in an environment of its own."
+        if spec is None or is_installed
+        else "Rename that file or folder, or start Python in another folder."
     )
+    needed = f"the harness needs its own package `{name}` ({_own(name)})"
+    return f"{needed}, but Python finds {place}. {remedy}"
 
 
 def _own(name: str) -> Path:

@@ -52,7 +52,7 @@ FEW: Final = 8
 class RecallQuestion(RecallSettings):
     """What is asked of a log."""
 
-    share: float = Field(0.1, gt=0, le=1, description="Share of the users who are tested.")
+    share: float = Field(0.1, gt=0, le=1, description="Share of the users who are test users.")
     most: Whole = Field(100_000, ge=1, description="Maximum number of test users.")
     weights: tuple[Weights, ...] = Field(
         ("uniform", "stratified"),

@@ -32,32 +32,32 @@ class ALSKNNSettings(Settings):
     factors: Factors = searched(
         64,
         Range(16, 128, log=True),
-        description="Number of factors: 1 to 2000; the thesis has 32 to 1024.",
+        description="Number of factors: 1 to 2000; the thesis uses 32 to 1024.",
     )
     regularization: Positive = searched(
         1.0,
         Range(0.1, 10.0, log=True),
         description="Penalty on the squared factors (the thesis's lambda): above 0; the thesis "
-        "has 0.1 to 10.",
+        "uses 0.1 to 10.",
     )
     weight: Positive = searched(
         3.0,
         Range(0.1, 20.0, log=True),
-        description="What a rating adds to the confidence in its pair (the thesis's alpha): "
-        "above 0.",
+        description="Weight of a rating in the confidence of its user-item pair (the thesis's "
+        "alpha): above 0.",
     )
     epochs: AtLeastOne = Field(
-        10, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
+        10, description="Sweeps of alternating least squares: at least 1; 10 to 20 suffice."
     )
     neighbours: AtLeastOne = searched(
         100,
         Range(10, 200, log=True),
-        description="Nearest items kept for every item (the thesis's K): at least 1.",
+        description="Number of neighbours of each item (the thesis's K): at least 1.",
     )
     weighting: Literal["rating", "bm25"] = searched(
         "rating",
         Choice(("rating", "bm25")),
-        description="What enters the confidence: ratings, or their BM25 weights (k1 = 1.2, "
+        description="Values in the confidence: ratings, or their BM25 weights (k1 = 1.2, "
         "b = 0.75).",
     )
 

@@ -33,20 +33,18 @@ class BPRMFSettings(Settings):
     regularization: NotNegative = searched(
         0.5,
         Range(0.05, 2.0, log=True),
-        description="Weight decay of AdamW, which stands for the paper's lambda: 0 or more; 0.3 "
-        "to 1 do well on MovieLens. The more ratings, the less.",
+        description="Weight decay of AdamW, in place of the paper's lambda: 0 or more; 0.3 to 1 "
+        "work well on MovieLens. Use less with more ratings.",
     )
     learning_rate: Positive = searched(
         0.01,
         Range(0.001, 0.05, log=True),
-        description="Step of the optimiser (the paper's alpha): above 0.",
+        description="Learning rate of the optimiser (the paper's alpha): above 0.",
     )
     epochs: AtLeastOne = searched(
-        60,
-        Range(20, 100, log=True),
-        description="Passes over the ratings: at least 1. Fewer leave it undertrained.",
+        60, Range(20, 100, log=True), description="Number of passes over the ratings: at least 1."
     )
-    batch_ratings: AtLeastOne = Field(8192, description="Ratings in one step: at least 1.")
+    batch_ratings: AtLeastOne = Field(8192, description="Number of ratings in a batch: at least 1.")
 
 
 def bprmf_component(settings: BPRMFSettings) -> FlexMFImplicitScorer:

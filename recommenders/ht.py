@@ -30,14 +30,14 @@ class HTSettings(Settings):
 
     max_gigabytes: Positive = Field(
         4.0,
-        description="Memory that training may take, in GB: above 0. Where 3 dense matrices of "
-        "items x items in float64 need more, hitting times are truncated.",
+        description="Maximum memory for training, in GB: above 0. If 3 dense matrices of items x "
+        "items in float64 need more, hitting times are truncated.",
     )
     steps: int = Field(
         15,
         ge=2,
-        description="Steps of the walk where hitting times are truncated (the paper's tau): at "
-        "least 2. Not used where they are exact.",
+        description="Number of steps of truncated hitting times (the paper's tau): at least 2. Not "
+        "used for exact hitting times.",
     )
 
 

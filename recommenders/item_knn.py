@@ -24,8 +24,8 @@ class ItemKNNSettings(Settings):
     neighbours: AtLeastOne = searched(
         20,
         Range(5, 200, log=True),
-        description="Most similar items kept for every item (the paper's k): at least 1. The "
-        "paper has 10 to 50; more drift towards popularity.",
+        description="Number of neighbours of each item (the paper's k): at least 1. The paper uses "
+        "10 to 50; larger values favour popular items.",
     )
 
 

@@ -46,7 +46,7 @@ class KricheneXSettings(Settings):
     )
     epochs: AtLeastOne = Field(
         16,
-        description="Sweeps of alternating least squares: at least 1; 8 to 32 scatter around the "
+        description="Sweeps of alternating least squares: at least 1; 8 to 32 give about the "
         "published figures.",
     )
 

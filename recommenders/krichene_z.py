@@ -15,7 +15,8 @@ class KricheneZSettings(NeighbourSettings):
         10,
         Range(5, 200, log=True),
         ge=1,
-        description="Item j counts for item i if i is among the k nearest to j: at least 1.",
+        description="Number k of neighbours: item j counts for item i if i is among the k nearest "
+        "to j.",
     )
 
 

@@ -27,22 +27,22 @@ class LDASettings(Settings):
     topics: Factors = searched(
         20,
         Range(10, 100, log=True),
-        description="Number of topics (the paper's k): 1 to 2000; 10 to 50 do well on MovieLens.",
+        description="Number of topics (the paper's k): 1 to 2000; 10 to 50 work well on MovieLens.",
     )
-    passes: AtLeastOne = Field(5, description="Passes over the ratings: at least 1.")
+    passes: AtLeastOne = Field(5, description="Number of passes over the ratings: at least 1.")
     user_prior: float = searched(
         0.1,
         Range(0.01, 1.0, log=True),
         gt=0,
         le=1,
-        description="Concentration of a user's topics (the paper's alpha): above 0, at most 1.",
+        description="Dirichlet prior of a user's topics (the paper's alpha): above 0, at most 1.",
     )
     item_prior: float = searched(
         1.0,
         Range(0.01, 1.0, log=True),
         gt=0,
         le=1,
-        description="Concentration of a topic's items (the paper's eta): above 0, at most 1.",
+        description="Dirichlet prior of a topic's items (the paper's eta): above 0, at most 1.",
     )
 
 

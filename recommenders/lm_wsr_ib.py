@@ -19,7 +19,7 @@ class LMWSRIBSettings(SmoothedSettings):
     neighbours: AtLeastOne = searched(
         100,
         Range(10, 200, log=True),
-        description="Likeliest items that count (the paper's k): at least 1.",
+        description="Number of most likely items (the paper's k): at least 1.",
     )
     background_weight: BackgroundWeight = searched(0.97, Range(0.1, 0.999))
 

@@ -19,7 +19,7 @@ class LMWSRUBSettings(SmoothedSettings):
     neighbours: AtLeastOne = searched(
         100,
         Range(25, 400, log=True),
-        description="Likeliest users that count (the paper's k): at least 1.",
+        description="Number of most likely users (the paper's k): at least 1.",
     )
     background_weight: BackgroundWeight = searched(0.9, Range(0.1, 0.999))
 

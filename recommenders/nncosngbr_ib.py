@@ -23,12 +23,12 @@ class NNCosNgbrIBSettings(BaselineSettings):
     neighbours: AtLeastOne = searched(
         100,
         Range(10, 400, log=True),
-        description="Nearest items that count (the paper's k): at least 1.",
+        description="Number of nearest items (the paper's k): at least 1.",
     )
     shrinkage: NotNegative = searched(
         100.0,
         Range(1.0, 1000.0, log=True),
-        description="Common users at which a cosine counts half (the paper's lambda): 0 or more.",
+        description="Number of common users that halves a cosine (the paper's lambda): 0 or more.",
     )
 
 

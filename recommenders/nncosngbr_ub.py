@@ -29,7 +29,7 @@ class NNCosNgbrUBSettings(BaselineSettings):
     shrinkage: NotNegative = searched(
         0.0,
         Range(0.0, 100.0),
-        description="Common items at which a cosine counts half (the paper's lambda): 0 or more.",
+        description="Number of common items that halves a cosine (the paper's lambda): 0 or more.",
     )
 
 

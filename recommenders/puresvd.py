@@ -21,8 +21,8 @@ class PureSVDSettings(Settings):
     factors: Factors = searched(
         30,
         Range(5, 200, log=True),
-        description="Number of singular vectors kept (the paper's f): 1 to 2000. The paper has "
-        "50 and 150; 20 to 50 do well on MovieLens. All of them where there are fewer.",
+        description="Number of singular vectors (the paper's f): 1 to 2000. The paper uses 50 and "
+        "150; 20 to 50 work well on MovieLens. Fewer if there are fewer.",
     )
 
 

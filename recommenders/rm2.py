@@ -20,7 +20,7 @@ class RM2Settings(SmoothedSettings):
     neighbours: AtLeastOne = searched(
         50,
         Range(20, 200, log=True),
-        description="Nearest users that count (the paper's k): at least 1. Time grows with it.",
+        description="Number of nearest users (the paper's k): at least 1.",
     )
     background_weight: BackgroundWeight = searched(0.1, Range(0.01, 0.99))
 

@@ -25,18 +25,18 @@ class RP3BetaSettings(Settings):
     neighbours: AtLeastOne = searched(
         100,
         Range(10, 400, log=True),
-        description="Items that each item leads to, the likeliest: at least 1.",
+        description="Number of most likely next items of each item: at least 1.",
     )
     alpha: Positive = searched(
         1.0,
         Range(0.3, 2.0),
-        description="Power that chances of steps are raised to (the paper's alpha): above 0.",
+        description="Exponent of transition probabilities (the paper's alpha): above 0.",
     )
     beta: NotNegative = searched(
         0.5,
         Range(0.0, 1.0),
-        description="Power of an item's number of users that divides its score (the paper's "
-        "beta): 0, for none, or more.",
+        description="Exponent of the item's number of users, which divides its score (the paper's "
+        "beta): 0 or more.",
     )
 
 

@@ -22,23 +22,24 @@ class SLIMSettings(Settings):
     l1_regularization: Positive = searched(
         2.0,
         Range(0.1, 10.0, log=True),
-        description="Penalty on the weights (the paper's lambda): above 0. More leaves fewer.",
+        description="Penalty on the weights (the paper's lambda): above 0. Larger values give "
+        "sparser weights.",
     )
     l2_regularization: Positive = searched(
         200.0,
         Range(10.0, 1000.0, log=True),
-        description="Penalty on the squared weights (the paper's beta): above 0. 50 to 400 do "
+        description="Penalty on the squared weights (the paper's beta): above 0. 50 to 400 work "
         "well on MovieLens.",
     )
     neighbours: int = searched(
         200,
         Range(50, 400, log=True),
         ge=0,
-        description="Most similar items that may predict an item, by cosine (the paper's fsSLIM): "
-        "0 or more, where 0 stands for all items, which takes ten times as long and more.",
+        description="Number of most similar items, by cosine, that predict an item (the paper's "
+        "fsSLIM); 0: all items, which takes at least ten times as long.",
     )
     iterations: AtLeastOne = Field(
-        20, description="Most sweeps of coordinate descent for an item: at least 1."
+        20, description="Maximum sweeps of coordinate descent per item: at least 1."
     )
 
 

@@ -39,7 +39,7 @@ class SVDSettings(Settings):
     damping: NotNegative = searched(
         5.0,
         Range(0.5, 50.0, log=True),
-        description="Ratings at the mean added to each bias: 0 or more.",
+        description="Damping of biases, as a number of mean ratings: 0 or more.",
     )
     epochs: AtLeastOne = Field(10, description="Sweeps of alternating least squares: at least 1.")
 

@@ -27,8 +27,8 @@ class UIRItemSettings(Settings):
         gt=0,
         lt=1,
         description="Weight of the collection in the probability of an item (the paper's "
-        "lambda): above 0, below 1. Up to 0.01 all do alike; close to 1 ranks like popularity; "
-        "rare items come first between, on small data.",
+        "lambda): above 0, below 1. Values up to 0.01 give equal results; values close to 1 rank "
+        "by popularity; values between rank rare items first on small data.",
     )
     max_gigabytes: Gigabytes = 4.0
 

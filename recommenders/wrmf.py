@@ -32,8 +32,8 @@ class WRMFSettings(Settings):
     weight: Positive = searched(
         2.0,
         Range(0.5, 50.0, log=True),
-        description="Weight that a rated item has beyond an unrated one (the paper's alpha): "
-        "above 0. Small values suit data as dense as MovieLens; the paper has 40.",
+        description="Additional weight of a rated item (the paper's alpha): above 0. Small values "
+        "suit data as dense as MovieLens; the paper uses 40.",
     )
     regularization: Positive = searched(
         30.0,
@@ -41,7 +41,7 @@ class WRMFSettings(Settings):
         description="Penalty on the squared factors (the paper's lambda): above 0.",
     )
     epochs: AtLeastOne = Field(
-        15, description="Sweeps of alternating least squares: at least 1; 10 to 20 do."
+        15, description="Sweeps of alternating least squares: at least 1; 10 to 20 suffice."
     )
 
 

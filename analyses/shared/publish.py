@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyses.shared.figures import as_png, as_svg, draw_figure
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
-from analyses.shared.table import Table
+from analyses.shared.table import FORMATS, Table
 from runs import InputError
 from runs.shared.files import write_whole
 
@@ -76,16 +76,14 @@ def as_json(results: Results, _: Collection[str] = ()) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def as_latex(results: Results, only: Collection[str] = ()) -> str:
-    """Print all tables for a paper; see `Table.to_latex`."""
-    return "\n".join(table.to_latex() for table in every_table(results, only))
-
-
 PRINTED: Mapping[str, Callable[..., str]] = {
-    "table": in_columns,
+    "text": in_columns,
     "csv": first_frame,
     "json": as_json,
-    "latex": as_latex,
+    **{
+        name: lambda *asked, write=FORMATS[name]: write(every_table(*asked))
+        for name in ("latex", "markdown")
+    },
 }
 """How results are printed, by the name of the format; tables may be chosen by name."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -101,7 +102,7 @@ class Table:
     def to_columns(self) -> str:
         """Write the columns of `to_text` alone, without title and note.
 
-        If the table is too wide for a terminal, long names have lines of their own.
+        A table that is too wide for a terminal is printed in blocks of columns.
         """
         return fitted([self.headings, *self._lines()])
 
@@ -178,12 +179,28 @@ class Table:
         ]
 
 
-FORMATS: Mapping[str, Callable[[Table], str]] = {
-    "text": Table.to_text,
-    "latex": Table.to_latex,
-    "csv": Table.to_csv,
-    "markdown": Table.to_markdown,
+def _each(write: Callable[[Table], str]) -> Callable[[Sequence[Table]], str]:
+    return lambda tables: "\n".join(map(write, tables))
+
+
+def as_json(tables: Sequence[Table]) -> str:
+    """Write the rows of all tables by the names of the tables, with all digits; null for NaN."""
+    document: dict[str, list[dict[str, Cell | None]]] = {}
+    for table in tables:
+        # NaN alone differs from itself.
+        rows = [[cell if cell == cell else None for cell in row] for row in table.rows]
+        document[table.name] = [dict(zip(table.headings, row, strict=True)) for row in rows]
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
+    "text": _each(Table.to_text),
+    "csv": _each(Table.to_csv),
+    "json": as_json,
+    "latex": _each(Table.to_latex),
+    "markdown": _each(Table.to_markdown),
 }
+"""How tables are printed, by the name of the format."""
 
 
 def shown(cell: Cell, *, decimals: int = 4) -> str:
@@ -221,18 +238,24 @@ def _markdown(text: str) -> str:
 
 
 def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
-    """Align columns; names for which there is no room stand above their numbers, if that helps."""
-    numbers = [max(map(len, column)) for column in zip(*lines, strict=True)][1:]
-    room = width - sum(2 + each for each in numbers)
-    is_long = [len(name) > room for name, *_ in lines]
-    if all(is_long) or not any(is_long):
-        return aligned(lines)
-    short = [["", *line[1:]] if long else line for long, line in zip(is_long, lines, strict=True)]
-    rows = zip(is_long, lines, aligned(short).splitlines(keepends=True), strict=True)
-    return "".join(f"{line[0]}\n{row}" if long else row for long, line, row in rows)
+    """Align columns, with narrow gaps if the table is too wide; then in blocks, one below another.
+
+    Every block begins with the names.
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= width else 1
+    blocks: list[list[int]] = [[0]]
+    for column in range(1, len(widths)):
+        taken = [*blocks[-1], column]
+        if len(taken) > 2 and sum(widths[c] + gap for c in taken) - gap > width:
+            blocks.append([0])
+        blocks[-1].append(column)
+    return "\n".join(
+        aligned([[line[c] for c in block] for line in lines], gap=gap) for block in blocks
+    )
 
 
-def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1) -> str:
+def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1, gap: int = 2) -> str:
     """Align columns with spaces: the first ones, of names, left, the others, of numbers, right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     sides = [str.ljust if column < n_names else str.rjust for column in range(len(widths))]
@@ -240,7 +263,7 @@ def aligned(lines: Sequence[Sequence[str]], *, n_names: int = 1) -> str:
         [pad(cell, width) for pad, cell, width in zip(sides, line, widths, strict=True)]
         for line in lines
     )
-    return "".join("  ".join(line).rstrip() + "\n" for line in padded)
+    return "".join((" " * gap).join(line).rstrip() + "\n" for line in padded)
 
 
 COLUMN, PAGE, GAP = 229.0, 469.0, 12.0

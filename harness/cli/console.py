@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from analyses.shared.publish import Results
+    from analyses.shared.table import Table
 
 FAILED, MISUSED = 1, 2
 BROKEN = 1
@@ -37,18 +38,43 @@ def warnings_as_sentences() -> Iterator[None]:
                 warnings.showwarning(other.message, other.category, other.filename, other.lineno)
 
 
-def print_table(rows: Iterable[Iterable[str]], *headings: str, title: str = "") -> None:
-    """Print a table of rows; without headings, of two columns."""
+def print_tables(*tables: Table, format_: str = "text", in_records: bool = False) -> None:
+    """Print tables; as text, a row may be a record with a line for each of its cells."""
+    from analyses.shared.table import FORMATS
+
+    if format_ != "text":
+        click.echo(FORMATS[format_](tables), nl=False)
+        return
     from rich import box
+    from rich import table as rich
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(*(headings or ("", "")), show_header=bool(headings), box=box.SIMPLE)
-    table.title, table.title_justify = Text(title) if title else None, "left"
-    for row in rows:
-        table.add_row(*map(Text, row))
-    Console().print(table)
+    console = Console()
+    for table in tables:
+        rows = [[Text(shown(cell)) for cell in row] for row in table.rows]
+        if not in_records:
+            title = Text(table.title) if table.title else None
+            grid = rich.Table(*table.headings, title=title, title_justify="left", box=box.SIMPLE)
+            for row in rows:
+                grid.add_row(*row)
+            console.print(grid)
+        else:
+            width = 2 + max(map(len, table.headings))
+            for name, *cells in rows:
+                grid = rich.Table.grid(rich.Column(min_width=width), "", padding=(0, 2))
+                for heading, cell in zip(table.headings[1:], cells, strict=True):
+                    grid.add_row(f"  {heading}", cell)
+                console.print(name, grid, "", sep="\n")
+        if table.note:
+            console.print(Text(table.note))
+
+
+def shown(value: Any) -> str:
+    """Print a number with thousands apart, and at most four digits if it is not whole."""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def publish(

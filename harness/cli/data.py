@@ -1,4 +1,4 @@
-"""Data and what is trained on them: ``describe``, ``world``, ``systems``, ``tune``, ``schema``."""
+"""Data and recommenders: ``describe``, ``world``, ``systems``, ``tune``, ``schema``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.console import FAILED, print_table
+from analyses.shared.table import Table
+from harness.cli.console import FAILED, print_tables
 from harness.cli.options import (
     PATH,
     Command,
@@ -18,11 +19,15 @@ from harness.cli.options import (
     choice,
     clustered,
     extensible,
+    formatted,
     given,
     imported,
+    in_study_folder,
     on_workers,
     quietly,
     removed,
+    renamed_json,
+    renamed_metric,
     settings_options,
 )
 
@@ -33,7 +38,9 @@ if TYPE_CHECKING:
     from recommenders import SystemSpec
     from runs.shared.progress import Progress
 
+GROUP = 6, "Data"
 RATINGS = imported("harness.study.study.RatingsSection")
+SETTINGS = "In brackets: the default of a setting; the range that `harness tune` searches."
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 
@@ -46,9 +53,13 @@ def reads_ratings(command: Command) -> Command:
 @click.command(cls=SettingsCommand)
 @click.argument("path", type=PATH)
 @reads_ratings
-def describe(path: Path, **asked: Any) -> None:
-    """Say what the ratings in PATH are, and what thresholds would make of them."""
-    print_description(describe_ratings(path, asked))
+@formatted
+def describe(path: Path, format_: str, **asked: Any) -> None:
+    """Describe ratings, and the effect of relevance thresholds.
+
+    PATH is a file, folder or archive of ratings.
+    """
+    print_description(describe_ratings(path, asked), format_)
 
 
 def describe_ratings(path: Path, asked: dict[str, Any]) -> DataDescription:
@@ -59,39 +70,41 @@ def describe_ratings(path: Path, asked: dict[str, Any]) -> DataDescription:
     return describe_data(given(RatingsSection, {"path": path, **asked}))
 
 
-def print_description(data: DataDescription) -> None:
-    """Print counts, the thresholds, and what is odd."""
-    facts = ((name.replace("_", " "), shown(value)) for name, value in data.facts().items())
-    print_table(facts, title=f"{data.section.path} ({data.format})")
+def print_description(data: DataDescription, format_: str = "text") -> None:
+    """Print counts, the effect of thresholds, and remarks."""
+    title = f"{data.section.path} ({data.format})"
+    facts = [(name.replace("_", " "), value) for name, value in data.facts().items()]
+    tables = [Table("data", title, "", ["statistic", "value"], facts)]
     if data.thresholds:
-        which = "of the test file" if data.is_split else "a fifth of each user's"
-        rows = (
-            (f"{each.value:g}", *(f"{100 * share:.0f} %" for share in [*vars(each).values()][1:]))
-            for each in data.thresholds
-        )
-        shares = ("ratings relevant", "users without relevant", "without non-relevant")
-        print_table(rows, "threshold", *shares, title=f"Test ratings, {which}")
-    else:
-        click.echo("Nothing is rated lower than anything else: everything is relevant (implicit).")
-    for note in data.notes:
-        click.echo(note)
+        which = "of the test file" if data.is_split else "a fifth of the ratings of each user"
+        shares = ["relevant ratings", "users without relevant", "users without non-relevant"]
+        rows = [tuple(vars(each).values()) for each in data.thresholds]
+        title = f"Test ratings, {which}: shares by threshold"
+        tables.append(Table("thresholds", title, "", ["threshold", *shares], rows))
+    print_tables(*tables, format_=format_)
+    implicit = "All ratings are equal or implicit: every rated item is relevant."
+    for note in (*data.notes, implicit) if not data.thresholds else data.notes:
+        click.echo(note, err=format_ != "text")
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="To compare conclusions, run a study of the ratings and one of the world, and put them "
-    "side by side with `harness compare`.",
-)
-@click.option("--like", type=PATH, required=True, help="The ratings that the world is fitted to.")
+@click.command(cls=SettingsCommand)
+@click.option("--like", type=PATH, required=True, help="Ratings: a file, folder or archive.")
 @click.option(
-    "--output", type=PATH, help="A new folder for its ratings (world.csv) and truth (truth.npz)."
+    "--output", type=PATH, help="New folder for ratings (world.csv) and truth (truth.npz)."
 )
 @removed("--system", "run studies of the ratings and of the world, then `harness compare`.")
 @settings_options(imported("qrels.ratings.world.LikeSettings"))
 @reads_ratings
+@formatted
 @quietly
-def world(like: Path, output: Path | None, progress: Progress, **asked: Any) -> None:
-    """Fit a simulated world to ratings, and print their distributions side by side."""
+def world(like: Path, output: Path | None, format_: str, progress: Progress, **asked: Any) -> None:
+    """Simulate a data set like given ratings, with a known truth.
+
+    The simulated data set, a world, is fitted to the ratings. Prints the distributions of both.
+
+    To compare conclusions, run a study of the ratings and a study of the simulated data, and
+    compare both with `harness compare`.
+    """
     from harness.study.inputs import kept_ratings
     from harness.study.sections import usual_split
     from harness.study.study import RatingsSection
@@ -101,7 +114,7 @@ def world(like: Path, output: Path | None, progress: Progress, **asked: Any) -> 
     from runs.shared.files import write_whole
 
     if output is not None and output.exists():
-        raise InputError(f"{output}: there is such a file or folder; --output names a new one.")
+        raise InputError(f"{output} exists; --output must name a new folder.")
     section = given(RatingsSection, {"path": like, **asked})
     real = kept_ratings(section, usual_split())
     with progress("Fitting a world", 1) as bar:
@@ -110,15 +123,18 @@ def world(like: Path, output: Path | None, progress: Progress, **asked: Any) -> 
     made = fitted.world.ratings
     scale = sorted({*real.rating.tolist()})
     found, of_world = _distributions(real, scale), _distributions(made, scale)
-    rows = ([name, shown(value), shown(of_world[name])] for name, value in found.items())
-    print_table(rows, "", "real", "world", title="Distributions")
+    rows = [(name, value, of_world[name]) for name, value in found.items()]
+    headings = ["statistic", "ratings", "world"]
+    distributions = Table("distributions", "Distributions", "", headings, rows)
     parts = [vars(part) for part in (fitted.wanted, fitted.reached, fitted.strengths)]
-    rows = ([name, *(shown(part[name]) for part in parts)] for name in parts[-1])
-    print_table(rows, "moment", "real", "world", "strength", title="What was fitted")
+    moments = [(name, *(part[name] for part in parts)) for name in parts[-1]]
+    headings = ["moment", "ratings", "world", "strength"]
+    fit = Table("fit", "Fitted moments", "", headings, moments)
+    print_tables(distributions, fit, format_=format_)
     if output is not None:
         write_whole(output / "world.csv", format_rating_lines(made))
         write_whole(output / "truth.npz", fitted.world.truth.to_bytes())
-        click.echo(f"The world is in {output.resolve()}")
+        click.echo(f"The world is in {output.resolve()}", err=format_ != "text")
 
 
 def _distributions(ratings: Ratings, scale: Sequence[float]) -> dict[str, Any]:
@@ -139,23 +155,33 @@ def _distributions(ratings: Ratings, scale: Sequence[float]) -> dict[str, Any]:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.py:CLASS]...")
-@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def systems(names: tuple[str, ...], as_json: bool) -> None:
-    """List the recommenders: name, family, settings, source. Of those named, all that is known."""
+@formatted
+@renamed_json
+def systems(names: tuple[str, ...], format_: str) -> None:
+    """List the recommenders with their settings and sources.
+
+    With the NAME of a recommender, or FILE.py:CLASS for your own, prints the meaning of each of its
+    settings. Json has everything that is known of them.
+    """
     from recommenders import find_system
     from recommenders import systems as all_systems
 
     specs = [find_system(name) for name in names] or list(all_systems().values())
-    if as_json:
+    if format_ == "json":
         facts = [spec.facts() for spec in specs]
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
     elif names:
-        for spec in specs:
-            click.echo(f"{spec.name} ({spec.family}): {spec.summary}\n{spec.source}\n")
-            print_table(_settings(spec), "setting", "default", "searched", "meaning")
+        headings = ["setting", "default", "tuned over", "meaning"]
+        titles = [f"{spec.name} ({spec.family}): {spec.summary}" for spec in specs]
+        for spec, title in zip(specs, titles, strict=True):
+            found = Table(spec.name, title, spec.source, headings, [*_settings(spec)])
+            print_tables(found, format_=format_)
     else:
-        rows = ((s.name, s.family, "\n".join(_in_short(s)) or "none", s.source) for s in specs)
-        print_table(rows, "name", "family", "settings (default; searched)", "source")
+        headings = ["name", "family", "summary", "settings", "source"]
+        parts = [(spec, "\n".join(_in_short(spec)) or "none") for spec in specs]
+        rows = [(s.name, s.family, s.summary, settings, s.source) for s, settings in parts]
+        listed = Table("systems", "Recommenders", SETTINGS, headings, rows)
+        print_tables(listed, format_=format_, in_records=True)
 
 
 def _in_short(spec: SystemSpec) -> Iterator[str]:
@@ -164,7 +190,7 @@ def _in_short(spec: SystemSpec) -> Iterator[str]:
 
 
 def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
-    """Give name, default, where `tune` searches, and meaning of every setting."""
+    """Give name, default, range of the search, and meaning of every setting."""
     from recommenders import search_space
 
     space = search_space(spec.settings)
@@ -173,35 +199,32 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
         yield name, default, str(space.get(name, "")), facts.get("description", "")
 
 
-@click.command(
-    epilog="Settings that `harness systems` shows with a range are searched; the others stay as "
-    "the study has them. Trial 0 has the defaults. The tables of trials are in the folder tuning "
-    "of the study folder; started again, the search goes on from them."
-)
+@click.command()
 @click.argument("study_file", metavar="STUDY.toml", type=PATH)
 @click.argument("systems", metavar="[SYSTEM]...", nargs=-1)
 @click.option(
-    "--metric",
+    "--measure",
     default="nDCG@10",
     show_default=True,
     metavar="NAME",
-    help="Measure to optimise; without a cut-off, at the depth of the study's lists.",
+    help="Measure to optimise; without a cut-off, at the depth of the study's rankings.",
 )
+@renamed_metric
 @choice(
     "--search",
     ["random", "tpe"],
-    "Optuna's sampler: random draws, or TPE, which learns from the trials.",
+    "Search strategy: random search, or TPE (tree-structured Parzen estimator) of Optuna.",
 )
 @click.option(
     "--trials",
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="Trials of each system in all, earlier ones among them.",
+    help="Number of trials for each system, including those of earlier searches.",
 )
-@on_workers("Trials at once; default: all cores. Does not change results. TPE makes one at a time.")
+@on_workers("Number of parallel trials (TPE: 1); default: all cores. Does not change results.")
 @clustered
-@click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@in_study_folder
 @removed("--all", "without names, all systems that have a range are tuned.")
 @removed("--minutes", "`--trials` sets the budget; a search that is stopped goes on later.")
 @extensible
@@ -209,7 +232,7 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
 def tune(
     study_file: Path,
     systems: tuple[str, ...],
-    metric: str,
+    measure: str,
     search: Sampler,
     trials: int,
     n_jobs: int,
@@ -218,13 +241,17 @@ def tune(
     plugins: tuple[Path, ...],
     progress: Progress,
 ) -> None:
-    """Search the settings of SYSTEM..., by default of all systems of the study.
+    """Tune the settings of systems on validation data.
 
-    Part of the training ratings is held out for validation, by the study's own way to split; its
-    test ratings are not touched. Writes STUDY-tuned.toml, for `harness run`, and `harness compare`
-    with the study as it is.
+    Tunes the systems SYSTEM, or all systems of the study. The validation part is held out by the
+    split of the study; test ratings are not used. Writes the study file STUDY-tuned.toml: run it
+    with `harness run`, and compare it with the untuned study with `harness compare`.
 
-    The exit code is 0 if settings were found, 1 if all trials of a system failed, 2 for wrong
+    The settings with a range in `harness systems` are searched; others keep the values of the
+    study. Trial 0 has the default settings. The trials are stored in the folder tuning of the study
+    folder; the same command resumes the search.
+
+    The exit code is 0 if settings were found, 1 if all trials of a system failed, and 2 for wrong
     usage.
     """
     from harness.study.run import add_plugins
@@ -240,12 +267,12 @@ def tune(
     budget = {"n_trials": trials, "n_jobs": n_jobs}
     with trained_on(dask, study.systems.names):
         found = search_settings(
-            study, systems, metric=metric, sampler=search, progress=progress, **budget
+            study, systems, metric=measure, sampler=search, progress=progress, **budget
         )
     failed = [tuned for tuned in found if tuned.best is None]
     for tuned in failed:
         finding = tuned.trials[0].finding
-        click.echo(f"Failed: no trial of {tuned.label} worked; the first: {finding}", err=True)
+        click.echo(f"Failed: all trials of {tuned.label} failed, the first: {finding}", err=True)
     if failed:
         sys.exit(FAILED)
     write_tuned_study(study_file, target, found)
@@ -253,24 +280,18 @@ def tune(
     click.echo(f"The tuned study is {target.resolve()}")
 
 
-@click.command(
-    epilog="Save it, and begin a study file with '#:schema study.schema.json': editors then "
-    "complete keys and mark what breaks a rule."
-)
+@click.command()
 @extensible
-@click.option("--experiment", is_flag=True, help="Of studies that begin with an experiment.")
+@click.option("--experiment", is_flag=True, help="Schema of study files with an experiment.")
 def schema(plugins: tuple[Path, ...], experiment: bool) -> None:
-    """Print a JSON schema of the study file, for editors."""
+    """Print the JSON schema of study files, for editors.
+
+    Save the schema as study.schema.json, and begin the study file with the line '#:schema
+    study.schema.json'. Editors then complete keys and mark errors.
+    """
     from harness.study.schema import study_schema
     from harness.study.study import Study
 
     kind = imported("harness.online.experiment_file.ExperimentStudy")() if experiment else Study
     found = study_schema([path.resolve() for path in plugins], kind=kind)
     click.echo(json.dumps(found, indent=1, ensure_ascii=False))
-
-
-def shown(value: Any) -> str:
-    """Print a number with thousands apart, and at most four digits if it is not whole."""
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() else f"{value:,.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

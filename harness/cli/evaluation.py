@@ -9,56 +9,75 @@ from typing import Any
 
 import click
 
-from harness.cli.console import BROKEN, print_table, write_and_name
-from harness.cli.options import PATH, choice, extensible, removed
+from analyses.shared.table import FORMATS, Table
+from harness.cli.console import BROKEN, print_tables, write_and_name
+from harness.cli.options import (
+    PATH,
+    choice,
+    extensible,
+    formatted,
+    removed,
+    renamed_json,
+    renamed_to,
+)
+
+GROUP = 2, "Measures"
 
 tried = click.option(
-    "--tries", type=click.IntRange(min=1), help="Cases tried for each law; 100 by default."
+    "--tries", type=click.IntRange(min=1), help="Number of random cases for each law; default: 100."
 )
 
 
 @click.command()
 @extensible
-def metrics(plugins: tuple[Path, ...]) -> None:
-    """List the metrics: name, meaning, options, trec_eval's name, source."""
+@formatted
+def metrics(plugins: tuple[Path, ...], format_: str) -> None:
+    """List the metrics with their definitions, options and sources.
+
+    For each metric: its name, a definition, its options, its name in trec_eval, and the publication
+    that defines it.
+    """
     from harness.metrics.shared.metric import SHARED, Metric
     from harness.metrics.shared.register import available_metrics
 
     def row(metric: Metric) -> tuple[str, ...]:
         shared = [option.name for option in SHARED if option in metric.all_options]
         own = [f"{option.name}: {option.help}" for option in metric.options]
-        options = "\n".join(shared + own) or "none"
+        options = "\n".join([", ".join(shared), *own] if shared else own) or "none"
         return metric.name, metric.summary, options, metric.trec_eval or "none", metric.source
 
-    rows = map(row, available_metrics(plugins).values())
-    print_table(rows, "name", "meaning", "options", "trec_eval", "source")
-    for option in SHARED:
-        click.echo(f"{option.name}: {option.help}.")
+    rows = [row(metric) for metric in available_metrics(plugins).values()]
+    note = "\n".join(f"{option.name}: {option.help}." for option in SHARED)
+    headings = ["name", "definition", "options", "trec_eval", "source"]
+    found = Table("metrics", "Metrics", note, headings, rows)
+    print_tables(found, format_=format_, in_records=True)
 
 
 @click.command()
 @click.argument("subject", metavar="[METRIC|FILE.py]", required=False)
-@click.option("--cutoff", type=click.IntRange(1, 100), help="Ranks considered; 5 by default.")
+@click.option("--cutoff", type=click.IntRange(1, 100), help="Cut-off; default: METRIC's, or 5.")
 @tried
-@click.option("--all", "everything", is_flag=True, help="Check every built-in metric.")
-@click.option("--json", "as_json", is_flag=True, help="Print the cards as JSON.")
+@click.option("--all", "everything", is_flag=True, help="Test every built-in metric.")
+@choice("--format", ["text", "json"], "Output format; json has all details.")
+@renamed_json
 @removed("--metric", "all metrics of a file are checked.")
-@removed("--markdown", "`harness check --json` prints the cards as data.")
+@removed("--markdown", "`harness check --format json` prints the results as data.")
 def check(
-    subject: str | None, cutoff: int | None, tries: int | None, everything: bool, as_json: bool
+    subject: str | None, cutoff: int | None, tries: int | None, everything: bool, format_: str
 ) -> None:
-    """Try a metric on a battery of laws, and print what it keeps and what it breaks.
+    """Test whether a metric satisfies the laws of ranking metrics.
 
-    METRIC is a built-in metric, say nDCG@10; FILE.py has metrics of yours. For a law that is
-    broken the smallest list found is shown. A broken law is a finding, not always a defect:
-    metrics of fame break some.
+    Laws are axioms, such as: a relevant item that moves up does not lower the score. METRIC is a
+    built-in metric, such as nDCG@10; FILE.py is a Python file with your own metrics. If a metric
+    breaks a law, the smallest counterexample is printed. A broken law is not always a defect:
+    well-known metrics break some.
 
-    The exit code is 0 if no law is broken, 1 if one is, 2 for wrong usage.
+    The exit code is 0 if no law is broken, 1 if one is, and 2 for wrong usage.
     """
     from harness.laws.cards import cards_of, chosen
 
     cards = cards_of(chosen(subject, cutoff, everything=everything), tries=tries)
-    if as_json:
+    if format_ == "json":
         plain = [card.to_dict() for card in cards]
         click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
     else:
@@ -68,76 +87,81 @@ def check(
 
 
 @click.command()
-@click.argument("metric")
+@click.argument("metric", metavar="MEASURE")
 @click.argument("studies", nargs=-1, metavar="[STUDY]...", type=PATH)
-@click.option("--to", "target", type=PATH, help="The page; card-METRIC.html here by default.")
+@click.option("--output", type=PATH, help="HTML file to write; default: card-MEASURE.html.")
+@renamed_to
 @tried
 @extensible
 def card(
     metric: str,
     studies: tuple[Path, ...],
-    target: Path | None,
+    output: Path | None,
     tries: int | None,
     plugins: tuple[Path, ...],
 ) -> None:
-    """Make the card of METRIC, say nDCG@10: what it is, its laws, how it fared in each STUDY."""
+    """Write a page about one measure: definition, laws and results.
+
+    MEASURE is, for example, nDCG@10. Results are those of the study folders STUDY.
+    """
     from harness.report.card import metric_card
     from harness.report.study_folder import FinishedStudy
     from harness.study.workers import file_stem
 
     finished = [FinishedStudy.at(study) for study in studies]
     page = metric_card(metric, finished, plugins=plugins, tries=tries)
-    write_and_name("card", target or Path(f"card-{file_stem(metric)}.html"), page)
+    write_and_name("card", output or Path(f"card-{file_stem(metric)}.html"), page)
 
 
-@click.command(
-    epilog="A topic that a run lacks scores 0, unless --topics run leaves it out; one that the "
-    "qrels lack is left out with a warning."
-)
+@click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=PATH)
-@click.option("--qrels", required=True, type=PATH, help="The judgements.")
+@click.option("--qrels", required=True, type=PATH, help="Qrels file.")
 @click.option(
     "-m",
     "--measure",
     "measures",
     multiple=True,
     metavar="NAME",
-    help="trec_eval's name (map, P.5,10, official, all_trec) or ours (nDCG@10, P(rel=4)@5); may be "
-    "repeated. A name that both have is trec_eval's: infAP; with a cut-off it is ours: infAP@10. "
-    "By default: official.",
+    help="Measure, by its name in trec_eval (map, P.5,10, official, all_trec) or in the harness "
+    "(nDCG@10, P(rel=4)@5). A name that both have, such as infAP, is trec_eval's; with a cut-off, "
+    "such as infAP@10, it is the harness's. May be repeated. Default: official.",
 )
-@click.option("-q", "per_topic", is_flag=True, help="Print every topic too.")
+@click.option("-q", "per_topic", is_flag=True, help="Print the values of every topic, too.")
 @choice(
     "--topics",
     ["qrels", "run"],
-    "Averages are over all topics in the qrels, or over those that the run has, too: what "
-    "trec_eval averages with -c, and without.",
+    "Average over all topics in the qrels (trec_eval with -c), or only over those that the run has "
+    "results for (trec_eval without -c).",
 )
-@click.option("-c", "complete", is_flag=True, help="Average over all topics in the qrels.")
+@click.option("-c", "complete", is_flag=True, help="The same as --topics qrels.")
 @click.option(
     "-l",
     "level",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Lowest relevant grade.",
+    help="Lowest relevance grade that counts as relevant.",
 )
-@click.option("-M", "depth", type=click.IntRange(min=1), help="Ranks kept; all by default.")
-@click.option("-J", "judged_only", is_flag=True, help="Take unjudged items out of the lists.")
+@click.option(
+    "-M", "depth", type=click.IntRange(min=1), help="Depth of rankings; default: no limit."
+)
+@click.option("-J", "judged_only", is_flag=True, help="Remove unjudged items from the rankings.")
 @choice(
     "--precision",
     ["double", "single"],
-    "In which scores are compared: as trec_eval 10 does, or 9 and pytrec_eval.",
+    "Precision in which scores are compared: double as in trec_eval 10, single as in trec_eval 9 "
+    "and pytrec_eval.",
 )
 @choice(
     "--rounding",
     ["up", "nearest"],
-    "Of recall points in iprec_at_recall and 11pt_avg: as trec_eval 9.0.8 does, or 10.",
+    "Rounding of recall points in iprec_at_recall and 11pt_avg: up as in trec_eval 9.0.8, nearest "
+    "as in trec_eval 10.",
 )
 @choice(
     "--format",
-    ["trec", "csv", "json"],
-    "Output format: trec_eval's lines, or csv or json with all digits.",
+    ["trec", *FORMATS],
+    "Output format: trec prints the lines of trec_eval; csv and json are not rounded.",
 )
 @extensible
 def evaluate(
@@ -152,15 +176,19 @@ def evaluate(
     complete: bool,
     **options: Any,
 ) -> None:
-    """Evaluate run files as trec_eval does, and print what trec_eval prints."""
+    """Evaluate run files as trec_eval does, with the same output.
+
+    A topic without results in a run scores 0, unless --topics run excludes it. Topics that are not
+    in the qrels are excluded with a warning.
+    """
     if complete and options["topics"] == "run":
-        raise click.UsageError("-c averages over all topics in the qrels: drop --topics run.")
+        raise click.UsageError("-c averages over all topics in the qrels: leave out --topics run.")
     from harness.metrics.shared.register import available_metrics
-    from harness.trec_eval.evaluate import FORMATS, evaluate_runs
+    from harness.trec_eval.evaluate import evaluate_runs, printed
     from harness.trec_eval.measures import read_measures, remarks
 
     columns = read_measures(measures or ["official"], available_metrics(plugins), rounding=rounding)
     found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)
-    click.echo(FORMATS[format_](found, per_topic=per_topic), nl=False)
+    click.echo(printed(found, format_, per_topic=per_topic), nl=False)
     for remark in (*remarks(measures), *found.remarks()):
         click.echo(remark, err=True)

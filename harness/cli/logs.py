@@ -1,4 +1,4 @@
-"""Logs: ``recall`` of hidden items, ``clicks``, and ``online``, which compares the two."""
+"""Logs: ``recall`` of hidden items, ``clicks``, and ``online``, which compares both."""
 
 from __future__ import annotations
 
@@ -27,42 +27,39 @@ if TYPE_CHECKING:
     from analyses.online.experiments import Experiment
     from runs.shared.progress import Progress
 
+GROUP = 5, "Recall and clicks"
 RECALL = imported("harness.recall.RecallQuestion")
 CLICKS = imported("analyses.online.clicks.Question")
 ONLINE = imported("analyses.online.click_agreement.Settings")
-DISK = "logs of any size are read through DuckDB, whose temporary files lie in --output."
+DISK = "DuckDB reads logs of any size; its temporary files are in --output."
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="INTERACTIONS has the columns time (milliseconds since 1970 in UTC, or timestamps with "
-    "a zone), user and item, and value or type (view, cart, bookmark, purchase) if there are any.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("interactions", type=PATH)
 @click.option(
     "--model",
     "models",
     multiple=True,
     metavar="MODEL",
-    help="item-cosines (default): item neighbours by common users; als-knn: by learned factors, "
-    "which needs implicit. With a name and settings: few=item-cosines:neighbours=5. May be "
-    "repeated.",
+    help="Model: item-cosines (default), item neighbours by common users; or als-knn, item "
+    "neighbours by learned factors, which needs the package implicit. A name may come before it "
+    "and settings after it: few=item-cosines:neighbours=5. May be repeated.",
 )
 @click.option(
     "--ranks",
     "rank_table",
     type=PATH,
-    help="Ranks made elsewhere, in place of a model: a table user, item, time, rank_loo, "
-    "rank_lloo; an empty rank is a miss. Or ranks.parquet of an earlier --output.",
+    help="Table of ranks by another program, in place of a model: columns user, item, time, "
+    "rank_loo, rank_lloo; an empty rank is a miss. Or ranks.parquet of an earlier --output.",
 )
 @settings_options(RECALL, names={"weights": "--weights"})
-@removed("--set", "write settings behind the model: --model als-knn:factors=64.")
-@removed("--clip", "take a smaller exponent (--beta).")
-@removed("--popularity", "it counts events.")
-@removed("--robots", "leave out such users before the log is read.")
+@removed("--set", "write settings after the model: --model als-knn:factors=64.")
+@removed("--clip", "use a smaller exponent (--beta).")
+@removed("--popularity", "popularity is the number of events.")
+@removed("--robots", "exclude such users from the log.")
 @removed("--shards", DISK)
 @removed("--scratch", DISK)
-@removed("--lists", "coverage of items is in [analyses.exposure] of a study.")
+@removed("--lists", "the analysis `exposure` of a study gives the coverage of items.")
 @clustered
 @workers
 @published
@@ -77,11 +74,15 @@ def recall(
     progress: Progress,
     **asked: Any,
 ) -> None:
-    """Measure how many hidden items a model finds, for every popularity exponent.
+    """Recall of hidden items, for a range of popularity exponents.
 
-    A share of the users is tested: each of their items is hidden from the model, one at a time
-    (LOO), or with all that came later (LLOO), and its weight is its popularity to the power of
-    minus beta. The other users train the model.
+    A share of the users are test users; the others train the model. Each item of a test user is
+    hidden from the model, alone (LOO) or with all later items (LLOO). A hidden item is weighted by
+    its popularity to the power of minus beta.
+
+    INTERACTIONS is a Parquet or CSV file with the columns user, item and time (milliseconds since
+    1970 in UTC, or timestamps with a time zone). It may have a column value, or type (view, cart,
+    bookmark, purchase).
     """
     from harness.recall import measure_models, measure_ranks
     from runs import InputError
@@ -96,7 +97,7 @@ def recall(
         ignored = {"--model": models, "--dask": dask}
         for option, value in ignored.items():
             if value:
-                raise InputError(f"with --ranks nothing is trained or ranked; leave out {option}.")
+                raise InputError(f"{option} does not apply to --ranks: leave it out.")
         result = measure_ranks(interactions, rank_table, question, **common)
     publish({"recall": result}, format_, output)
     if output is not None:
@@ -105,23 +106,18 @@ def recall(
         click.echo(remark, err=True)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="RECOMMENDATIONS has the columns rec_id, time, user, arm, and items (lists) or position "
-    "and item (a row for each item); INTERACTIONS time, user, item, type. Times are milliseconds "
-    "since 1970 in UTC, or have their zone. The exit code is 2 for wrong usage.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("recommendations", type=PATH)
 @click.argument("interactions", type=PATH)
 @settings_options(CLICKS, without=["recommendations", "interactions"], names={"types": "--rename"})
-@on_workers("Threads; default: all cores. Does not change results.")
+@on_workers("Number of threads; default: all cores. Does not change results.")
 @published
-@removed("--policy", "for off-policy estimates use the Open Bandit Pipeline (obp).")
-@removed("--crossing", "users who were shown lists by two arms are left out and counted.")
-@removed("--assignment", "users who were shown lists by two arms are left out and counted.")
-@removed("--credit", "an interaction counts for every list in whose window it is.")
-@removed("--strict", "rows that do not fit are set aside and counted, in facts.csv and cautions.")
-@removed("--merged", "give the ids of one person one name before the log is read.")
+@removed("--policy", "use the Open Bandit Pipeline (obp) for off-policy estimates.")
+@removed("--crossing", "users who saw lists of two arms are excluded and counted.")
+@removed("--assignment", "users who saw lists of two arms are excluded and counted.")
+@removed("--credit", "an interaction counts for each list in whose time window it lies.")
+@removed("--strict", "rows that do not match are excluded and counted, in facts.csv and cautions.")
+@removed("--merged", "give all ids of a person the same name in the log.")
 @removed("--shards", DISK)
 @removed("--scratch", DISK)
 @removed("--dask", DISK)
@@ -134,10 +130,16 @@ def clicks(
     progress: Progress,
     **asked: Any,
 ) -> None:
-    """Compare the click-through rates of the arms of an experiment, from Parquet or CSV logs.
+    """Compare the click-through rates of the arms of an experiment.
 
-    Prints the rate of every arm with intervals over users, the differences of the arms, whether
-    users are split as planned (if not, no winner is named), and how far the tables fit together.
+    Prints the click-through rate of each arm with its confidence interval over users, the
+    differences between arms, whether users are split as planned (if not, no arm is called better),
+    and how many rows of the two logs match.
+
+    RECOMMENDATIONS has the columns rec_id, time, user, arm, and either items (lists) or position
+    and item (a row for each item). INTERACTIONS has the columns time, user, item, type. Both are
+    Parquet or CSV files. Times are milliseconds since 1970 in UTC, or have a time zone. The exit
+    code is 2 for wrong usage.
     """
     from analyses.online.clicks import count_clicks
 
@@ -151,15 +153,7 @@ def clicks(
         click.echo(click.style(found.alarm, fg="red", bold=True), err=True)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="VALUES.csv begins with a column model; its other columns are measures, such as "
-    "'LLOO(beta=0.35)@5' or nDCG@10, or it has the columns measure and value, as harness recall "
-    "writes it. RATES.csv has the columns model and rate and may have period, users, "
-    "recommendations, accepted, error. With a column experiment in both, several data sets are "
-    "studied together. A FOLDER is a finished study of an experiment, or holds values.csv and "
-    "rates.csv. The study file of an experiment is run by `harness run`.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument(
     "inputs", metavar="VALUES.csv RATES.csv | FOLDER...", nargs=-1, required=True, type=PATH
 )
@@ -167,7 +161,7 @@ def clicks(
     "--chosen",
     multiple=True,
     metavar="NAME",
-    help="A data set that was chosen after its result was known. May be repeated.",
+    help="Data set that was chosen after its result was known. May be repeated.",
 )
 @settings_options(ONLINE, without=["rates"])
 @seeded
@@ -183,9 +177,16 @@ def online(
 ) -> None:
     """Test whether offline measures agree with click-through rates.
 
-    For every measure, models are ordered by it and by their click-through rates, and the two
-    orders are compared. The best measure is compared with the best of so many measures by chance.
-    Several folders are several data sets.
+    Compares the ordering of the models by each measure with their ordering by click-through rate.
+    The best measure is compared with the best of equally many measures by chance. Several folders
+    are several data sets.
+
+    VALUES.csv has the column model first, then a column for each measure, such as
+    'LLOO(beta=0.35)@5' or nDCG@10; or the columns model, measure and value, as written by `harness
+    recall`. RATES.csv has the columns model and rate, and may have period, users, recommendations,
+    accepted and error. A column experiment in both names several data sets. FOLDER is the study
+    folder of an experiment, or has files values.csv and rates.csv. `harness run` runs the study
+    file of an experiment.
     """
     from analyses.online.click_agreement import study_clicks
 
@@ -196,9 +197,9 @@ def online(
             experiments, permutations=settings.permutations, seed=seed, chosen=chosen or None
         )
         bar.advance()
-    # Tables 4.3 to 4.11 are long; they are in the folder and in the other formats.
+    # Tables 4.3 to 4.11 are long: only the folder and other formats have them.
     short = ("online",) if len(experiments) > 1 else ("online", "online_intervals")
-    publish({"online": found}, format_, output, short if format_ == "table" else ())
+    publish({"online": found}, format_, output, short if format_ == "text" else ())
     click.echo(found.caption(), err=True)
 
 
@@ -215,6 +216,6 @@ def _read(inputs: Sequence[Path], over_time: Any) -> list[Experiment]:
         if not path.is_dir():
             raise InputError(
                 f"{path}: several inputs must be folders with values.csv and rates.csv, or "
-                "finished studies; or give one table of values and one of rates."
+                "study folders; or give one table of values and one of rates."
             )
     return [one for path in inputs for one in read_experiment_folder(path, over_time=over_time)]

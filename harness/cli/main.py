@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from copy import copy
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +22,39 @@ from harness.own_packages import OWN_PACKAGES, misplaced, require_own_packages
 from harness.version import __version__
 
 FOLDER = "harness.cli"
+SUMMARY = 1000
+"""Characters that a summary may have; it is never cut short."""
+
 GONE = {"calibrate": "`make coverage` checks tests and intervals in simulated populations."}
 """Commands that are gone, and what to use instead."""
 
 
 class Commands(click.Group):
-    """The commands of the folder, a module for each group.
+    """The commands of the folder; each module has a ``GROUP``: place and heading in the help.
 
     A user's mistake is answered with its sentence and exit code 2, a failure of the machine with
     exit code 1; neither with a traceback.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in alphabetical order."""
-        return sorted(_commands())
+        """Return the names of the commands, in the order of the help."""
+        return [*_commands()]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under the headings of their modules, with their whole summaries."""
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, group in _groups():
+            with formatter.section(heading):
+                named = ((f"{name:<{width}}", command) for name, command in group.items())
+                formatter.write_dl([(name, c.get_short_help_str(SUMMARY)) for name, c in named])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command; None if there is none of this name."""
         if cmd_name in GONE:
             raise click.UsageError(f"the command {cmd_name!r} is gone: {GONE[cmd_name]}")
-        return _commands().get(cmd_name)
+        # Here click looks for the name that may have been meant.
+        self.commands = _commands()
+        return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call a command, and say in a sentence what stopped it."""
@@ -60,15 +74,25 @@ class Commands(click.Group):
 
 @cache
 def _commands() -> dict[str, click.Command]:
-    """Give the commands by name. What they import when they are called may be slow."""
+    """Give the commands by name, in the order of the help; what they import may be slow."""
+    return {name: command for _, group in _groups() for name, command in group.items()}
+
+
+@cache
+def _groups() -> list[tuple[str, dict[str, click.Command]]]:
+    """Give the commands of each module in the order of its ``GROUP``, by heading."""
     folder = import_module(FOLDER)
-    found: dict[str, click.Command] = {}
-    for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}."):
-        for name, command in vars(import_module(module.name)).items():
-            if isinstance(command, click.Command) and command is not main and command.callback:
-                found[name] = heard = copy(command)
+    names = [module.name for module in pkgutil.iter_modules(folder.__path__, f"{FOLDER}.")]
+    modules = [module for module in map(import_module, names) if hasattr(module, "GROUP")]
+    modules.sort(key=attrgetter("GROUP"))
+    groups: list[tuple[str, dict[str, click.Command]]] = []
+    for module in modules:
+        groups.append((module.GROUP[1], {}))
+        for name, command in vars(module).items():
+            if isinstance(command, click.Command) and command.callback:
+                groups[-1][1][name] = heard = copy(command)
                 heard.callback = warnings_as_sentences()(command.callback)
-    return found
+    return groups
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from analyses.shared.table import FORMATS
+
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
 
@@ -40,7 +42,7 @@ def on_workers(told: str) -> Callable[[Command], Command]:
     return click.option("--jobs", "n_jobs", type=kind, callback=_all_cores, help=told)
 
 
-workers = on_workers("Workers; all cores by default. Results are the same.")
+workers = on_workers("Number of parallel workers; default: all cores. Does not change results.")
 quietly = click.option(
     "--quiet", "progress", is_flag=True, callback=_watched, help="Show no progress."
 )
@@ -48,7 +50,8 @@ seeded = click.option("--seed", type=SEED, default=0, show_default=True, help="R
 clustered = click.option(
     "--dask",
     metavar="tcp://ADDRESS|local",
-    help="Work on a Dask cluster; or on two processes here. Results are the same.",
+    help="Address of a Dask cluster, or local: two processes on this machine. Does not change "
+    "results.",
 )
 
 
@@ -64,19 +67,16 @@ def together(*options: Callable[[Command], Command]) -> Callable[[Command], Comm
 
 
 def choice(name: str, values: Sequence[str], told: str) -> Callable[[Command], Command]:
-    """Give a command an option of some values, the first by default."""
+    """Give a command an option with these values, the first of which is the default."""
     names = [name, "format_"] if name == "--format" else [name]
     kind = click.Choice([*values])
     return click.option(*names, type=kind, default=values[0], show_default=True, help=told)
 
 
+formatted = choice("--format", [*FORMATS], "Output format; csv and json are not rounded.")
 published = together(
-    choice(
-        "--format",
-        ["table", "csv", "json", "latex"],
-        "Output format; csv and json have all digits and columns.",
-    ),
-    click.option("--output", type=PATH, help="A folder for tables, figures and captions."),
+    formatted,
+    click.option("--output", type=PATH, help="Folder to write tables, figures and captions to."),
     quietly,
 )
 
@@ -94,15 +94,24 @@ def removed(option: str, instead: str) -> Callable[[Command], Command]:
     )
 
 
+renamed_to = removed("--to", "use --output.")
+renamed_metric = removed("--metric", "use --measure.")
+renamed_json = removed("--json", "use --format json.")
+
+in_study_folder = click.option("--output", type=PATH, help="Study folder; default: study-NAME.")
 extensible = click.option(
-    "--plugin", "plugins", multiple=True, type=PATH, help="A file with metrics of yours."
+    "--plugin",
+    "plugins",
+    multiple=True,
+    type=PATH,
+    help="Python file with your own metrics. May be repeated.",
 )
 redrawing = click.option(
     "--plugin",
     "plugins",
     multiple=True,
     type=PATH,
-    help="The file of an analysis of yours: it is run, and shows its result anew.",
+    help="Python file with your own analysis, which shows its result. May be repeated.",
 )
 
 
@@ -136,7 +145,7 @@ class _Assignment(click.ParamType[tuple[str, str | int]]):
         """Take the text apart at its first equals sign."""
         name, sign, meant = str(value).partition("=")
         if not sign:
-            self.fail(f"{value!r} must be as NAME=VALUE.", param, ctx)
+            self.fail(f"{value!r} must have the form NAME=VALUE.", param, ctx)
         return name, int(meant) if meant.isdecimal() else meant
 
 
@@ -154,6 +163,10 @@ class SettingsCommand(click.Command):
             for option in (parameter.made() if isinstance(parameter, _Options) else [parameter])
         ]
         return super().get_params(ctx)
+
+
+CALLED = {"metrics": "--measure", "format": "--input-format"}
+"""Options that are called otherwise than their field in every command."""
 
 
 def settings_options(
@@ -175,7 +188,7 @@ def settings_options(
         schema = settings().model_json_schema()
         for name, facts in schema["properties"].items():
             if name not in without:
-                yield _option(name, facts, called=(names or {}).get(name))
+                yield _option(name, facts, called={**CALLED, **(names or {})}.get(name))
 
     return click.option(cls=_Options, made=made)
 
@@ -273,15 +286,10 @@ def _flag(name: str, *, is_on: bool) -> str:
 
 def _sentence(error: ValidationError) -> str:
     """Turn the first finding of pydantic into a sentence with option, rule and value."""
+    from runs.shared.settings import broken_rule
+
     finding = error.errors()[0]
-    rule = finding["msg"].removeprefix("Value error, ").removesuffix(".")
-    if finding["type"] != "value_error":
-        rule = f"{rule[0].lower()}{rule[1:]}, got {finding['input']!r}"
-    sentence = rule if rule.endswith("?") else f"{rule}."
-    if not finding["loc"]:
-        return sentence
-    colon = "" if sentence.startswith("must ") else ":"
-    return f"`{_typed(finding['loc'][0])}`{colon} {sentence}"
+    return broken_rule(f"`{_typed(finding['loc'][0])}`" if finding["loc"] else "", finding)
 
 
 def _typed(field: int | str) -> str:

@@ -16,6 +16,7 @@ from harness.cli.options import (
     imported,
     published,
     refuse_typed,
+    renamed_metric,
     seeded,
     settings_options,
     workers,
@@ -26,16 +27,19 @@ if TYPE_CHECKING:
     from runs.shared.progress import Progress
     from runs.shared.settings import Section
 
+GROUP = 4, "Sampled metrics"
 CORRECTION = imported("analyses.sampled.correction.Settings")
 STUDIES = ("estimates", "ranks", "sizes")
 TABLES = ["sampled", "sampled_orders", "sampled_ranks", "sampled_sizes"]
-"""What is printed; the tables of the papers are written into the folder."""
+"""Tables to print; those of the papers are written into the folder."""
 
 WITHOUT = ("drawing",)
 """Settings for studies that train systems: a table of ranks does not have their items."""
 
 n_candidates = click.option(
-    "--candidates", type=click.IntRange(min=2), help="Of each user; default: column n_candidates."
+    "--candidates",
+    type=click.IntRange(min=2),
+    help="Number of each user's candidates; default: column n_candidates.",
 )
 
 
@@ -61,12 +65,7 @@ def _settings() -> type[Section]:
     return create_model("Settings", __base__=Section, **fields)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="A long table has the columns system, user and rank; a wide one a column for every "
-    "system and a row for every user, whose ids may come first. A column n_candidates, or "
-    "--candidates, says among how many the items were ranked.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("ranks", metavar="[RANKS.csv]", type=PATH, required=False)
 @click.option(
     "--study",
@@ -74,14 +73,15 @@ def _settings() -> type[Section]:
     type=click.Choice((*STUDIES, "all")),
     multiple=True,
     default=STUDIES[:1],
-    help="May be repeated. Estimates (the default): from repeated samples; ranks: distribution of "
-    "the full ranks; sizes: expected metrics by number of negatives.",
+    help="estimates (default): estimates from repeated samples; ranks: distribution of the full "
+    "ranks; sizes: expected metrics by number of negatives. May be repeated.",
 )
-@click.option("--example", is_flag=True, help="The lists of Krichene & Rendle, without a table.")
+@click.option("--example", is_flag=True, help="Show the example of Krichene & Rendle (2020).")
 @n_candidates
 @settings_options(
     _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
 )
+@renamed_metric
 @seeded
 @workers
 @clustered
@@ -99,10 +99,14 @@ def sampled(
     seed: int,
     **asked: Any,
 ) -> None:
-    """Study what sampling negatives does to metrics, and which correction undoes it best.
+    """Study how sampled negatives change metrics.
 
-    RANKS.csv has the full ranks of relevant items by some systems. Of each user's candidates,
-    negatives are sampled again and again, and metrics are estimated from the ranks among them.
+    RANKS.csv has the full ranks of the relevant items by several systems. Negatives are sampled
+    repeatedly from each user's candidates, and metrics are estimated from the ranks among them.
+
+    RANKS.csv is long, with the columns system, user and rank; or wide, with a row for each user and
+    a column for each system, where the first column may hold the ids of the users. --candidates, or
+    a column n_candidates, gives the number of items that were ranked.
     """
     from analyses.sampled.papers import Example
     from analyses.sampled.rank_tables import read_rank_table
@@ -111,7 +115,7 @@ def sampled(
     from runs.shared.parallel import processes_on_cluster
 
     if example == (ranks is not None):
-        raise InputError("give a table of ranks, or --example.")
+        raise InputError("give a table of ranks (RANKS.csv), or --example.")
     if ranks is None:
         refuse_typed({*asked, "studies", "candidates", "n_jobs", "dask", "seed"}, "--example")
         publish({"example": Example()}, format_, output)
@@ -131,19 +135,17 @@ def sampled(
         click.echo(result.caption(), err=True)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="A table of ranks is long (system, user, rank) or wide (a column for every system); one "
-    "of scores has the columns user, score and label, 1 for relevant items and 0 for negatives "
-    "(RecBole's names, too), or NCF's lines: (user,item), its score, those of its negatives.",
-)
+@click.command(cls=SettingsCommand)
 @click.argument("tables", metavar="SAMPLED.csv...", nargs=-1, required=True, type=PATH)
 @click.option(
-    "--negatives", type=click.IntRange(min=1), help="Of each user; default: column n_negatives."
+    "--negatives",
+    type=click.IntRange(min=1),
+    help="Number of sampled negatives of each user; default: column n_negatives.",
 )
 @n_candidates
-@click.option("--replace/--without-replacement", default=True, help="How negatives were drawn.")
+@click.option("--replace/--without-replacement", default=True, help="How negatives were sampled.")
 @settings_options(CORRECTION)
+@renamed_metric
 @seeded
 @published
 def correct(
@@ -157,10 +159,15 @@ def correct(
     seed: int,
     **asked: Any,
 ) -> None:
-    """Estimate metrics among all candidates from ranks among sampled negatives.
+    """Estimate exact metrics from ranks among sampled negatives.
 
-    Every system gets an estimate with a standard error over users, all pairs of systems are
-    compared, and sentences say which of them can be told apart.
+    Prints an estimate for each system, with its standard error over users; a comparison of all
+    pairs of systems; and which of them differ significantly.
+
+    SAMPLED.csv is a table of ranks or of scores. A table of ranks is long (columns system, user,
+    rank) or wide (a column for each system). A table of scores has the columns user, score and
+    label (1: relevant, 0: negative), or their names in RecBole; or the lines of NCF: (user,item),
+    its score, and the scores of its negatives.
     """
     from analyses.sampled.correction import corrected_systems
     from analyses.sampled.rank_tables import sampled_of

@@ -1,4 +1,4 @@
-"""What is asked of tables of scores: ``correlate``, ``discriminate`` and ``design``."""
+"""Tables of scores: ``correlate``, ``discriminate`` and ``design``."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from analyses.shared.analysis import Analysis
     from runs.shared.progress import Progress
 
+GROUP = 3, "Tables of scores"
 CORRELATION = imported("analyses.correlation.Settings")
 
 
 @click.command(cls=SettingsCommand)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 @settings_options(CORRELATION, without=["every_pair"])
-@removed("--reference", "--format csv has every pair of measures by all coefficients.")
+@removed("--reference", "--format csv has all pairs of measures and all coefficients.")
 @seeded
 @published
 def correlate(
@@ -45,23 +46,28 @@ def correlate(
     progress: Progress,
     **asked: Any,
 ) -> None:
-    """Compare how measures order the systems in FILE.
+    """Rank correlation of the orderings by different measures.
 
-    FILE is a table of means: systems down, their names first, and measures across, such as nDCG@10
-    or ap. Several FILEs, or the folder of a study, hold scores per
-    topic: one measure a file, named as the file, systems across. From these come intervals.
+    FILE is a table of means: a row for each system, whose name comes first, and a column for each
+    measure, such as nDCG@10 or ap. Several FILEs hold scores per topic or user: one file for each
+    measure, which gives the name, with a column for each system. A study folder has such scores,
+    too. Confidence intervals need scores per topic or user.
     """
     from analyses.shared.publish import as_csv, as_json, write_results
+    from analyses.shared.table import FORMATS
 
     settings = given(CORRELATION(), asked | {"every_pair": True})
     found = correlate_files(paths, settings, seed=seed, progress=progress)
-    printed = {
-        "table": lambda: found.of_measures().to_columns(),
-        "latex": lambda: found.of_measures().to_latex(),
-        "csv": lambda: as_csv(found.to_frame()),
-        "json": lambda: as_json({"correlation": found}),
-    }
-    click.echo(printed[format_](), nl=False)
+    match format_:
+        case "text":
+            printed = found.of_measures().to_columns()
+        case "csv":
+            printed = as_csv(found.to_frame())
+        case "json":
+            printed = as_json({"correlation": found})
+        case _:
+            printed = FORMATS[format_]([found.of_measures()])
+    click.echo(printed, nl=False)
     click.echo(found.caption(), err=True)
     if output is not None:
         write_results({"correlation": found}, output)
@@ -113,41 +119,40 @@ def asks_scores(settings: str) -> Callable[[Command], Command]:
     return together(tables, settings_options(imported(settings)), seeded, workers, published)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="A table has a column for every system and a row for every topic; the first column may "
-    "hold the ids of the topics. Its measure is named by the file: ap.csv, nDCG@10.tsv. All tables "
-    "have the same systems and topics.",
-)
+@click.command(cls=SettingsCommand)
 @asks_scores("analyses.discrimination.Settings")
 def discriminate(**asked: Any) -> None:
-    """Say how surely measures tell systems apart, from tables of per-topic scores.
+    """Discriminative power: test all pairs of systems under each measure.
 
-    Every pair of systems is tested for every measure. Measures are printed in the order of their
-    discriminative power (DP, the sum of the p-values), the most discriminative first. In place of
-    tables, the folder of a finished study may be named, or several: means over them, by user.
+    Measures are ordered by discriminative power (DP, the sum of the p-values of all pairs), the
+    most discriminative measure first.
+
+    SCORES.csv has a row for each topic or user and a column for each system; the first column may
+    hold the ids of the topics. The name of the file is the measure, such as ap.csv or nDCG@10.tsv.
+    All tables must have the same systems and topics. STUDY is a study folder, in place of tables.
+    With several study folders, scores are averaged over them, user by user.
     """
     from analyses.discrimination import discrimination
 
     _answer(discrimination, only=["conventions"], **asked)
 
 
-@click.command(
-    cls=SettingsCommand,
-    epilog="Tables are those of `harness discriminate`: a column for every system, a row for every "
-    "topic, one measure a file, which names it.",
-)
+@click.command(cls=SettingsCommand)
 @asks_scores("analyses.design.Settings")
-@removed("--halves", "swap rates of random halves are the analysis `swaps` of a study.")
-@removed("--bayes", "Bayesian signed-rank tests are in the package baycomp.")
-@removed("--draws", "Bayesian signed-rank tests are in the package baycomp.")
-@removed("--bound", "see analyses.significance.effects.equivalence_test in Python.")
+@removed("--halves", "the analysis `swaps` of a study gives swap rates of random halves.")
+@removed("--bayes", "the package baycomp has Bayesian signed-rank tests.")
+@removed("--draws", "the package baycomp has Bayesian signed-rank tests.")
+@removed("--bound", "use analyses.significance.effects.equivalence_test in Python.")
 @removed("--simulations", "power is computed; `make coverage` checks it by simulation.")
 def design(**asked: Any) -> None:
-    """Say how many users each measure needs, from a pilot: a study, or tables of scores.
+    """Sample size: how many users each measure needs.
 
-    How many users make pairs of systems differ, find a difference of some per cent, and order
-    systems reliably; and what the users that there are can find.
+    Uses a study, or tables of scores, as pilot data. Prints how many users are needed to find
+    significant differences between pairs of systems, to find a difference of a given size, and to
+    order the systems reliably; and what can be found with the users of the pilot data.
+
+    SCORES.csv has a row for each topic or user and a column for each system. The name of the file
+    is the measure, such as ap.csv or nDCG@10.tsv. STUDY is a study folder, in place of tables.
     """
     from analyses.design import design as analysis
 
@@ -166,7 +171,7 @@ def _answer(
     only: Collection[str] = (),
     **asked: Any,
 ) -> None:
-    """Ask an analysis of tables of scores, or a study's, publish the answer, and print cautions."""
+    """Analyse tables of scores or a study, publish the result, and print cautions."""
     from analyses.shared.work import ScoresWork
     from harness.readers.scores import read_score_tables
 

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from analyses.shared.table import FORMATS
-from harness.cli.console import BROKEN, print_table, write_and_name
+from analyses.shared.table import FORMATS, Table
+from harness.cli.console import BROKEN, print_tables, write_and_name
 from harness.cli.data import describe_ratings, print_description, reads_ratings
 from harness.cli.options import (
     PATH,
     SEED,
     SettingsCommand,
-    choice,
     clustered,
     extensible,
+    formatted,
+    in_study_folder,
     quietly,
     redrawing,
     refuse_typed,
     removed,
+    renamed_to,
     workers,
 )
 
@@ -28,27 +30,30 @@ if TYPE_CHECKING:
     from harness.study.study_file import StudyFile
     from runs.shared.progress import Progress
 
+GROUP = 1, "Studies"
+
 StudyT = TypeVar("StudyT", bound="StudyFile")
 
 
 @click.command(cls=SettingsCommand)
 @click.argument("data", type=PATH)
 @click.option(
-    "--output", type=PATH, default=Path("study.toml"), show_default=True, help="The file to write."
+    "--output", type=PATH, default=Path("study.toml"), show_default=True, help="File to write."
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file, if there is one.")
+@click.option("--overwrite", is_flag=True, help="Overwrite the study file if it exists.")
 @click.option(
     "--system",
     "systems",
     multiple=True,
     metavar="NAME",
-    help="A system of the study; the usual seven by default. May be repeated.",
+    help="Recommender to study; default: the usual seven. May be repeated.",
 )
 @reads_ratings
 def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **asked: Any) -> None:
-    """Write a commented study of the ratings in DATA, and describe them.
+    """Write a study file for ratings, and describe the ratings.
 
-    DATA may be a folder with training and test ratings, too, or with several folds of them.
+    DATA is a file, folder or archive of ratings; or a folder with training and test ratings, also
+    in several folds. The study file has comments that explain its settings.
     """
     from harness.study.first_study import first_study
     from harness.study.study import SYSTEMS
@@ -57,7 +62,7 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
 
     if output.exists() and not overwrite:
         raise InputError(
-            f"{output}: there is such a file; --overwrite replaces it, --output names another."
+            f"{output}: the file exists; --overwrite replaces it, --output names another."
         )
     found = describe_ratings(data, asked)
     text = first_study(found, file=output, systems=systems or SYSTEMS)
@@ -70,12 +75,12 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
 @click.command()
 @click.argument("study_file", metavar="[STUDY.toml]", required=False, type=PATH)
 @click.option(
-    "--experiment", is_flag=True, help="Without a file: the demo of an experiment with clicks."
+    "--experiment", is_flag=True, help="Without a study file: run the demo of a click experiment."
 )
 @workers
 @clustered
-@click.option("--seed", type=SEED, help="Replaces the seed of the study.")
-@click.option("--output", type=PATH, help="The study folder; study-NAME by default.")
+@click.option("--seed", type=SEED, help="Random seed, in place of that of the study.")
+@in_study_folder
 @extensible
 @quietly
 def run(
@@ -88,7 +93,10 @@ def run(
     plugins: tuple[Path, ...],
     progress: Progress,
 ) -> None:
-    """Run a study, or what is left of it. Without a file: the demo, on a simulated world."""
+    """Run a study; resume it where it stopped.
+
+    Without a study file, the demo is run: a study of a simulated data set.
+    """
     from harness.study.study_file import tables_in
 
     if study_file is not None:
@@ -120,7 +128,10 @@ def run(
 @click.argument("study", type=PATH)
 @redrawing
 def report(study: Path, plugins: tuple[Path, ...]) -> None:
-    """Make the report of the study folder STUDY again, from its tables and figures."""
+    """Write the report of a finished study again.
+
+    The report is made from the results in the study folder STUDY; nothing is computed anew.
+    """
     from harness.report.page import render_report
     from harness.report.study_folder import FinishedStudy
 
@@ -131,33 +142,38 @@ def report(study: Path, plugins: tuple[Path, ...]) -> None:
 @click.command()
 @click.argument("study", type=PATH)
 @click.argument("name", metavar="[table2|table3|NAME]", required=False)
-@choice(
-    "--format",
-    [*FORMATS],
-    "Output format: text, LaTeX (booktabs), CSV with all digits, or Markdown.",
+@formatted
+@click.option(
+    "--cutoff",
+    type=int,
+    help="Cut-off of the measures; default: the report measures, and in table3 all cut-offs.",
 )
-@click.option("--cutoff", type=int, help="Report measures by default; of table3, all.")
 @click.option(
     "--convention",
     type=click.Choice(["dp", "dp_ordered"]),
-    help="How table3 adds up p-values: over unordered pairs (dp), or ordered ones, as the "
-    "RecSys'18 paper does (dp_ordered).",
+    help="Discriminative power in table3: sum of p-values over unordered pairs of systems (dp), or "
+    "over ordered pairs, as in the RecSys'18 paper (dp_ordered).",
 )
 @redrawing
 def table(
     study: Path, name: str | None, format_: str, plugins: tuple[Path, ...], **options: Any
 ) -> None:
-    """Print a table of the study folder STUDY; without a name, list the tables."""
+    """Print a table of a study; without a name, list its tables.
+
+    STUDY is a study folder.
+    """
     from harness.report.study_folder import FinishedStudy
     from harness.report.tables import tabulate, titles
 
     finished = FinishedStudy.at(study, plugins)
     if name is None:
-        print_table(titles(finished).items())
-        names = ", ".join(f"{name}.csv" for name in finished.frames)
-        click.echo(f"In full, with all digits, in {study / 'tables'}: {names}.")
+        listed = Table("tables", "", "", ["name", "title"], [*titles(finished).items()])
+        print_tables(listed, format_=format_)
+        if format_ == "text":
+            names = ", ".join(f"{name}.csv" for name in finished.frames)
+            click.echo(f"CSV files with all digits are in {study / 'tables'}: {names}.")
         return
-    click.echo(FORMATS[format_](tabulate(finished, name, **options)), nl=False)
+    click.echo(FORMATS[format_]([tabulate(finished, name, **options)]), nl=False)
 
 
 @click.command()
@@ -192,7 +208,8 @@ def figure(
 
     finished = FinishedStudy.at(study, plugins)
     if name is None:
-        print_table((face.short, finished.title(face)) for _, face in finished.figures())
+        rows = [(face.short, finished.title(face)) for _, face in finished.figures()]
+        print_tables(Table("figures", "", "", ["name", "title"], rows))
         return
     key, face = find_figure(finished, name)
     path = target or Path(f"{face.file}.svg")
@@ -207,16 +224,21 @@ def figure(
 @click.argument(
     "studies", type=PATH, nargs=-1, required=True, metavar="STUDY STUDY...|PUBLISHED.csv"
 )
-@click.option("--to", "target", type=PATH, help="A folder for page, figures and tables.")
+@formatted
+@click.option("--output", type=PATH, help="Folder to write a page with tables and figures to.")
+@renamed_to
 @redrawing
-def compare(studies: tuple[Path, ...], target: Path | None, plugins: tuple[Path, ...]) -> None:
-    """Compare study folders: their data, each measure on all of them, and which conclusions hold.
+def compare(
+    studies: tuple[Path, ...], format_: str, output: Path | None, plugins: tuple[Path, ...]
+) -> None:
+    """Compare studies with each other, or with published values.
 
-    With --to, a page has their figures too, as panels (a), (b), ... of one figure.
+    Several study folders STUDY: prints their data, the results of each measure in all of them, and
+    which conclusions agree. The page of --output has their figures, too, as panels (a), (b), ...
 
-    One STUDY stands beside numbers that somebody published: levels, orderings, what agrees.
-    PUBLISHED.csv has the columns system, measure and value; quantity in place of system, for
-    numbers of the measures themselves; rank in place of value, where only the order is known.
+    One STUDY and PUBLISHED.csv: prints where the study agrees with published values. PUBLISHED.csv
+    has the columns system, measure and value. In place of system it may have quantity, for values
+    of the measures themselves; in place of value it may have rank, where only the order is known.
     """
     from harness.report.comparison import Comparison, write_comparison
     from harness.report.publication import Publication
@@ -225,31 +247,37 @@ def compare(studies: tuple[Path, ...], target: Path | None, plugins: tuple[Path,
     tables = [path for path in studies if path.suffix == ".csv"]
     finished = [FinishedStudy.at(path, plugins) for path in studies if path not in tables]
     compared = Publication.of(finished, tables) if tables else Comparison.of(finished)
-    for each in compared.tables():
-        click.echo(each.to_text())
+    click.echo(FORMATS[format_]([*compared.tables()]))
+    is_text = format_ == "text"
     for finding in compared.findings():
-        click.echo(f"{finding}\n")
-    if target is not None:
-        click.echo(f"The page is {write_comparison(compared, target).resolve()}")
+        click.echo(f"{finding}\n", err=not is_text)
+    if output is not None:
+        click.echo(f"The page is {write_comparison(compared, output).resolve()}", err=not is_text)
 
 
 @click.command()
 @click.argument("study", type=PATH)
-@click.option("--to", "target", required=True, type=PATH, help="A new or empty folder.")
-def export(study: Path, target: Path) -> None:
-    """Export runs, qrels and split of the study folder STUDY, with other tools' commands."""
+@click.option("--output", required=True, type=PATH, help="New or empty folder to write to.")
+@renamed_to
+def export(study: Path, output: Path) -> None:
+    """Export the runs, qrels and split of a study.
+
+    The files are for trec_eval, ir_measures, RecBole and LensKit, with scripts that call the first
+    two. STUDY is a study folder.
+    """
     from harness.trec_eval.export import export_study
 
-    for path in export_study(study, target):
+    for path in export_study(study, output):
         click.echo(str(path))
 
 
 @click.command()
 @click.argument("study", type=PATH)
 def verify(study: Path) -> None:
-    """Check every file of the study folder STUDY, and say what made its parts.
+    """Check whether the files of a study are unchanged.
 
-    A file that is not as the study wrote it, or is lost, is named, and the exit code is 1.
+    Prints which version of the program made each part of the study folder STUDY. Files that have
+    changed or are missing are named, and the exit code is 1.
     """
     from harness.report.study_folder import Ledger, read_manifest
 

@@ -29,16 +29,19 @@ class UsersSection(Section):
 
     share: float = Field(0.1, gt=0, le=1, description="Share of the users who are test users.")
     most: Whole = Field(100_000, ge=1, description="Maximum number of test users.")
-    least_items: Whole = Field(2, ge=1, description="Distinct items that a test user needs.")
+    least_items: Whole = Field(
+        2, ge=1, description="Minimum number of distinct items of a test user."
+    )
 
 
 class ArmSection(Section):
-    """What an arm serves."""
+    """The model of an arm."""
 
     removed: ClassVar[Mapping[str, str]] = {"weight": "all arms get as many users"}
 
     model: str = Field(
-        "item-cosines", description="als-knn, item-cosines, or a system of the harness or of yours."
+        "item-cosines",
+        description="Model: als-knn, item-cosines, or a system, built-in or your own.",
     )
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the model.")
 
@@ -65,7 +68,7 @@ class ArmSection(Section):
 
 
 class ExperimentSection(SimulationSettings):
-    """An experiment: a world and how it goes there, or the logs of one that took place."""
+    """An experiment: simulated in a world, or the logs of a real one."""
 
     world: ClickWorldSettings | None = None
     logs: Logs | None = None

@@ -47,12 +47,14 @@ class SimulationSettings(Section):
     removed: ClassVar[Mapping[str, str]] = {"visits": "set `lists`, which were 2 in a visit"}
 
     periods: int = Field(default=4, ge=1, le=1000, description="Number of periods.")
-    period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days of a period.")
-    depth: int = Field(default=5, ge=1, le=100, description="Items of a list.")
-    lists: float = Field(
-        default=3.0, gt=0.0, le=100.0, description="Mean number of lists of a user in a period."
+    period_days: float = Field(
+        default=3.0, gt=0.0, le=365.0, description="Length of a period in days."
     )
-    salt: str = Field(default="", description="Changes who is in which arm.")
+    depth: int = Field(default=5, ge=1, le=100, description="Number of items in a list.")
+    lists: float = Field(
+        default=3.0, gt=0.0, le=100.0, description="Mean number of lists per user and period."
+    )
+    salt: str = Field(default="", description="Salt of the hash that assigns users to arms.")
     seed: int = Field(default=1, ge=0, description="Random seed of the experiment.")
 
     @property

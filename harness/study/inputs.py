@@ -112,7 +112,7 @@ def judge_test(split: Split, scale: Scale) -> Qrels:
     if not qrels.relevant.any():
         raise InputError(
             f"no test rating reaches the threshold {scale.threshold:g}: nothing is relevant. The "
-            f"ratings are: {distribution(scale.ratings)}."
+            f"test ratings are: {distribution(split.test.rating)}."
         )
     return qrels
 

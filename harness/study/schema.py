@@ -55,12 +55,12 @@ def _of_analyses(
     """Describe the table [analyses]: a section for each analysis, or for a group of them."""
     sections: dict[str, Any] = {
         "plugins": {
-            "description": "Python files that declare analyses.",
+            "description": "Python files that define analyses.",
             "type": "array",
             "items": {"type": "string"},
         },
         NAMES: _names(
-            "Which analyses are made; by default the usual ones, and others that have a section."
+            "Analyses to run; default: the usual ones, and those with a section of their own."
         ),
     }
     sections[NAMES]["items"]["enum"] = list(dict.fromkeys(a.section for a in register.values()))
@@ -75,7 +75,7 @@ def _of_analyses(
             {
                 "type": "object",
                 "additionalProperties": False,
-                "properties": {STUDIES: _names("Which of the group are made.")},
+                "properties": {STUDIES: _names("Studies of the group to run.")},
             },
         )
         group["properties"][STUDIES]["items"]["enum"].append(analysis.name)

@@ -44,9 +44,9 @@ def tag_pattern(text: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(text)
     except re.error as error:
-        raise ValueError(f"is no regular expression ({error}), got {text!r}") from None
+        raise ValueError(f"must be a regular expression ({error}), got {text!r}") from None
     if SYSTEM not in pattern.groupindex:
-        raise ValueError(f"needs a group (?P<{SYSTEM}>...), got {text!r}")
+        raise ValueError(f"must have a group (?P<{SYSTEM}>...), got {text!r}")
     return pattern
 
 
@@ -117,7 +117,7 @@ class AnalysesSection(Section):
         Settings of the analyses that are made, by key.
     """
 
-    plugins: tuple[Path, ...] = Field((), description="Python files that declare analyses.")
+    plugins: tuple[Path, ...] = Field((), description="Python files that define analyses.")
     asked: dict[str, SerializeAsAny[AnalysisSettings]] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -256,23 +256,23 @@ PATHS = ("features", "popularity", "propensities")
 
 
 class ItemsSection(Section):
-    """What is known of items, for metrics that ask."""
+    """Properties of items that some metrics need."""
 
     features: Path | None = Field(
         None,
-        description="Table of features, an item a row: columns of numbers, or of categories "
-        "between |.",
+        description="Table of item features with a row for each item: columns of numbers, or of "
+        "categories separated by |.",
     )
     columns: Names = Field(
-        (), description="Columns of it that are features; by default all but the first."
+        (), description="Feature columns of the table; default: all but the first."
     )
     popularity: Path | None = Field(
-        None, description="Table of counts of ratings, where they do not come from training."
+        None, description="Table of item popularity; default: counts of training ratings."
     )
     propensities: Literal["world"] | Path | None = Field(
         None,
-        description='Table of chances to be observed, above 0 and up to 1; or "world": those in '
-        "a simulated world, for users to whom the item is relevant.",
+        description='Table of observation probabilities of items, in (0, 1]; or "world": those '
+        "of a simulated world, for users to whom the item is relevant.",
     )
 
     @property
@@ -282,14 +282,14 @@ class ItemsSection(Section):
 
 
 class RepeatSection(Section):
-    """How often the whole study is made, each time with another seed."""
+    """Repetitions of the whole study with different random seeds."""
 
     seeds: Whole = Field(
         1,
         ge=1,
         le=1000,
-        description="Seeds: that of the study, and the numbers after it. Each makes another split "
-        "and trains anew, in a folder below seeds/.",
+        description="Number of repetitions. Each has another random seed, split and training, and "
+        "its own folder in seeds/. The first has the seed of the study.",
     )
 
     def others(self, seed: int) -> range:
@@ -307,12 +307,12 @@ USUAL = "user-random"
 
 
 class SplitSection(Section):
-    """Which ratings are held out: a method, and its settings.
+    """The split into training and test ratings: a method, and its settings.
 
-    In a file the settings stand beside the method.
+    In a study file, the settings are keys beside the method.
     """
 
-    method: str = Field(USUAL, description="Name of the split, or a Python file that declares one.")
+    method: str = Field(USUAL, description="Name of a split, or a Python file that defines one.")
     settings: SplitSettings
 
     @model_validator(mode="before")
@@ -399,23 +399,23 @@ class TruthSection(FileOptions):
     """
 
     path: Path | None = Field(
-        None, description="File of the true judgements; none where a world is simulated."
+        None, description="File of the true judgements; not needed for a simulated world."
     )
     threshold: float | None = Field(
         None,
         allow_inf_nan=False,
-        description="Lowest true rating that is relevant, or lowest relevant grade of qrels; by "
-        "default that of [ratings], or grade 1.",
+        description="Lowest true rating, or lowest grade of the qrels, that counts as relevant; "
+        "default: the threshold of [ratings], or grade 1.",
     )
     candidates: Candidates | None = Field(
         None,
-        description="What is judged by the truth: lists of each user's truly judged items alone "
-        '("judged", the default for a file), or the usual lists ("all", the default in a world).',
+        description="Rankings to evaluate with the truth: of the items with a true judgement only "
+        '("judged", the default for a file), or of all items ("all", the default for a world).',
     )
     references: MetricNames = Field(
         ("nDCG@10", "P@10"),
         min_length=1,
-        description="Measures that say, on the truth, which system is better.",
+        description="Reference measures: they order the systems by the true judgements.",
     )
 
     @property

@@ -66,27 +66,25 @@ def _as_rule(value: Any) -> Any:
 
 
 class RatingsSection(FileOptions):
-    """Where ratings come from, how they are read, and which are used."""
+    """The ratings: where they are, how they are read, and which are used."""
 
-    path: Path | None = Field(None, description="File, folder or archive; none for a world.")
-    preset: str | None = Field(None, description="Preset of the simulated world.")
-    like: Path | None = Field(
-        None, description="Ratings that a world is fitted to, in a format that is guessed."
-    )
+    path: Path | None = Field(None, description="File, folder or archive of ratings.")
+    preset: str | None = Field(None, description="Name of a preset of the simulated world.")
+    like: Path | None = Field(None, description="Ratings to fit the simulated world to.")
     world: dict[str, Any] = Field(default={}, description="Settings of the simulated world.")
     threshold: float | None = Field(
         None,
         allow_inf_nan=False,
-        description="Lowest rating that is relevant; 4 by default on scales that end at 5, none if "
-        "everything is relevant.",
+        description="Lowest rating that counts as relevant; default: 4 on scales that end at 5, "
+        "no threshold for implicit feedback.",
     )
     grades: Annotated[GradeRule | None, BeforeValidator(_as_rule)] = Field(
         None,
-        description='Grades of the qrels: "values", "ranks", or rising cuts; values by default, '
-        "ranks if ratings have more than three decimals.",
+        description='Relevance grades: "values" or "ranks" of the ratings, or a list of '
+        "thresholds; default: values, or ranks if ratings have more than three decimals.",
     )
-    user_min: Whole = Field(0, ge=0, description="k-core: ratings of the least active user.")
-    item_min: Whole = Field(0, ge=0, description="k-core: ratings of the least rated item.")
+    user_min: Whole = Field(0, ge=0, description="k-core: minimum number of ratings per user.")
+    item_min: Whole = Field(0, ge=0, description="k-core: minimum number of ratings per item.")
 
     @property
     def is_drawn(self) -> bool:
@@ -109,29 +107,29 @@ class RatingsSection(FileOptions):
 
 
 class SystemsSection(Section):
-    """Which systems are trained, and how deep they recommend."""
+    """The systems to train, and the depth of their rankings."""
 
     names: Annotated[Names, BeforeValidator(_of_set)] = Field(
-        SYSTEMS, description="Names, or that of a set: valcarce-2018, all."
+        SYSTEMS, description="Names of systems, or of a set: valcarce-2018, all."
     )
-    depth: Whole = Field(100, ge=1, description="Length of the ranked lists.")
+    depth: Whole = Field(100, ge=1, description="Depth of the rankings.")
     candidates: Literal["trained", "test"] = Field(
         "trained",
-        description="Items that may be recommended: all with training ratings, or only those of "
-        "them that the test part holds too. Never what the user rated in training.",
+        description="Candidate items: all items with training ratings, or only those of them with "
+        "test ratings. Items that the user rated in training are never candidates.",
     )
     positives: float | dict[str, float] | None = Field(
         None,
-        description="Lowest rating that systems learn from: one for all, or by the name of a "
-        "system; all ratings by default. What is rated lower is no candidate all the same.",
+        description="Lowest rating to train on, for all systems or by the name of a system; "
+        "default: all ratings. Items with lower training ratings are no candidates either.",
     )
     settings: dict[str, dict[str, Any]] = Field(
-        default={}, description="Settings of a system, by its name."
+        default={}, description="Settings of systems, by name."
     )
     preset: str | None = Field(
         None,
-        description="A paper whose systems, positives and settings are taken where the section has "
-        "none of its own: recsys2018.",
+        description="Paper whose systems, positives and settings are the defaults of this section: "
+        "recsys2018.",
     )
 
     @model_validator(mode="before")
@@ -173,13 +171,15 @@ class SystemsSection(Section):
 
 
 class RunsSection(Section):
-    """Runs made elsewhere."""
+    """Runs by other programs."""
 
-    paths: tuple[str, ...] = Field(min_length=1, description="TREC run files; * and ? are welcome.")
+    paths: tuple[str, ...] = Field(
+        min_length=1, description="TREC run files; * and ? are wildcards."
+    )
     replicates: str | None = Field(
         None,
-        description="Where several runs are of one system: a regular expression for their tags, "
-        "with a group (?P<system>...), and perhaps (?P<replicate>...).",
+        description="Regular expression for run tags, if a system has several runs: with a group "
+        "(?P<system>...), and optionally (?P<replicate>...).",
     )
 
     @field_validator("replicates")
@@ -191,35 +191,37 @@ class RunsSection(Section):
 
 
 class QrelsSection(Section):
-    """Judgements made elsewhere."""
+    """Judgements by other programs."""
 
-    path: Path
-    relevance_level: Whole = Field(1, ge=1, description="Lowest relevant grade (trec_eval's -l).")
+    path: Path = Field(description="TREC qrels file.")
+    relevance_level: Whole = Field(
+        1, ge=1, description="Lowest grade that counts as relevant (trec_eval -l)."
+    )
 
 
 class MetricsSection(Section):
-    """Which metrics, at which cut-offs, and which measures are compared with one another."""
+    """Metrics, their cut-offs, and the measures that are compared with each other."""
 
     names: MetricNames = Field(
         PAPER_METRICS,
         min_length=1,
-        description="Metrics. A name with a depth, such as nDCG@10 or bpref@all, stands for "
-        "itself; another is measured at all `cutoffs`, or of whole lists if there are none.",
+        description="Metrics or measures. A measure, such as nDCG@10 or bpref@all, has one depth; "
+        "a metric without depth is computed at all `cutoffs`, or on whole rankings without them.",
     )
-    cutoffs: Cutoffs = Field(PAPER_CUTOFFS, description="The grid, for curves over cut-offs.")
+    cutoffs: Cutoffs = Field(PAPER_CUTOFFS, description="Cut-offs, for curves over cut-offs.")
     report: MetricNames | None = Field(
         None,
         min_length=1,
-        description="Measures that are compared with one another, such as nDCG@10, bpref@all, "
-        "AP@1000; those in `names` by default. A name without a depth is taken at the deepest of "
+        description="Report measures, which are compared with each other, such as nDCG@10 or "
+        "bpref@all; default: those in `names`. A metric without depth is taken at the deepest of "
         "`cutoffs`.",
     )
     average: Average = Field(
         "users",
-        description="What means are taken over: users, or judgements, with users weighted by the "
-        "number of their relevant items.",
+        description="Mean over users, or over judgements: users weighted by their number of "
+        "relevant items.",
     )
-    plugins: tuple[Path, ...] = Field((), description="Python files that declare metrics.")
+    plugins: tuple[Path, ...] = Field((), description="Python files that define metrics.")
 
     @property
     def measures(self) -> Measures:

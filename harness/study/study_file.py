@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from harness.study.store import with_portable_paths
 from runs import InputError
-from runs.shared.settings import Section, Whole
+from runs.shared.settings import Section, Whole, broken_rule
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
@@ -69,10 +69,19 @@ class Origin:
 class StudyFile(Section):
     """A study as a file describes it, which knows where its keys stand."""
 
-    name: str = Field(pattern=f"^{NAME}$")
-    seed: Whole = Field(20261121, ge=0, lt=2**63)
-    output: Path | None = Field(None, description="The study folder; study-NAME by default.")
+    name: str = Field(pattern=f"^{NAME}$", description="Name of the study.")
+    seed: Whole = Field(20261121, ge=0, lt=2**63, description="Random seed.")
+    output: Path | None = Field(None, description="Study folder; default: study-NAME.")
     _origin: Origin | None = PrivateAttr(default=None)
+
+    def __init__(self, /, **values: Any) -> None:
+        read = values.pop("_origin", None)
+        origin = read or Origin("the study", "")
+        try:
+            super().__init__(**self.prepared(values, origin))
+        except ValidationError as error:
+            raise InputError(sentence_of(error, origin, type(self))) from None
+        self._origin = read
 
     @property
     def folder(self) -> Path:
@@ -123,11 +132,7 @@ class StudyFile(Section):
         except NOT_TOML as error:
             raise InputError(f"{source}: not a TOML file: {str(error).rstrip('.')}.") from None
         origin = Origin(source, text, base)
-        try:
-            study = cls.model_validate({**cls.prepared(values, origin), **(changes or {})})
-        except ValidationError as error:
-            raise InputError(sentence_of(error, origin, cls)) from None
-        study._origin = origin
+        study = cls(**{**values, **(changes or {}), "_origin": origin})
         return study.anchored(origin.anchor).model_copy(update={"output": study.output})
 
     @classmethod
@@ -183,13 +188,9 @@ def sentence_of(
         return f"{place}: there is no {key}{within}; {_known_keys(inner, root)}"
     if finding["type"] == "missing":
         return f"{place}: {key}{within} is missing."
-    rule = finding["msg"].removeprefix("Value error, ")
-    rule = rule[0].lower() + rule[1:]
     if finding["type"] == "model_type":
         return f"{place}: {key}{within} must be a table, got {finding['input']!r}."
-    if finding["type"] == "value_error":
-        return f"{place}: {key + within + ': ' if key else ''}{rule}."
-    return f"{place}: {key}{within}: {rule}, got {finding['input']!r}."
+    return f"{place}: {broken_rule(key + within, finding)}"
 
 
 def refused(rule: str, *location: str) -> PydanticCustomError:

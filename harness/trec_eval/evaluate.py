@@ -1,4 +1,4 @@
-"""Evaluation of run files against a qrels file, as trec_eval does it; printed in three formats."""
+"""Evaluation of run files against a qrels file, as trec_eval does it, and how it is printed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from analyses.shared.table import FORMATS, Table
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import judge
 from qrels.qrels import judgement_facts, warn_of_one_kind
@@ -150,7 +151,23 @@ def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-FORMATS: dict[str, Callable[..., str]] = {"trec": as_trec, "csv": as_csv, "json": as_json}
+def as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
+    """Give a row of values to every run, or to every topic of a run."""
+    cells = {}
+    for run in evaluations.runs:
+        for column, topic, value in _rows(run, per_topic=per_topic):
+            if column is not RUN_ID:
+                row = str(run.path) if topic == ALL else f"{run.path}, {topic}"
+                cells[row, column.name] = _number(column, value)
+    return Table.crossed("evaluation", "Measures of the runs", "", "run", cells)
+
+
+def printed(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:
+    """Print in one of the formats: trec, or one of those of tables."""
+    own: dict[str, Callable[..., str]] = {"trec": as_trec, "csv": as_csv, "json": as_json}
+    if format_ in own:
+        return own[format_](evaluations, per_topic=per_topic)
+    return FORMATS[format_]([as_table(evaluations, per_topic=per_topic)])
 
 
 def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str, Any]]:

@@ -24,13 +24,12 @@ from runs.shared.settings import Section
 from runs.shared.streams import id_hashes, mixed
 
 TestShare: TypeAlias = Annotated[
-    float, Field(gt=0, lt=1, description="Share of ratings to test; exact: 0.2 is one fifth.")
+    float, Field(gt=0, lt=1, description="Share of ratings in the test set.")
 ]
 TimeTies: TypeAlias = Annotated[
     Literal["item", "random"],
     Field(
-        description="Which of a user's ratings of one second counts as later: that of the higher "
-        "item number, or one at random."
+        description="Order of ratings of a user in the same second: by item number, or at random."
     ),
 ]
 
@@ -253,7 +252,7 @@ def splits() -> Mapping[str, Splitter[Any]]:
     Examples
     --------
     >>> splits()["global-time"].summary
-    'Train on what came before a moment, test on what came at it or after.'
+    'Train on the ratings before a point in time, and test on the later ones.'
     """
     return Splitter.declared_below("qrels.ratings.splits")
 

@@ -20,11 +20,7 @@ DENSE_FROM = 0.1
 
 Power: TypeAlias = Annotated[
     float,
-    Field(
-        gt=0,
-        le=20,
-        description="Power that similarities are raised to (the paper's q): above 0, up to 20.",
-    ),
+    Field(gt=0, le=20, description="Exponent of similarities (the paper's q): above 0, up to 20."),
 ]
 
 
@@ -35,8 +31,9 @@ class NeighbourSettings(Settings):
     k: int = Field(
         0,
         ge=0,
-        description="Item j counts for item i if i is among the k nearest to j (the paper's k), "
-        "none being near itself: at least 1, or 0 for no limit, where each is.",
+        description="Number k of neighbours (the paper's k): item j counts for item i if i is "
+        "among the k nearest to j; 0: no limit. Without a limit, an item is its own neighbour, "
+        "too.",
     )
     max_gigabytes: Gigabytes = 4.0
 

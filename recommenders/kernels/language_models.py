@@ -41,7 +41,7 @@ BackgroundWeight: TypeAlias = Annotated[
     Field(
         gt=0,
         lt=1,
-        description="Share of the collection in a model (Jelinek-Mercer smoothing; the paper's "
+        description="Weight of the collection model (Jelinek-Mercer smoothing; the paper's "
         "lambda): between 0 and 1.",
     ),
 ]

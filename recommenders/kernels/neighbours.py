@@ -36,17 +36,17 @@ class BaselineSettings(Settings):
     item_damping: NotNegative = searched(
         25.0,
         Range(1.0, 100.0, log=True),
-        description="Ratings at the mean added to each item's baseline: 0 or more.",
+        description="Damping of item baselines, as a number of mean ratings: 0 or more.",
     )
     user_damping: NotNegative = searched(
         10.0,
         Range(1.0, 100.0, log=True),
-        description="Ratings as expected added to each user's baseline: 0 or more.",
+        description="Damping of user baselines, as a number of expected ratings: 0 or more.",
     )
     denominator: bool = Field(
         False,
-        description="Whether the sum is divided by its weights, which predicts ratings and "
-        "ranks badly.",
+        description="Whether to divide the sum by the sum of its weights: this predicts ratings, "
+        "but ranks badly.",
     )
 
 
@@ -227,7 +227,7 @@ def _blocks(bounds: NDArray[np.int64], *, most: int) -> Iterator[tuple[int, int]
 Likeness: TypeAlias = Callable[[slice], Floats]
 
 NearestUsers: TypeAlias = Annotated[
-    int, Field(ge=1, description="Nearest users that count (the paper's k): at least 1.")
+    int, Field(ge=1, description="Number of nearest users (the paper's k): at least 1.")
 ]
 
 

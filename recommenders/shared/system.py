@@ -167,7 +167,7 @@ Factors: TypeAlias = Annotated[int, Field(ge=1, le=2000)]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0)]
 Gigabytes: TypeAlias = Annotated[
-    float, Field(gt=0, description="Memory that training may take, in GB: above 0.")
+    float, Field(gt=0, description="Maximum memory for training, in GB: above 0.")
 ]
 
 

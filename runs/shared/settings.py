@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
@@ -56,10 +57,27 @@ def read_settings_of(what: str, kind: type[ModelT], given: Mapping[str, Any]) ->
     if fault["type"] == "extra_forbidden":
         hint = nearest(setting, known) if known else "it has none."
         raise InputError(f"{what} has no setting {setting!r}; {hint}")
-    if not setting:
-        raise InputError(f"{what}: {fault['msg'].removeprefix('Value error, ').rstrip('.')}.")
-    rule = fault["msg"].replace("Input should be", "must be")
-    raise InputError(f"{what}: the setting {setting!r} {rule}, got {fault['input']!r}.")
+    raise InputError(broken_rule(f"{what}: the setting {setting!r}" if setting else what, fault))
+
+
+WORDING = {
+    r"^[A-Z]\w+ should ": "must ",
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    " after validation, not .*|, unable to parse .*": "",
+}
+"""Patterns in the messages of pydantic, and what they become."""
+
+
+def broken_rule(subject: str, fault: Mapping[str, Any]) -> str:
+    """Say in a sentence which rule the subject, which may be empty, breaks, as pydantic found."""
+    rule = fault["msg"].removeprefix("Value error, ").removesuffix(".")
+    if fault["type"] != "value_error":
+        for pattern, words in WORDING.items():
+            rule = re.sub(pattern, words, rule)
+        rule = f"{rule[0].lower()}{rule[1:]}, got {fault['input']!r}"
+    joined = " " if rule.startswith("must ") else ": "
+    return f"{subject}{joined if subject else ''}{rule}{'' if rule.endswith('?') else '.'}"
 
 
 def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:

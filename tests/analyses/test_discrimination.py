@@ -112,7 +112,7 @@ def test_a_scale_must_fit(scores: Scores) -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"test": "z"}, "should be 'exact', .* or 'bootstrap'"),
+        ({"test": "z"}, "'exact', .* or 'bootstrap'"),
         ({"alpha": 0.0}, "greater than or equal to 0.000000001"),
         ({"baseline": "a", "correction": "tukey"}, "'tukey' tests all pairs"),
     ],

@@ -65,6 +65,13 @@ def test_commands_say_in_a_sentence_which_package_is_hidden(package: str, tmp_pa
 
 
 @pytest.mark.slow
+def test_a_script_of_the_user_that_hides_a_package_is_to_be_renamed(tmp_path: Path) -> None:
+    (tmp_path / "runs.py").touch()
+    answer = python("import harness; harness.Study", tmp_path)
+    assert f"finds {tmp_path / 'runs.py'}. Rename that file" in answer.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["recommenders", "runs"])
 def test_commands_say_in_a_sentence_which_package_is_overwritten(
     package: str, tmp_path: Path

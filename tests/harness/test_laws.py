@@ -240,7 +240,17 @@ def test_wrong_usage_is_answered_with_two(arguments: tuple[str, ...], sentence: 
 @pytest.mark.slow
 def test_checking_leaves_nothing_behind(tmp_path: Path) -> None:
     path = write_metrics(tmp_path)
-    command = [sys.executable, "-m", "harness", "check", str(path), "--tries", "5", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "harness",
+        "check",
+        str(path),
+        "--tries",
+        "5",
+        "--format",
+        "json",
+    ]
     environment = {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert list(tmp_path.iterdir()) == [path]

@@ -200,7 +200,6 @@ def test_losing_judgements_at_random_is_what_the_study_makes_of_it() -> None:
     found = robustness(LISTS, JUDGEMENTS, MEASURES, **FEW)
     assert found.frame().columns[:4].tolist() == ["metric", "cutoff", "level", "tau"]
     assert found.frame().tau[0] == 1.0
-    assert [said[:28] for said in found.findings()] == ["Robustness to random loss of"]
 
 
 @pytest.mark.slow
@@ -215,7 +214,6 @@ def test_popular_is_what_the_user_says(popularity: Any) -> None:
     frame = found.frame()
     # Of the six items that are judged or counted, a, unseen and b are the most popular.
     assert frame.counted_in.unique().tolist() == ["train"]
-    assert "of 6 in the catalogue" in found.caption()
     assert frame.judgements[1] == 3
 
 
@@ -230,7 +228,7 @@ def test_without_counts_an_item_is_as_popular_as_it_is_judged() -> None:
     [
         ({"loss": "sparse"}, "`loss` must be one of random, popularity, got 'sparse'."),
         ({"popularity": {"a": 1}}, "`popularity` is for loss='popularity', got loss='random'."),
-        ({"samples": 0}, "the setting 'samples' must be"),
+        ({"samples": 0}, "the setting 'samples' must be at least 1, got 0."),
         ({"sample": 9}, "robustness() has no argument 'sample'; did you mean 'samples'?"),
         ({"loss": "popularity", "counted_in": "train"}, "without training ratings, `counted_in`"),
         ({"loss": "popularity", "popularity": {"a": -1}}, "a whole number from 0 on, and item 'a'"),

@@ -254,10 +254,7 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
             ["--model", "item-cosines:shrinkage=nan"],
             "the setting 'shrinkage' must be a finite number, got 'nan'.",
         ),
-        (
-            ["--model", "als-knn:factors=0"],
-            "the setting 'factors' must be greater than or equal to 1, got '0'.",
-        ),
+        (["--model", "als-knn:factors=0"], "the setting 'factors' must be at least 1, got '0'."),
         (["--ranks", "ranks.csv", "--model", "als-knn"], "leave out --model."),
         (
             ["--share", "1", "--min-items", "1"],
@@ -266,8 +263,8 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
         (["--shards", "3"], "--shards is gone: logs of any size are read through DuckDB"),
         (["--scratch", "x"], "--scratch is gone: logs of any size are read through DuckDB"),
         (["--model", "a=als-knn", "--model", "a=item-cosines"], "two models are called 'a'"),
-        (["--beta", "-1"], "`--beta`: input should be greater than or equal to 0, got -1.0."),
-        (["--cutoff", "70000"], "`--cutoff`: input should be less than 65535, got 70000."),
+        (["--beta", "-1"], "`--beta` must be at least 0, got -1.0."),
+        (["--cutoff", "70000"], "`--cutoff` must be less than 65535, got 70000."),
     ],
 )
 def test_what_makes_no_sense_is_answered_with_a_sentence(

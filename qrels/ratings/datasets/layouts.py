@@ -149,25 +149,28 @@ def _quoted(names: Iterable[str]) -> str:
 class FileOptions(Section):
     """How a file of ratings is read."""
 
-    format: str | None = Field(None, description="Name of the format; guessed if absent.")
+    format: str | None = Field(
+        None, description="Format of the ratings file; default: recognised from the file."
+    )
     columns: dict[str, str | int] | None = Field(
         None,
-        description="Name or number (from 0) of the columns user, item and, where there are any, "
+        description="Name or number (from 0) of the columns user, item and, if there are any, "
         "rating and time.",
     )
-    separator: str | None = Field(None, description="What separates the fields of a line.")
+    separator: str | None = Field(None, description="Separator between the fields of a line.")
     header: bool | None = Field(None, description="Whether the first line names the columns.")
     decimal: Literal[".", ","] = Field(".", description="Decimal sign of numbers.")
     implicit: bool | None = Field(
         None,
-        description="Whether everything in the file is relevant, and ratings, if there are any, "
-        "count or weigh what was used; by default if there are no different ratings.",
+        description="Whether the data are implicit feedback: all items in the file are relevant, "
+        "and ratings are counts or weights; default: only if all ratings are equal.",
     )
     missing: Literal["error", "drop"] = Field(
-        "error", description="A rating without user, item, value or time: refuse, or leave out."
+        "error",
+        description="Handling of missing values in a line: report an error, or drop the line.",
     )
     duplicates: Literal["error", "last"] = Field(
-        "error", description="A pair rated twice: refuse, or keep the last in time."
+        "error", description="Handling of repeated ratings: report an error, or keep the last."
     )
 
     @property

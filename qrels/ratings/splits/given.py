@@ -15,17 +15,20 @@ from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):
-    """Where the parts are: files, or a folder that holds them."""
+    """Files of the training, test and validation ratings, or a folder with them."""
 
     train: Path | None = Field(None, description="File of the training ratings.")
     test: Path | None = Field(None, description="File of the test ratings.")
     validation: Path | None = Field(
-        None, description="File of the ratings to tune by; the study itself leaves them out."
+        None, description="File of the validation ratings, which only tuning uses."
     )
     folder: Path | None = Field(
-        None, description="Folder with such files in place of their names, for one fold or several."
+        None,
+        description="Folder with these files, of one fold or several, in place of their names.",
     )
-    fold: Whole | None = Field(None, ge=0, description="The fold of a folder that has several.")
+    fold: Whole | None = Field(
+        None, ge=0, description="Number of the fold, if the folder has several."
+    )
 
     @model_validator(mode="after")
     def _files_or_folder(self) -> Self:
@@ -33,9 +36,11 @@ class Settings(SplitSettings):
         if self.folder is None and None in files:
             raise ValueError("a given split needs `train` and `test`, or a `folder`")
         if self.folder is not None and (*files, self.validation) != (None, None, None):
-            raise ValueError("`folder` takes the place of `train`, `test` and `validation`")
+            raise ValueError(
+                "`folder` replaces `train`, `test` and `validation`: give only one of them"
+            )
         if self.folder is None and self.fold is not None:
-            raise ValueError("`fold` goes with `folder` only")
+            raise ValueError("`fold` needs a `folder`")
         return self
 
     @property
@@ -55,7 +60,7 @@ class Settings(SplitSettings):
 
 @split("given", source="-")
 def given(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
-    """Train and test on the parts that the data come in.
+    """Use the training and test ratings that the data come with.
 
     Examples
     --------
@@ -68,5 +73,5 @@ def given(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     array([1], dtype=int32)
     """
     if ratings.held_out is None:
-        raise InputError("the split 'given' needs ratings that come in two parts.")
+        raise InputError("the split 'given' needs training and test ratings in separate files.")
     return Split(ratings.select(~ratings.held_out), ratings.select(ratings.held_out))

@@ -17,20 +17,19 @@ USUAL_SHARE = 0.2
 
 
 class Settings(SplitSettings):
-    """The moment, or the share of all ratings that came later."""
+    """Start of the test period, or its share of the ratings."""
 
     test_share: TestShare | None = Field(
-        None,
-        description="Share of all ratings to test; exact: 0.2, the default where there is no cut, "
-        "is one fifth.",
+        None, description="Share of all ratings in the test set; default without `cut`: 0.2."
     )
     cut: Whole | None = Field(
-        None, description="First second (since 1970 in UTC) of the test time, in place of a share."
+        None,
+        description="Start of the test period, in seconds since 1970 in UTC, in place of a share.",
     )
     cold_users: Literal["drop", "keep"] = Field(
         "drop",
-        description="Whether users without a rating before the cut are dropped from the test "
-        "ratings, or kept.",
+        description="Users without ratings before the test period: drop them from the test "
+        "ratings, or keep them.",
     )
 
     @model_validator(mode="before")
@@ -53,7 +52,7 @@ class Settings(SplitSettings):
 
 @split("global-time", source="Campos et al. (2014)")
 def global_time(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
-    r"""Train on what came before a moment, test on what came at it or after.
+    r"""Train on the ratings before a point in time, and test on the later ones.
 
     A share of all N ratings puts the cut at the time of the
     :math:`\lfloor \mathrm{share} \cdot N + 1/2 \rfloor`-th latest, at least the first. Ratings of

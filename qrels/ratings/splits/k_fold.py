@@ -11,10 +11,10 @@ from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):
-    """How many folds there are, and which of them is tested."""
+    """Number of folds, and the fold to test."""
 
     folds: Whole = Field(5, ge=2, description="Number of folds.")
-    fold: Whole = Field(1, ge=1, description="The fold that is the test set, from 1.")
+    fold: Whole = Field(1, ge=1, description="Number of the fold to test, from 1.")
 
     @field_validator("fold")
     @classmethod
@@ -27,7 +27,7 @@ class Settings(SplitSettings):
 
 @split("k-fold", source="Stone (1974)")
 def k_fold(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
-    """Test one of the folds, which are balanced within each user; each rating is in one.
+    """Cross-validation: test one fold; each fold has an equal share of each user's ratings.
 
     A user's ratings are dealt out in random order, beginning with a random fold. A user with one
     rating only trains, in all folds.

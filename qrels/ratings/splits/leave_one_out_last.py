@@ -14,7 +14,7 @@ from qrels.ratings.splitter import (
 
 
 class Settings(SplitSettings):
-    """Which of a user's ratings of one second is the latest."""
+    """Order of ratings in the same second."""
 
     time_ties: TimeTies = "item"
 

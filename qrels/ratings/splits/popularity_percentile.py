@@ -15,14 +15,14 @@ from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):
-    """How many of each user's ratings are held out, and which of the items are tested."""
+    """Share of test ratings, and the popularity percentile of the tested items."""
 
     test_share: TestShare = 0.2
     percentiles: Whole = Field(
-        10, ge=2, description="Number of percentiles, with about equally many ratings."
+        10, ge=2, description="Number of percentiles, each with about the same number of ratings."
     )
     percentile: Whole = Field(
-        1, ge=1, description="The percentile that is tested: 1 has the most popular items."
+        1, ge=1, description="Percentile to test; 1 has the most popular items."
     )
 
     @field_validator("percentile")
@@ -36,7 +36,7 @@ class Settings(SplitSettings):
 
 @split("popularity-percentile", source="Bellogín, Castells & Cantador (2017), P1R")
 def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
-    r"""Hold out as `user_random` does, and test items of one percentile of popularity alone.
+    r"""Split like `user_random`, and test only items of one popularity percentile.
 
     Items are sorted by falling numbers of ratings (of equal ones the lower item number is first)
     and cut into m percentiles with about equally many of all N ratings: an item with n ratings,

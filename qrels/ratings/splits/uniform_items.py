@@ -16,26 +16,26 @@ from runs.shared.settings import Whole
 
 
 class Settings(SplitSettings):
-    """How many ratings of an item are tested, and which items have enough of them."""
+    """Number of test ratings per item, and their maximum share."""
 
     item_ratings: Whole | None = Field(
         None,
         ge=1,
-        description="Test ratings of each item that is tested; by default the number that makes "
+        description="Number of test ratings of each tested item; default: the number that gives "
         "the most test ratings.",
     )
     item_share: float = Field(
         0.2,
         gt=0,
         lt=1,
-        description="Largest share of an item's ratings to test: items of which that is less than "
-        "`item_ratings` only train; exact: 0.2 is one fifth.",
+        description="Maximum share of an item's ratings in the test set. Items where this is less "
+        "than `item_ratings` are in the training set only.",
     )
 
 
 @split("uniform-items", source="Bellogín, Castells & Cantador (2017), UAR")
 def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
-    r"""Test equally many ratings of every item that has enough of them; the others only train.
+    r"""Test the same number of ratings of every item; items with few ratings only train.
 
     Of an item with n ratings at most :math:`\lfloor \mathrm{item\_share} \cdot n \rfloor` may be
     tested. Where these are `item_ratings` or more, exactly so many are, at random: items that were

@@ -15,7 +15,7 @@ from qrels.ratings.splitter import (
 
 
 class Settings(SplitSettings):
-    """How many of each user's ratings are tested, and which of one second."""
+    """Share of test ratings, and the order of ratings in the same second."""
 
     test_share: TestShare = 0.2
     time_ties: TimeTies = "item"
@@ -23,7 +23,7 @@ class Settings(SplitSettings):
 
 @split("user-last", source="Campos et al. (2014)")
 def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
-    """Hold out the latest share of each user's ratings, as many as `user_random` does.
+    """Hold out the latest ratings of each user, as many as `user_random` holds out.
 
     The seed decides between ratings of one second, where ties are random.
 

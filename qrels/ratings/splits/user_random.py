@@ -14,7 +14,7 @@ from qrels.ratings.splitter import (
 
 
 class Settings(SplitSettings):
-    """How many of each user's ratings are tested."""
+    """Share of test ratings."""
 
     test_share: TestShare = 0.2
 

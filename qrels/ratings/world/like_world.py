@@ -46,14 +46,14 @@ class LikeSettings(SharedSettings):
 
     liking: Liking = Field(
         default=1.0,
-        description="How strongly being rated follows preference, in units of the spread of "
-        "ratings, 0 (not at all) to 5. It cannot be learned from the ratings: try several.",
+        description="Effect of preference on which ratings are observed, per standard deviation of "
+        "ratings: 0 (none) to 5. It cannot be estimated from the ratings: try several values.",
     )
     familiarity: float = Field(
         default=1.0,
         ge=0.0,
         le=2.0,
-        description="Multiple of the familiarity that is fitted, 0 (none) to 2.",
+        description="Multiple of the fitted effect of familiarity: 0 (none) to 2.",
     )
 
     @property

@@ -26,29 +26,28 @@ class SharedSettings(BaseModel):
         default=1.0,
         ge=0.0,
         le=2.0,
-        description="How strongly being rated follows popularity, 0 (not at all) to 2; the Gini "
-        "coefficient, and the popularity that is fitted, are met at 1.",
+        description="Effect of item popularity on which ratings are observed: 0 (none) to 2; at 1 "
+        "the ratings have the given Gini coefficient, or the fitted popularity.",
     )
     strength: float = Field(
         default=1.0,
         ge=0.0,
         le=10.0,
-        description="Multiple of `exposure`, `familiarity` and `liking` in what is rated, 0 "
-        "(ratings are missing completely at random) to 10. All else stays as it is at 1, so that "
-        "the truth does not depend on it.",
+        description="Strength of the observation bias, which multiplies `exposure`, `familiarity` "
+        "and `liking`: 0 (ratings are missing completely at random) to 10. It does not change the "
+        "truth.",
     )
     bias: Literal["both", "exposure", "liking"] = Field(
         default="both",
-        description="What `strength` multiplies: liking, or popularity and familiarity "
-        "(`exposure`); the other stays as it is.",
+        description="Bias that `strength` multiplies: liking, exposure (popularity and "
+        "familiarity), or both.",
     )
     fill: float = Field(
         default=1.0,
         gt=0.0,
-        description="Multiple of the number of ratings, above 0; like `strength`, it leaves the "
-        "truth as it is.",
+        description="Multiple of the number of ratings, above 0. It does not change the truth.",
     )
-    seed: int = Field(default=1, ge=0, description="Seed of all that is drawn, at least 0.")
+    seed: int = Field(default=1, ge=0, description="Random seed of the world.")
 
     @property
     def exposure_strength(self) -> float:
@@ -66,36 +65,39 @@ class WorldSettings(SharedSettings):
 
     n_users: int = Field(ge=2, description="Number of users, at least 2.")
     n_items: int = Field(ge=2, description="Number of items, at least 2.")
-    n_ratings: int = Field(ge=2, description="Number of ratings observed, met exactly.")
+    n_ratings: int = Field(ge=2, description="Exact number of observed ratings.")
     min_ratings: int = Field(
-        default=5, ge=1, description="Ratings of the least active user, at least 1."
+        default=5, ge=1, description="Minimum number of ratings per user, at least 1."
     )
     gini: float = Field(
         default=0.6,
         gt=0.0,
         lt=1.0,
-        description="Gini coefficient of ratings over items where `exposure` is 1, in (0, 1); "
-        "with more `liking` or fewer ratings, low values are out of reach.",
+        description="Gini coefficient of ratings over items if `exposure` is 1, in (0, 1); low "
+        "values cannot be reached with strong `liking` or few ratings.",
     )
     liking: Liking = Field(
         default=1.5,
-        description="How strongly being rated follows preference, 0 (not at all) to 5. With "
-        "`exposure` and `familiarity` 0 as well, ratings are missing completely at random.",
+        description="Effect of preference on which ratings are observed: 0 (none) to 5. If "
+        "`exposure` and `familiarity` are 0, too, ratings are missing completely at random.",
     )
     familiarity: float = Field(
         default=0.0,
         ge=0.0,
         le=10.0,
-        description="How strongly being rated follows what users know of, whether they like it or "
-        "not, 0 (not at all) to 10: items of the kinds that are theirs, and popular items, if they "
-        "rate little.",
+        description="Effect of familiarity, whether users like the item or not, on which ratings "
+        "are observed: 0 (none) to 10. Users are familiar with items of their topics, and users "
+        "with few ratings with popular items.",
     )
-    dimensions: int = Field(default=16, ge=1, le=200, description="Latent tastes, 1 to 200.")
+    dimensions: int = Field(
+        default=16, ge=1, le=200, description="Number of latent taste dimensions, 1 to 200."
+    )
     noise: float = Field(
         default=0.6,
         ge=0.1,
         le=5.0,
-        description="Scale of the logistic noise in ratings, 0.1 to 5 times the spread of taste.",
+        description="Scale of the logistic noise in ratings: 0.1 to 5 standard deviations of "
+        "taste.",
     )
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli.main import main
 
-SMALL = ("--candidates", "300", "--negatives", "20", "--repeats", "2", "--metric", "AP")
+SMALL = ("--candidates", "300", "--negatives", "20", "--repeats", "2", "--measure", "AP")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_the_folder_holds_tables_figures_and_captions(table: Path, tmp_path: Pat
     [
         ((), "line 1: the number of candidates must be given"),
         (("--candidates", "150"), "a rank must not be above the candidates, 150"),
-        (("--candidates", "300", "--metric", "nDGC"), "`--metric`: no metric of ranks"),
+        (("--candidates", "300", "--measure", "nDGC"), "`--measure`: no metric of ranks"),
         (("--candidates", "300", "--estimator", "ls"), "`ls` is gone"),
         (("--study", "sizes", "--repeats", "5"), "--repeats does not apply to sizes"),
         ((*SMALL, "--study", "all", "--format", "csv"), "csv is one table, and there are 3"),

@@ -149,7 +149,7 @@ def test_the_front_door_corrects(table: Path) -> None:
 
 
 def test_the_command_prints_estimates_differences_and_sentences(table: Path) -> None:
-    asked = ("--negatives", str(M), "--candidates", str(N), "--metric", "AUC", "--quiet")
+    asked = ("--negatives", str(M), "--candidates", str(N), "--measure", "AUC", "--quiet")
     run = CliRunner(env={"COLUMNS": "80"}).invoke(main, ["correct", str(table), *asked])
     assert run.exit_code == 0, run.stderr
     assert "AUC, good - poor" in run.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.shared.table import FORMATS
 from harness.cli.main import main
 from harness.study.study import read_study
 from runs import InputError
@@ -81,6 +82,46 @@ def test_help_names_every_command() -> None:
         "card",
     }
     assert commands <= set(answer.output.split())
+
+
+def test_help_has_whole_summaries() -> None:
+    answer = CliRunner(env={"COLUMNS": "80"}).invoke(main, ["--help"])
+    assert "..." not in answer.output.partition("Options:")[2]
+
+
+def test_another_command_is_answered_with_the_one_that_was_meant() -> None:
+    assert "'discriminate'" in harness("discriminat").stderr
+
+
+@pytest.mark.parametrize(
+    ("former", "option"),
+    [
+        (("export", "study", "--to", "x"), "--output"),
+        (("compare", "study", "--to", "x"), "--output"),
+        (("card", "AP", "--to", "x"), "--output"),
+        (("tune", "study.toml", "--metric", "AP"), "--measure"),
+        (("sampled", "ranks.csv", "--metric", "AP"), "--measure"),
+        (("correct", "ranks.csv", "--metric", "AP"), "--measure"),
+        (("check", "AP", "--json"), "--format json"),
+        (("systems", "--json"), "--format json"),
+    ],
+)
+def test_a_former_option_is_answered_with_its_new_name(
+    former: tuple[str, ...], option: str
+) -> None:
+    answer = harness(*former)
+    assert answer.exit_code == MISUSED
+    assert f"use {option}." in answer.stderr
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("command", [("metrics",), ("systems",), ("systems", "ease")])
+def test_lists_are_printed_in_every_format(command: tuple[str, ...], format_: str) -> None:
+    answer = CliRunner(env={"COLUMNS": "80"}).invoke(main, [*command, "--format", format_])
+    assert answer.exit_code == 0
+    if format_ == "text":
+        assert max(map(len, answer.stdout.splitlines())) <= 80
+        assert "…" not in answer.stdout
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["table"], ["verify"]])
@@ -180,7 +221,7 @@ def test_a_fault_in_the_ratings_is_answered_with_file_and_line(
         ("describe", "no.csv"),
         ("metrics", "--plugin", "no.py"),
         ("report", "no-study"),
-        ("export", "no-study", "--to", "target"),
+        ("export", "no-study", "--output", "target"),
         ("export", "no-study"),
         ("rnu",),
     ],
@@ -243,8 +284,8 @@ def test_an_interrupted_run_goes_on_to_the_same_tables(finished: Path, tmp_path:
         ('[systems]\nnames = ["eas", "random"]', "line 5: no system is called 'eas'"),
         ("[systems.settings.ease]\nregularization = -1", "line 4: system 'ease': the setting"),
         ('[split]\nmethod = "user-randm"', "line 5: no split is called 'user-randm'"),
-        ("[metrics]\ncutoffs = [5.0]", "line 5: `cutoffs` in [metrics]: input should be a valid"),
-        ("[systems]\ndepth = true", "line 5: `depth` in [systems]: input should be a valid"),
+        ("[metrics]\ncutoffs = [5.0]", "line 5: `cutoffs` in [metrics] must be a valid"),
+        ("[systems]\ndepth = true", "line 5: `depth` in [systems] must be a valid"),
     ],
 )
 def test_a_wrong_name_or_value_is_placed_in_the_study_file(

@@ -120,9 +120,7 @@ def test_the_value_is_named_where_the_rule_does_not() -> None:
         name: str = Field("a", max_length=1)
 
     answer = ask("--name", "abc", settings=Short)
-    assert answer.stderr == (
-        "Error: `--name`: string should have at most 1 character, got 'abc'.\n"
-    )
+    assert answer.stderr == ("Error: `--name` must have at most 1 character, got 'abc'.\n")
 
 
 def test_a_field_that_is_no_option_is_refused() -> None:

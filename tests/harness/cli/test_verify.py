@@ -51,5 +51,5 @@ def test_who_reads_a_changed_study_is_told(
 def test_who_exports_a_changed_run_is_told(copied: Path, tmp_path: Path) -> None:
     run = next((copied / "runs").glob("*.parquet"))
     pd.read_parquet(run)[:-1].to_parquet(run)
-    answer = harness("export", copied, "--to", tmp_path / "exported")
+    answer = harness("export", copied, "--output", tmp_path / "exported")
     assert f"{run}: not as the study wrote it" in answer.stderr

@@ -51,7 +51,7 @@ def test_a_folder_that_is_there_is_refused_before_anything_is_fitted(
 ) -> None:
     answer = world("--like", like, "--output", tmp_path)
     assert answer.exit_code == MISUSED
-    assert "--output names a new one" in answer.stderr
+    assert "--output must name a new folder" in answer.stderr
 
 
 def test_a_setting_out_of_range_is_refused(like: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_metric_of_the_user_has_a_card(tmp_path: Path) -> None:
         '    "Hits."\n'
         "    return judged.hits(cutoff) / 100\n"
     )
-    answer = card("mine@5", "--plugin", plugin, "--to", tmp_path / "mine.html")
+    answer = card("mine@5", "--plugin", plugin, "--output", tmp_path / "mine.html")
     assert answer.exit_code == 0
     assert "by &lt;hand&gt;" in (tmp_path / "mine.html").read_text()
 

@@ -80,7 +80,7 @@ def test_a_figure_has_a_panel_for_each_study(both: tuple[Path, Path]) -> None:
 
 
 def test_the_page_has_all_figures_and_numbers(both: tuple[Path, Path], tmp_path: Path) -> None:
-    result = compare(*both, "--to", tmp_path / "out")
+    result = compare(*both, "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output
     page = Page((tmp_path / "out/comparison.html").read_text(encoding="utf-8"))
     assert page.open == []

@@ -66,7 +66,7 @@ def test_what_the_study_lacks_is_named(finished: Path, tmp_path: Path) -> None:
 
 def test_the_command_writes_a_page(finished: Path, tmp_path: Path) -> None:
     own(finished).to_csv(tmp_path / "published.csv", index=False)
-    result = compare(finished, tmp_path / "published.csv", "--to", tmp_path / "out")
+    result = compare(finished, tmp_path / "published.csv", "--output", tmp_path / "out")
     assert result.exit_code == 0, result.output
     assert "within 10 %" in result.output
     page = Page((tmp_path / "out/comparison.html").read_text(encoding="utf-8"))

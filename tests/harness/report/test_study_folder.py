@@ -104,7 +104,7 @@ def test_a_folder_of_an_older_version_is_refused_with_its_version(
     del manifest["results"]
     manifest["versions"]["harness"] = "0.2.0"
     (copied / "manifest.json").write_text(json.dumps(manifest))
-    to = ["--to", str(copied.parent / "exported")] if command == "export" else []
+    to = ["--output", str(copied.parent / "exported")] if command == "export" else []
     answer = CliRunner().invoke(main, [command, str(copied), *to])
     assert answer.exit_code == 2
     assert answer.stderr == (

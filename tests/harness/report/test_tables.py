@@ -1,3 +1,5 @@
+import json
+import math
 from pathlib import Path
 
 import pytest
@@ -59,7 +61,7 @@ def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:
 def test_the_command_prints_every_format(finished: Path, format_: str) -> None:
     answer = table(finished, "table2", "--format", format_)
     assert answer.exit_code == 0
-    assert answer.output == FORMATS[format_](tabulate(FinishedStudy.at(finished), "table2"))
+    assert answer.output == FORMATS[format_]([tabulate(FinishedStudy.at(finished), "table2")])
 
 
 def test_without_a_name_the_tables_are_listed(finished: Path) -> None:
@@ -131,3 +133,21 @@ def test_the_numbers_of_all_analyses_stand_side_by_side() -> None:
         ["nDCG@20", 0.8, "[.75, .85]"],
     ]
     assert made.rows[0][3] == 0.5
+
+
+def test_json_has_all_digits_and_null_for_nan() -> None:
+    table = Table("t", "", "", ["name", "value"], [("a", 1 / 3), ("b", math.nan)])
+    found = json.loads(FORMATS["json"]([table]))
+    assert found == {"t": [{"name": "a", "value": 1 / 3}, {"name": "b", "value": None}]}
+
+
+@pytest.mark.parametrize("n_columns", [5, 9, 30])
+def test_no_row_is_wider_than_a_terminal_or_broken_in_two(n_columns: int) -> None:
+    headings = ["", *(f"column{number}" for number in range(n_columns))]
+    rows: list[list[str | float]] = [
+        [f"measure@{row}", *map(float, range(n_columns))] for row in range(3)
+    ]
+    lines = Table("t", "", "", headings, rows).to_columns().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line.startswith(("measure@", " ")) or not line for line in lines)
+    assert sum(line.count(".0000") for line in lines) == 3 * n_columns

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,16 @@ def test_half_stars_become_doubled_grades(folder: Path) -> None:
 def test_a_threshold_that_no_test_rating_reaches_is_refused(folder: Path) -> None:
     with pytest.raises(InputError, match=r"no test rating reaches the threshold 5\.5"):
         collect_text(RATINGS + "threshold = 5.5\n", folder)
+
+
+def test_ratings_below_a_threshold_are_counted_by_rating_and_not_by_value(tmp_path: Path) -> None:
+    rows = [(user, item) for user in range(10) for item in range(10)]
+    lines(tmp_path, *(f"u{user},i{item},{10 if item else 1},1" for user, item in rows))
+    with pytest.raises(InputError) as refused:
+        collect_text(RATINGS + "threshold = 11\n", tmp_path)
+    share = re.search(r"10 \((\d+) %\)", str(refused.value))
+    assert share is not None
+    assert int(share[1]) > 80
 
 
 def lines_up_to(folder: Path, top: float) -> None:
@@ -105,8 +116,8 @@ def test_every_split_works_from_a_study_file(folder: Path, method: str) -> None:
         ('method = "usr-random"', "no split is called 'usr-random'; did you mean 'user-random'?"),
         ("folds = 3", "the split 'user-random' has no option 'folds'; its options are: test_share"),
         ("fold = 2", "the split 'user-random' has no option 'fold'; its options are: test"),
-        ('method = "k-fold"\nfold = 6', "`fold` in [split]: must be at most 5, got 6."),
-        ('method = "k-fold"\nfolds = 3\nfold = 4', "`fold` in [split]: must be at most 3, got 4."),
+        ('method = "k-fold"\nfold = 6', "`fold` in [split] must be at most 5, got 6."),
+        ('method = "k-fold"\nfolds = 3\nfold = 4', "`fold` in [split] must be at most 3, got 4."),
         ('method = "k-fold"\ntest_share = 0.1', "no option 'test_share'; its options are: folds, "),
         ('method = "leave-one-out-random"\nfolds = 2', "its options are: none."),
         ('method = "global-time"\ncut = 500\ntest_share = 0.1', "`test_share` or `cut`, and not"),

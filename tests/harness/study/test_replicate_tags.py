@@ -60,8 +60,8 @@ def test_tags_tell_the_system(seeds: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "finding"),
     [
-        ("replicates = '(?P<system>.+'", "is no regular expression"),
-        ("replicates = 'seed.*'", r"needs a group \(\?P<system>...\)"),
+        ("replicates = '(?P<system>.+'", "must be a regular expression"),
+        ("replicates = 'seed.*'", r"must have a group \(\?P<system>...\)"),
         (r"replicates = '(?P<system>slim)-seed\d'", r"ease-seed1\.run: the tag 'ease-seed1' does"),
         (r"replicates = '(?P<system>)[a-z]+-seed\d'", "which says of every run of which system"),
     ],

@@ -48,13 +48,13 @@ def test_the_settings_of_the_method_are_spelled_out(method: str) -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("[split]\nmethod = 3", "line 5: `method` in [split]: input should be a valid string, got"),
+        ("[split]\nmethod = 3", "line 5: `method` in [split] must be a valid string, got"),
         ('[split]\nmethod = "k-fld"', "line 5: no split is called 'k-fld'; did you mean 'k-fold'?"),
         ("[split]\nfold = 2", "line 5: the split 'user-random' has no option 'fold'; its options"),
-        ('[split]\nmethod = "k-fold"\nfold = 6', "line 6: `fold` in [split]: must be at most 5, "),
+        ('[split]\nmethod = "k-fold"\nfold = 6', "line 6: `fold` in [split] must be at most 5, "),
         (
             '[split]\nmethod = "k-fold"\nfolds = 1',
-            "line 6: `folds` in [split]: input should be greater than or equal to 2, got 1.",
+            "line 6: `folds` in [split] must be at least 2, got 1.",
         ),
         (
             '[split]\nmethod = "global-time"\ncut = 5\ntest_share = 0.1',
@@ -81,7 +81,7 @@ def test_a_new_split_is_one_file(folder: Path) -> None:
 
 
 def test_options_of_a_split_of_the_user_are_checked(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"line 6: `every` in \[split\]: input should be"):
+    with pytest.raises(InputError, match=r"line 6: `every` in \[split\] must be"):
         parse(RATINGS + '[split]\nmethod = "my_split.py"\nevery = 1\n', folder)
 
 

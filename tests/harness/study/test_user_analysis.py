@@ -102,8 +102,8 @@ def test_an_analysis_that_joins_a_study_is_made_alone(finished: Path, tmp_path: 
 
 def test_a_setting_that_breaks_its_rule_is_refused_with_its_line(base: Path) -> None:
     sentence = (
-        rf"study\.toml, line {LINE + 2}: `best` in \[analyses\.spread\]: input should be greater "
-        r"than or equal to 2, got 1\."
+        rf"study\.toml, line {LINE + 2}: `best` in \[analyses\.spread\] must be "
+        r"at least 2, got 1\."
     )
     with pytest.raises(InputError, match=sentence):
         run_text(STUDY.replace("best = 3", "best = 1"), base, output=base / "study")
@@ -151,8 +151,8 @@ def test_nothing_that_the_folder_names_is_run(forbidden: Path, tmp_path: Path) -
         ("table", study, "spread"),
         ("figure", study),
         ("figure", study, "fig6", "--to", tmp_path / "fig6.svg"),
-        ("card", "P@5", study, "--to", tmp_path / "card.html"),
-        ("export", study, "--to", tmp_path / "exported"),
+        ("card", "P@5", study, "--output", tmp_path / "card.html"),
+        ("export", study, "--output", tmp_path / "exported"),
     ):
         assert harness(*arguments).exit_code == 0, arguments
     assert (study / "report.html").read_bytes() == report

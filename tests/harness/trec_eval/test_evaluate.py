@@ -319,6 +319,12 @@ def test_csv_has_all_digits(collection: tuple[Path, Path]) -> None:
     ]
 
 
+def test_tables_have_a_row_for_each_run(collection: tuple[Path, Path]) -> None:
+    qrels, run = collection
+    answer = evaluate("--qrels", qrels, run, "-m", "ndcg", "-mRR@4", "--format", "markdown")
+    assert "als.run | 0.2153 | 0.1250 |" in answer.stdout
+
+
 def test_json_has_averages_topics_and_coverage(collection: tuple[Path, Path]) -> None:
     qrels, run = collection
     answer = evaluate("--qrels", qrels, run, "-q", "-mofficial", "-mRR@4", "--format", "json")

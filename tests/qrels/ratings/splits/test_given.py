@@ -9,8 +9,8 @@ from tests.qrels.ratings.splits.tables import ratings_of
     ("options", "sentence"),
     [
         ({"train": "a.csv"}, "needs `train` and `test`, or a `folder`"),
-        ({"folder": "x", "test": "a.csv"}, "`folder` takes the place of `train`, `test`"),
-        ({"train": "a.csv", "test": "b.csv", "fold": 1}, "`fold` goes with `folder` only"),
+        ({"folder": "x", "test": "a.csv"}, "`folder` replaces `train`, `test`"),
+        ({"train": "a.csv", "test": "b.csv", "fold": 1}, "`fold` needs a `folder`"),
     ],
 )
 def test_options_that_do_not_say_where_the_parts_are_are_refused(
@@ -22,7 +22,7 @@ def test_options_that_do_not_say_where_the_parts_are_are_refused(
 
 def test_ratings_in_one_part_cannot_be_split_as_given() -> None:
     settings = Settings(train="a.csv", test="b.csv")
-    with pytest.raises(InputError, match="needs ratings that come in two parts"):
+    with pytest.raises(InputError, match="needs training and test ratings in separate"):
         given(ratings_of({("ann", "a"): 1}), settings, seed=1)
 
 
