@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from scipy.special import stdtrit
 
 from analyses.intervals.resampling import CONFIDENCE
@@ -100,6 +100,10 @@ CONVENTIONS = {
 Convention = Literal["dp", "dp_ordered"]
 
 
+def _as_tuple(names: Any) -> Any:
+    return (names,) if isinstance(names, str) else names
+
+
 class Settings(Question):
     """Tests between pairs of systems."""
 
@@ -108,8 +112,8 @@ class Settings(Question):
         ge=0,
         description="Bootstrap replicates of the users, for intervals of discriminative power.",
     )
-    baseline: str | None = Field(
-        None, description="System that all others are compared with; default: all pairs."
+    baseline: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = Field(
+        (), description="Systems to compare with: only pairs with one of them are tested."
     )
     standardised: Standard | None = Field(
         None,
@@ -119,7 +123,7 @@ class Settings(Question):
 
     @model_validator(mode="after")
     def _askable(self) -> Settings:
-        if self.baseline is not None and self.correction in JOINT:
+        if self.baseline and self.correction in JOINT:
             raise ValueError(
                 f"the correction {self.correction!r} tests all pairs of systems at once; with a "
                 "baseline, choose 'bonferroni', 'holm' or 'bh'"
@@ -128,12 +132,12 @@ class Settings(Question):
 
     def check(self, given: StudyFacts) -> None:
         """Refuse a baseline that is no system."""
-        if self.baseline is not None and self.baseline not in given.systems:
-            raise SettingError(
-                "baseline",
-                f"`baseline` in [analyses.discrimination]: the study has no system "
-                f"{self.baseline!r}.",
-            )
+        for name in self.baseline:
+            if name not in given.systems:
+                raise SettingError(
+                    "baseline",
+                    f"`baseline` in [analyses.discrimination]: the study has no system {name!r}.",
+                )
 
 
 @analysis(
@@ -233,7 +237,7 @@ class Discrimination(Result):
     alpha: float
     permutations: int
     seed: int
-    baseline: str | None
+    baseline: tuple[str, ...]
     standard: Standard | None = None
 
     @property
@@ -431,7 +435,7 @@ class Discrimination(Result):
 
     def _within_subsets(self) -> Floats | None:
         """Give DP in random subsets, as of all pairs; None where not all pairs were tested."""
-        if self.baseline is not None:
+        if self.baseline:
             return None
         n_systems = len(self.systems)
         pairs = pairs_within(system_subsets(n_systems, seed=self.seed), n_systems)
@@ -457,7 +461,7 @@ class Discrimination(Result):
             alpha=self.alpha,
             units=self.units,
         )
-        few = [] if self.baseline is not None else too_few(len(self.systems))
+        few = [] if self.baseline else too_few(len(self.systems))
         reported = self.p[self.measures.numbers(self.measures.reported)]
         near, found = (reported >= LEVEL).all(axis=0) & ~self.alike, []
         if near.any():
@@ -581,8 +585,8 @@ class Discrimination(Result):
     def _tested(self) -> str:
         """Say which pairs were tested, and how."""
         pairs = f"{len(self.pairs):,} pairs of {len(self.systems):,} systems"
-        if self.baseline is not None:
-            pairs = f"{len(self.pairs):,} pairs of {self.baseline} with another system"
+        if self.baseline:
+            pairs = f"{len(self.pairs):,} pairs with {listed(self.baseline)}"
         scores = "" if self.standard is None else f" of standardised scores ({self.standard})"
         corrected = ""
         if self.correction != "none":
@@ -620,15 +624,14 @@ class Discrimination(Result):
         return f"{permutation} (exact{sampled})"
 
 
-def pair_numbers(systems: tuple[str, ...], baseline: str | None) -> Numbers:
-    """Number the pairs with the baseline, or all, in the order of `pair_indices`."""
-    first, second = pair_indices(len(systems))
-    if baseline is None:
-        return np.arange(len(first))
-    if baseline not in systems:
-        raise InputError(f"no system is called {baseline!r}; there are {', '.join(systems)}.")
-    place = systems.index(baseline)
-    return np.flatnonzero((first == place) | (second == place))
+def pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
+    """Number the pairs with a baseline, or all, in the order of `pair_indices`."""
+    for name in baseline:
+        if name not in systems:
+            raise InputError(f"no system is called {name!r}; there are {', '.join(systems)}.")
+    ends = np.array(pair_indices(len(systems)))
+    places = [systems.index(name) for name in baseline]
+    return np.flatnonzero(np.isin(ends, places).any(axis=0) | (not places))
 
 
 def _check(scores: Scores) -> None:

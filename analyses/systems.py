@@ -37,10 +37,14 @@ BARS_FROM, BARS_APART = 1.02, 0.02
 """Where bars over groups stand beside the panel, as shares of its width."""
 
 
+Simultaneous = Literal["max-t", "tukey"]
+"""Tests of all pairs of systems at once."""
+
+
 class Settings(AnalysisSettings):
     """Simultaneous tests between all pairs of systems."""
 
-    correction: Literal["max-t", "tukey"] = Field(
+    correction: Simultaneous = Field(
         "max-t",
         description="Simultaneous test of all pairs of systems: the step-down max-T permutation "
         "test, or the randomised Tukey HSD test.",

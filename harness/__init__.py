@@ -30,6 +30,7 @@ _HOMES = {
     "Scores": "analyses.shared.measure",
     "Study": "harness.study.study",
     "analyse": "harness.notebook",
+    "compare_systems": "harness.notebook",
     "correct": "analyses.sampled.correction",
     "correlate": "harness.notebook",
     "design": "harness.notebook",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from harness.metrics.shared.metric import ratio as ratio
     from harness.metrics.shared.user_metric import user_metric as user_metric
     from harness.notebook import analyse as analyse
+    from harness.notebook import compare_systems as compare_systems
     from harness.notebook import correlate as correlate
     from harness.notebook import design as design
     from harness.notebook import discriminate as discriminate

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from analyses.shared.work import CountedIn
     from analyses.significance.question import Correction, Standard, Test
     from analyses.sparsity import Sparsity
+    from analyses.systems import Simultaneous, Systems
     from analyses.validity import Validity
     from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
@@ -112,7 +113,7 @@ def discriminate(
     alpha: float = 0.05,
     permutations: int | None = None,
     replicates: int = 400,
-    baseline: str | None = None,
+    baseline: str | Sequence[str] = (),
     standardised: Standard | None = None,
     seed: int = 0,
     n_jobs: int = 1,
@@ -138,7 +139,7 @@ def discriminate(
     replicates
         Number of resamples of the users for the intervals; 0 for no intervals.
     baseline
-        Name of a system. If given, only pairs with this system are tested.
+        Names of systems. If given, only pairs with one of them are tested.
     standardised
         Test scores that are standardised for each user over the systems: "normal", "uniform" or
         "empirical"; see `analyses.significance.question.standardise`.
@@ -166,6 +167,58 @@ def discriminate(
     array([0.25])
     """
     return analyse("discrimination", **locals())
+
+
+@with_known_keywords
+def compare_systems(
+    scores: Framed,
+    *,
+    correction: Simultaneous = "max-t",
+    alpha: float = 0.05,
+    permutations: int = 10_000,
+    seed: int = 0,
+    n_jobs: int = 1,
+) -> Systems:
+    """Compare the systems under each measure: means, intervals, letters and possible ranks.
+
+    Parameters
+    ----------
+    scores, seed, n_jobs
+        See `discriminate`.
+    correction
+        Simultaneous test of all pairs of systems: "max-t" (step-down max-T permutation test) or
+        "tukey" (randomised Tukey HSD test).
+    alpha
+        Chance of at least one wrong difference among all pairs under one measure.
+    permutations
+        Number of random permutations, at least 99.
+
+    Returns
+    -------
+    Systems
+        Means, their 95 % intervals and ranks, of shape (n_measures, n_systems). ``tabulate()`` is
+        the table of a paper, ``to_latex()`` the same for LaTeX.
+
+    Raises
+    ------
+    InputError
+        If the scores or an argument break a rule.
+
+    Examples
+    --------
+    The best system, "a", is significantly better than "c" alone:
+
+    >>> import pandas as pd
+    >>> users = [0.1, 0.3, 0.2, 0.4, 0.2, 0.3, 0.1, 0.4]
+    >>> frame = pd.DataFrame({"a": users, "b": [0.2, 0.2, 0.2, 0.3, 0.3, 0.2, 0.2, 0.3]})
+    >>> compared = compare_systems({"AP": frame.assign(c=[u / 9 for u in users])})
+    >>> compared.frame()[["system", "groups", "rank_low", "rank_high"]]
+      system groups  rank_low  rank_high
+    0      a      a         1          2
+    1      b      a         1          2
+    2      c      b         3          3
+    """
+    return analyse("systems", **locals())
 
 
 @with_known_keywords

@@ -136,7 +136,7 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
         alpha=0.05,
         permutations=0,
         seed=3,
-        baseline=None,
+        baseline=(),
     )
 
 

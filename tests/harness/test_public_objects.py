@@ -21,6 +21,7 @@ HIGHEST = 20
 
 ANALYSES: dict[str, Callable[..., Any]] = {
     "discrimination": harness.discriminate,
+    "systems": harness.compare_systems,
     "correlation": harness.correlate,
     "design": harness.design,
     "sparsity": harness.robustness,
@@ -73,6 +74,7 @@ def results() -> Iterator[Result]:
     few: dict[str, Any] = {"replicates": 4}
     yield harness.discriminate(scores, **few)
     yield harness.correlate(scores, **few)
+    yield harness.compare_systems(scores, permutations=99)
     yield harness.design(scores, **few)
     yield harness.robustness(RUNS, QRELS, MEASURES, samples=2, **few)
     yield harness.robustness(RUNS, QRELS, MEASURES, loss="popularity", **few)
