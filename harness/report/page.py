@@ -146,9 +146,7 @@ class Summary:
         return "\n".join([f"Summary: {sizes}", *self.findings[:8], "Next: .findings, .cautions"])
 
     def _repr_html_(self) -> str:
-        return excerpt(
-            "Findings, and what to bear in mind:", None, [*self.findings, *self.cautions]
-        )
+        return excerpt("Findings and cautions:", None, [*self.findings, *self.cautions])
 
 
 def summarise(study: FinishedStudy) -> Summary:
