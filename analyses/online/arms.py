@@ -22,6 +22,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.estimate import REACH
 from analyses.shared.result import Result, figure
+from analyses.shared.sentences import USER
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
@@ -86,6 +87,7 @@ class ExperimentWork:
     ranks: Mapping[Place, HiddenRanks]
     starts: Mapping[Place, int]
     known: Mapping[str, Any]
+    unit: str = USER
 
     @cached_property
     def clicks(self) -> Clicks:

@@ -75,12 +75,8 @@ class Measures(tuple[Measure, ...]):
         return listing(f"{len(self)} measures", named, ".metrics, .cutoffs, .reported")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known: dict[str, Any] = {
-            "falling": self.falling,
-            "reported": self._reported,
-            "grid": self._grid,
-        }
-        return partial(Measures, **known), (tuple(self),)
+        make = partial(Measures, falling=self.falling, reported=self._reported, grid=self._grid)
+        return make, (tuple(self),)
 
     def with_falling(self, falling: Iterable[str]) -> Measures:
         """Set the metrics for which less is better."""

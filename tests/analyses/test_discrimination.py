@@ -37,8 +37,8 @@ def test_the_summary_names_every_convention(exact: Discrimination) -> None:
     summary = exact.summary()
     assert summary.columns.tolist() == [
         "metric", "cutoff", "dp", "dp_ordered", "significant_05", "median_p", "median_p_is_bound",
-        "dp_mean", "significant_01", "required_max", "required_median", "detectable", "dp_sd", "dp_low",
-        "dp_high", "dp_systems_low", "dp_systems_high", "dp_both_low", "dp_both_high",
+        "dp_mean", "significant_01", "required_max", "required_median", "detectable", "dp_sd",
+        "dp_low", "dp_high", "dp_systems_low", "dp_systems_high", "dp_both_low", "dp_both_high",
     ]  # fmt: skip
     p = exact.to_frame().query("metric == 'nDCG' and cutoff == 10").p
     row = summary.iloc[3]
