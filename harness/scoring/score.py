@@ -125,8 +125,8 @@ class SampleScorer:
                     sums[numbers, some] = found.swapaxes(1, 2)
         for what, at_once in AT_ONCE.items():
             numbers = self._that_need(what)
-            divided = self._blocks if at_once == 1 else self._blocks_of_hits
             for first in range(0, kept.shape[1] if numbers else 0, at_once):
+                divided = self._blocks if at_once == 1 else self._blocks_of_hits
                 some = slice(first, first + at_once)
                 self._add(numbers, divided, kept[:, some], blocks, sums[..., some])
         unmoved = self._that_need("nothing")

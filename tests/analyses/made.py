@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,7 @@ class JudgedWork(Work):
     known_truth: Truth | None = None
     candidate_ranks: Mapping[str, CandidateRanks] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def scores(self) -> Scores:
         n_users = self.qrels.n_users
         values = np.zeros((len(self.measures), self.n_systems, n_users))
