@@ -64,7 +64,7 @@ class ArmSection(Section):
             return
         read_settings(self.model, self.settings)
         if not find_system(self.model).scores_histories:
-            raise InputError(f"{self.model} scores none but those it learned from.")
+            raise InputError(f"{self.model} can only score users that it was trained on.")
 
 
 class ExperimentSection(SimulationSettings):
@@ -84,17 +84,17 @@ class ExperimentSection(SimulationSettings):
     def _fits_together(self) -> ExperimentSection:
         if (self.logs is None) == (self.world is None):
             raise ValueError(
-                "an experiment begins with [experiment.world] or with [experiment.logs]"
+                "an experiment needs [experiment.world] or [experiment.logs], and not both"
             )
         simulated = self.model_fields_set & {*SimulationSettings.model_fields}
         if self.logs is not None and simulated:
             raise ValueError(
-                f"`{min(simulated)}` is of simulated worlds; with [experiment.logs], "
-                "[experiment.arms.NAME] says what model each arm served"
+                f"`{min(simulated)}` needs a simulated world; with [experiment.logs], "
+                "[experiment.arms.NAME] gives the model of each arm"
             )
         if len(self.arms) < 3:
             raise ValueError(
-                f"at least 3 models are compared, got {len(self.arms)}: name them as "
+                f"an experiment needs at least 3 models, got {len(self.arms)}: name them as "
                 "[experiment.arms.NAME]"
             )
         for name, arm in self.arms.items():

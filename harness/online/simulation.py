@@ -157,7 +157,7 @@ def simulate(
             log = pd.concat([log, clicks], ignore_index=True)
             n_lists += len(lists.user)
     if n_lists == 0:
-        raise InputError("nobody came to the experiment; it needs more users, lists or days.")
+        raise InputError("no user came to the experiment; it needs more users, lists or days.")
     return SimulatedExperiment(
         tables=_tables(world, names, settings, shown, log),
         truth=_truth(names, shown),

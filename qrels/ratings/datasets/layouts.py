@@ -207,10 +207,10 @@ def _with_columns(layout: Layout, columns: Mapping[str, str | int]) -> Layout:
         require_choice("columns", role, ROLES)
     for role in REQUIRED:
         if role not in columns:
-            raise InputError(f"`columns` must say where the {role} stands.")
+            raise InputError(f"`columns` must name the column of the {role}.")
     for role, column in columns.items():
         if isinstance(column, int) and column < 0:
-            raise InputError(f"columns count from 0, got {column} for the {role}.")
+            raise InputError(f"columns are numbered from 0, got {column} for the {role}.")
     if len(set(columns.values())) < len(columns):
         raise InputError(f"`columns` must be different, got {dict(columns)}.")
     chosen: dict[str, Column] = {
