@@ -29,9 +29,7 @@ class UsersSection(Section):
 
     share: float = Field(0.1, gt=0, le=1, description="Share of the users who are test users.")
     most: Whole = Field(100_000, ge=1, description="Maximum number of test users.")
-    least_items: Whole = Field(
-        2, ge=1, description="Minimum number of distinct items of a test user."
-    )
+    least_items: Whole = Field(2, ge=1, description="Minimum distinct items of a test user.")
 
 
 class ArmSection(Section):
@@ -40,8 +38,7 @@ class ArmSection(Section):
     removed: ClassVar[Mapping[str, str]] = {"weight": "all arms get as many users"}
 
     model: str = Field(
-        "item-cosines",
-        description="Model: als-knn, item-cosines, or a system, built-in or your own.",
+        "item-cosines", description="Model: als-knn, item-cosines, or a name of a system."
     )
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the model.")
 

@@ -73,9 +73,7 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
         yield _line("implicit", True, "all items in the file are relevant: no threshold")
     else:
         shares = data.facts()["distribution"]
-        yield from _comments(
-            f"Ratings at or above the threshold are relevant. The ratings are: {shares}."
-        )
+        yield from _comments(f"Ratings from the threshold on are relevant. All ratings: {shares}.")
         yield from _comments(*map(str, data.thresholds))
         yield _line("threshold", data.threshold)
     yield "\n[split]"
@@ -178,9 +176,7 @@ class DataDescription:
 def describe_data(section: RatingsSection) -> DataDescription:
     """Read the ratings of a section, which need not say how; or the parts that a folder holds."""
     if section.path is None:
-        raise InputError(
-            "a simulated world has no file to describe; `harness schema` describes its settings."
-        )
+        raise InputError("`harness schema` describes the settings of a simulated world.")
     files, fold = _given_parts(section.path)
     found = recognise(open_source(files.train if files else section.path), section)
     of_file, whole = found.options.of_file, found.ratings

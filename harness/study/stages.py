@@ -223,9 +223,7 @@ class Stages:
                 f"{self.collection.runs[0].system!r} is by another program."
             )
         if "lloo" in self.hidden_under and split.train.time is None:
-            raise InputError(
-                "LLOO hides items rated later than an item, but the ratings have no time."
-            )
+            raise InputError("LLOO hides items rated later, but the ratings have no time.")
 
     def _best_ranks(self) -> FullRanks:
         """Rank as a perfect system does."""

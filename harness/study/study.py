@@ -61,9 +61,7 @@ def _as_rule(value: Any) -> Any:
         rises = all(low < high for low, high in pairwise(value))
         if rises and all(map(isfinite, value)):
             return tuple(map(float, value))
-    raise ValueError(
-        f'must be "values", "ranks" or an increasing list of thresholds, got {value!r}'
-    )
+    raise ValueError(f'must be "values", "ranks" or a list of rising thresholds, got {value!r}')
 
 
 class RatingsSection(FileOptions):
@@ -172,9 +170,7 @@ class SystemsSection(Section):
 class RunsSection(Section):
     """Runs by other programs."""
 
-    paths: tuple[str, ...] = Field(
-        min_length=1, description="TREC run files; * and ? are wildcards."
-    )
+    paths: tuple[str, ...] = Field(min_length=1, description="TREC run files, with wildcards.")
     replicates: str | None = Field(
         None,
         description="Regular expression for run tags, if a system has several runs: with a group "
@@ -193,9 +189,7 @@ class QrelsSection(Section):
     """Judgements by other programs."""
 
     path: Path = Field(description="TREC qrels file.")
-    relevance_level: Whole = Field(
-        1, ge=1, description="Lowest grade that counts as relevant (trec_eval -l)."
-    )
+    relevance_level: Whole = Field(1, ge=1, description="Lowest relevant grade (trec_eval -l).")
 
 
 class MetricsSection(Section):
@@ -293,9 +287,7 @@ class Study(StudyFile):
         if truth is not None and is_world and truth.path is not None:
             raise refused("a simulated world has its own truth: it has no `path`", "truth")
         if truth is not None and not is_world and truth.path is None:
-            raise refused(
-                "`path` is missing: only a simulated world has a truth of its own", "truth"
-            )
+            raise refused("`path` is missing: only a simulated world has its own", "truth")
         return self
 
     def under(self, seed: int) -> Study:

@@ -253,9 +253,7 @@ def read_truth(
 ) -> TruthFile:
     """Read the file that a section names."""
     if section.path is None:
-        raise InputError(
-            "`path` in [truth] is missing: only a simulated world has a truth of its own."
-        )
+        raise InputError("`path` in [truth] is missing: only a simulated world has its own.")
     if section.is_qrels:
         return _of_qrels(section, section.path)
     if section.format is not None:
@@ -270,7 +268,7 @@ def read_truth(
         threshold = usual_threshold(ratings)
     if threshold is None:
         raise InputError(
-            "`threshold` in [truth] is missing: the lowest true rating that is relevant. They are: "
+            "`threshold` in [truth] is missing: the lowest relevant true rating. Ratings are: "
             f"{distribution(ratings.rating)}."
         )
     scale = rating_scale(ratings, threshold=threshold, rule=rule)

@@ -33,9 +33,7 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     except InputError as error:
         if chosen.format is not None:
             raise
-        raise InputError(
-            f"{error} (The format {format!r} was recognised from the file.)"
-        ) from error
+        raise InputError(f"{error} (The format {format!r} was recognised.)") from error
     if table.n_dropped:
         finding = (
             f"{source.label}: {table.n_dropped:,} of {table.n_dropped + len(table.user):,} ratings "

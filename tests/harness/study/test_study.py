@@ -38,9 +38,9 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + 'missing = "keep"\n', "line 4: `missing` in [ratings] must be 'error'"),
         (
             RATINGS + 'grades = "value"\n',
-            'line 4: `grades` in [ratings] must be "values", "ranks" or an increasing list of',
+            'line 4: `grades` in [ratings] must be "values", "ranks" or a list of rising',
         ),
-        (RATINGS + "grades = [3, 3]\n", "list of thresholds, got [3, 3]."),
+        (RATINGS + "grades = [3, 3]\n", "rising thresholds, got [3, 3]."),
         (RATINGS + 'duplicates = "first"\n', "line 4: `duplicates` in [ratings] must be"),
         (RATINGS + "[metric]\n", "line 4: there is no `metric`; did you mean `metrics`?"),
         (RATINGS + "[split]\ntest_share = 1.0\n", "line 5: `test_share` in [split] must"),

@@ -161,7 +161,7 @@ def test_columns_of_unknown_names_are_taken_by_what_they_hold_and_that_is_said()
     assert found.options.columns == {
         "user": "reader", "item": "title", "rating": "points", "time": "day"
     }  # fmt: skip
-    assert "No column is called rating; from its values, 'points' is used." in found.notes
+    assert "No column is called rating; by its values, 'points' is used." in found.notes
 
 
 def test_what_the_user_says_is_kept() -> None:
