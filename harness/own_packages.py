@@ -26,12 +26,9 @@ def misplaced(name: str) -> str:
     spec = find_spec(name)
     found = "none" if spec is None else spec.origin
     place = "another in its place" if found == str(_own(name)) else found
-    is_installed = found == str(_own(name)) or "site-packages" in str(found)
-    remedy = (
-        "Install the harness again, in an environment of its own."
-        if spec is None or is_installed
-        else "Rename that file or folder, or start Python in another folder."
-    )
+    remedy = "Install the harness again, in an environment of its own."
+    if found not in ("none", str(_own(name))) and "site-packages" not in str(found):
+        remedy = "Rename that file or folder, or start Python in another folder."
     needed = f"the harness needs its own package `{name}` ({_own(name)})"
     return f"{needed}, but Python finds {place}. {remedy}"
 

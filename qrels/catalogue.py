@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WANTING = {
-    "popularity": "how often items are rated in training: begin with [ratings], or write "
+    "popularity": "item popularity is unknown: use [ratings], or write "
     'popularity = "counts.csv" in [items]',
-    "n_raters": "how many users rate in training: begin with [ratings]",
-    "features": 'the features of items: write features = "features.csv" in [items]',
-    "propensities": "the chance of every item to be observed: write "
+    "n_raters": "the number of training users is unknown: use [ratings]",
+    "features": 'item features are unknown: write features = "features.csv" in [items]',
+    "propensities": "observation probabilities of items are unknown: write "
     'propensities = "propensities.csv" in [items]',
-    "profiles": "what users rated in training: begin with [ratings]",
-    "hidden_ranks": "where systems rank items that are hidden from them: run a study that begins "
-    'with [ratings]; a metric of yours says needs=("loo",) or ("lloo",)',
+    "profiles": "training ratings are unknown: use [ratings]",
+    "hidden_ranks": "ranks of hidden items are unknown: use [ratings]; a metric of your own "
+    'must be declared with needs=("loo",) or ("lloo",)',
 }
 """What to do where something that a metric asks for is not known."""
 
@@ -73,7 +73,7 @@ class Catalogue:
         """Give what is known of items by its name."""
         value = getattr(self, what)
         if value is None:
-            raise InputError(f"nothing says {WANTING[what]}.")
+            raise InputError(f"{WANTING[what]}.")
         return value
 
     def once(self, derive: Callable[[Catalogue], T]) -> T:
@@ -117,5 +117,5 @@ class ItemsSeen:
         """Give the ranks of the judged items when they are hidden, of shape (n, n_lists)."""
         of_systems: Mapping[str, JudgedRanks] = self.catalogue.known("hidden_ranks")
         if self.judgements is None or self.system not in of_systems:
-            raise InputError(f"nothing says {WANTING['hidden_ranks']}.")
+            raise InputError(f"{WANTING['hidden_ranks']}.")
         return of_systems[self.system].select(self.judgements)

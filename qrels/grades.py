@@ -132,7 +132,7 @@ def _graded(
         raise InputError(
             'grades by "values" need ratings with at most three decimals and a range of at most '
             f"{LARGEST_GRADE} steps; found {example:g}. `grades` may also be "
-            '"ranks", or a list of cuts.'
+            '"ranks", or a list of thresholds.'
         )
     level = math.ceil(threshold * factor)
     # A product of decimals may lie a little above the whole number that is meant.
@@ -148,8 +148,8 @@ def _by_cuts(
     level = int(np.searchsorted(np.array(cuts), threshold, side="right"))
     if ((grades >= level) != (distinct >= threshold)).any():
         raise InputError(
-            f"the threshold {threshold:g} must be one of the cuts, {listed}: ratings of one grade "
-            "are relevant or not together."
+            f"the threshold {threshold:g} must be one of those in `grades`, {listed}: ratings of "
+            "the same grade must all be relevant, or all not."
         )
     return grades, level, f"number of the cuts {listed} that the rating reaches"
 

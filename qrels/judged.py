@@ -280,8 +280,8 @@ class Judged:
         see: Callable[[], ItemsSeen] | None = vars(self).get("_see_items")
         if see is None:
             raise InputError(
-                "these lists are of grades alone: nothing says which items they hold (the best "
-                "lists are such; the items of all judgements are `judged_items`)."
+                "these lists have grades only, not items, such as ideal rankings; the items of all "
+                "judgements are in `judged_items`."
             )
         return see()
 

@@ -139,9 +139,9 @@ def warn_of_one_kind(qrels: Qrels) -> None:
     """Warn of metrics that collapse because all judgements, or all of each user, are of a kind."""
     n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
     if not qrels.relevant.any():
-        warn(f"{nothing_relevant(qrels)} What asks for relevant items is 0; nDCG does not.")
+        warn(f"{nothing_relevant(qrels)} Measures of relevant items are 0; nDCG is not.")
     elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
-        warn("no user has both relevant and judged non-relevant items: bpref becomes Recall.")
+        warn("no user has both relevant and judged non-relevant items: bpref equals Recall.")
 
 
 def nothing_relevant(qrels: Qrels) -> str:

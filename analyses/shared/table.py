@@ -238,12 +238,12 @@ def _markdown(text: str) -> str:
 
 
 def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
-    """Align columns, with narrow gaps if the table is too wide; then in blocks, one below another.
+    """Align columns, with narrow gaps if the table fits then; else in blocks, one below another.
 
     Every block begins with the names.
     """
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= width else 1
+    gap = 1 if 0 <= width - sum(widths) - len(widths) + 1 < len(widths) - 1 else 2
     blocks: list[list[int]] = [[0]]
     for column in range(1, len(widths)):
         taken = [*blocks[-1], column]

@@ -263,7 +263,6 @@ def command_reference() -> Iterator[str]:
         yield from heading(f"harness {name}", "-")
         yield from (".. code-block:: console", "", f"   {usage}", "")
         yield from help_text(command.help or "")
-        yield from help_text(command.epilog or "")
         records = [p.get_help_record(context) for p in command.get_params(context)]
         rows = [(literal(shown), plain(told)) for shown, told in filter(None, records)]
         yield from table(("option", ""), rows)

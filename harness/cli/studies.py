@@ -48,6 +48,7 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     metavar="NAME",
     help="Recommender to study; default: the usual seven. May be repeated.",
 )
+@removed("--format", "use --input-format.")
 @reads_ratings
 def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **asked: Any) -> None:
     """Write a study file for ratings, and describe the ratings.

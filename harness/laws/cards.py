@@ -108,7 +108,7 @@ def chosen(
     The subject is a built-in metric, or a Python file, whose metrics are all meant.
     """
     if everything == (subject is not None):
-        raise InputError("name a metric, a file with metrics (.py), or --all: one of them.")
+        raise InputError("give either a metric, a Python file with metrics (.py), or --all.")
     if subject is not None and subject.endswith(".py"):
         found = plugin_metrics(Path(subject))
         return [_at_cutoff(label, found, cutoff) for label in found]

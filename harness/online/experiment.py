@@ -156,7 +156,7 @@ def _logged(source: ExperimentSource) -> dict[str, bytes]:
     unknown = [arm for arm in arms if arm not in study.experiment.arms]
     if unknown:
         raise InputError(
-            f"the log has an arm {unknown[0]!r}, and the study says no model for it: add "
+            f"the log has an arm {unknown[0]!r}, but the study has no model for it: add "
             f"[experiment.arms.{unknown[0]}]."
         )
     past = events.select(events.time < first_time)

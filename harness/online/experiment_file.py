@@ -29,9 +29,7 @@ class UsersSection(Section):
 
     share: float = Field(0.1, gt=0, le=1, description="Share of the users who are test users.")
     most: Whole = Field(100_000, ge=1, description="Maximum number of test users.")
-    least_items: Whole = Field(
-        2, ge=1, description="Minimum number of distinct items of a test user."
-    )
+    least_items: Whole = Field(2, ge=1, description="Minimum distinct items of a test user.")
 
 
 class ArmSection(Section):
@@ -40,8 +38,7 @@ class ArmSection(Section):
     removed: ClassVar[Mapping[str, str]] = {"weight": "all arms get as many users"}
 
     model: str = Field(
-        "item-cosines",
-        description="Model: als-knn, item-cosines, or a system, built-in or your own.",
+        "item-cosines", description="Model: als-knn, item-cosines, or a name of a system."
     )
     settings: dict[str, Any] = Field(default_factory=dict, description="Settings of the model.")
 
@@ -64,7 +61,7 @@ class ArmSection(Section):
             return
         read_settings(self.model, self.settings)
         if not find_system(self.model).scores_histories:
-            raise InputError(f"{self.model} scores none but those it learned from.")
+            raise InputError(f"{self.model} can only score users that it was trained on.")
 
 
 class ExperimentSection(SimulationSettings):
@@ -84,17 +81,17 @@ class ExperimentSection(SimulationSettings):
     def _fits_together(self) -> ExperimentSection:
         if (self.logs is None) == (self.world is None):
             raise ValueError(
-                "an experiment begins with [experiment.world] or with [experiment.logs]"
+                "an experiment needs [experiment.world] or [experiment.logs], and not both"
             )
         simulated = self.model_fields_set & {*SimulationSettings.model_fields}
         if self.logs is not None and simulated:
             raise ValueError(
-                f"`{min(simulated)}` is of simulated worlds; with [experiment.logs], "
-                "[experiment.arms.NAME] says what model each arm served"
+                f"`{min(simulated)}` needs a simulated world; with [experiment.logs], "
+                "[experiment.arms.NAME] gives the model of each arm"
             )
         if len(self.arms) < 3:
             raise ValueError(
-                f"at least 3 models are compared, got {len(self.arms)}: name them as "
+                f"an experiment needs at least 3 models, got {len(self.arms)}: name them as "
                 "[experiment.arms.NAME]"
             )
         for name, arm in self.arms.items():

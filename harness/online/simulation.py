@@ -47,9 +47,7 @@ class SimulationSettings(Section):
     removed: ClassVar[Mapping[str, str]] = {"visits": "set `lists`, which were 2 in a visit"}
 
     periods: int = Field(default=4, ge=1, le=1000, description="Number of periods.")
-    period_days: float = Field(
-        default=3.0, gt=0.0, le=365.0, description="Length of a period in days."
-    )
+    period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days in a period.")
     depth: int = Field(default=5, ge=1, le=100, description="Number of items in a list.")
     lists: float = Field(
         default=3.0, gt=0.0, le=100.0, description="Mean number of lists per user and period."
@@ -157,7 +155,7 @@ def simulate(
             log = pd.concat([log, clicks], ignore_index=True)
             n_lists += len(lists.user)
     if n_lists == 0:
-        raise InputError("nobody came to the experiment; it needs more users, lists or days.")
+        raise InputError("no user came to the experiment; it needs more users, lists or days.")
     return SimulatedExperiment(
         tables=_tables(world, names, settings, shown, log),
         truth=_truth(names, shown),

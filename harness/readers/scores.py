@@ -115,7 +115,7 @@ def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
         if (study.systems, study.measures) != (first.systems, first.measures):
             raise InputError(
                 f"{path} and {paths[0]} differ in their systems or measures; a mean over studies "
-                "is of the same."
+                "needs the same."
             )
     users = np.unique(np.concatenate([study.users for study in studies]))
     values = np.zeros((len(studies), *first.values.shape[:2], len(users)))

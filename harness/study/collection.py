@@ -163,7 +163,7 @@ def collect(study: Study) -> Collection:
         return _from_ratings(study, study.ratings)
     if study.qrels is not None:
         return _from_trec_files(study, study.qrels)
-    raise InputError("a study begins with [ratings], or with [runs] and [qrels].")
+    raise InputError("a study needs [ratings], or [runs] and [qrels].")
 
 
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:
@@ -183,7 +183,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         with study.errors_at("systems", "positives"):
             if not len(split.train.at_least(positives)):
                 raise InputError(
-                    f"no training rating reaches {positives:g}: {systems[0]} learns nothing."
+                    f"no training rating reaches {positives:g}: {systems[0]} cannot learn."
                 )
     facts = {
         "ratings": describe(core),

@@ -48,12 +48,12 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
     """Say how the file is read, as far as that is not the default, and what is relevant."""
     section = data.section
     path = Path(section.path or "").resolve()
-    yield f"# A study of {path.name}, as it was found. Run it with: harness run {file.name}"
-    yield "# What is not said has a default; `harness schema` describes every key to an editor."
+    yield f"# A study of {path.name}. Run it with: harness run {file.name}"
+    yield "# All other settings have defaults; `harness schema` describes them for editors."
     yield _line(
         "name", re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_") or "x"
     )
-    place = _relative(path, file.resolve().parent), "counts from the folder of this file"
+    place = _relative(path, file.resolve().parent), "relative to the folder of this file"
     yield "\n[ratings]"
     if not data.is_split:
         yield _line("path", *place)
@@ -70,20 +70,20 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
         if value := getattr(section, name):
             yield _line(name, value)
     if data.is_implicit:
-        yield _line("implicit", True, "everything in the file is relevant: no threshold")
+        yield _line("implicit", True, "all items in the file are relevant: no threshold")
     else:
         shares = data.facts()["distribution"]
-        yield from _comments(f"Ratings from the threshold on are relevant. They are {shares}.")
+        yield from _comments(f"Ratings from the threshold on are relevant. All ratings: {shares}.")
         yield from _comments(*map(str, data.thresholds))
         yield _line("threshold", data.threshold)
     yield "\n[split]"
     if data.is_split:
-        yield _line("method", "given", "the test file is tested")
+        yield _line("method", "given", "the data come with a test set")
         yield _line("folder", *place)
         if data.fold is not None:
-            yield _line("fold", data.fold, "the folder has several")
+            yield _line("fold", data.fold, "the folder has several folds")
     else:
-        yield _line("method", "user-random", "a fifth of the ratings of each user is tested")
+        yield _line("method", "user-random", "test set: a fifth of the ratings of each user")
     yield "\n[systems]"
     yield _line("names", list(systems))
 
@@ -176,7 +176,7 @@ class DataDescription:
 def describe_data(section: RatingsSection) -> DataDescription:
     """Read the ratings of a section, which need not say how; or the parts that a folder holds."""
     if section.path is None:
-        raise InputError("a simulated world is described by its settings: `harness schema`.")
+        raise InputError("`harness schema` describes the settings of a simulated world.")
     files, fold = _given_parts(section.path)
     found = recognise(open_source(files.train if files else section.path), section)
     of_file, whole = found.options.of_file, found.ratings

@@ -78,10 +78,10 @@ def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) 
         effects = [Threshold.over(tested, each) for each in candidate_thresholds(ratings.rating)]
         lines = "\n".join(map(str, effects))
         raise InputError(
-            "`threshold` in [ratings] is needed: ratings from there on are relevant, and only a "
-            f"scale that ends at 5 has a usual one, 4. These ratings are: "
+            "`threshold` in [ratings] is missing: the lowest rating that is relevant. Only scales "
+            f"that end at 5 have a default, 4. The ratings are: "
             f"{distribution(ratings.rating)}.\n{lines}\n"
-            "If they count or weigh what was used, and all of it is relevant: implicit = true."
+            "For implicit feedback (counts or weights; all items are relevant): implicit = true."
         )
     return usual
 
@@ -143,8 +143,8 @@ def beside_trained(
         unknown = file.items.ids[items.numbers(file.items.ids) < 0].tolist()
         if unknown:
             raise InputError(
-                f"{file.path}: the item {unknown[0]!r} has no rating; a run that stands beside "
-                "trained systems may only rank items of their catalogue."
+                f"{file.path}: the item {unknown[0]!r} has no rating; with trained systems, "
+                "runs may only rank items that have ratings."
             )
     runs = lists_of(run_files, topics, items, systems, others=tuple(study.systems.labels))
     rated = split.train.matrix()[split.test_users] if runs else None
@@ -191,8 +191,8 @@ def check_tags(
     for file, name in zip(files, names, strict=True):
         if {file.system, name} & {*others}:
             raise InputError(
-                f"{file.path}: the tag {file.system!r} is the name of a trained system too; "
-                "tags name the systems and must differ."
+                f"{file.path}: the tag {file.system!r} is the name of a trained system, too; "
+                "names of systems must differ."
             )
         if len(quote(file.system)) > LONGEST_TAG:
             raise InputError(
@@ -202,7 +202,7 @@ def check_tags(
         folded = file.system.casefold()
         if folded in first:
             raise InputError(
-                f"{file.path}: the tag {file.system!r} is that of {first[folded].path} too; tags "
-                "name the systems and their files, and must differ by more than case."
+                f"{file.path}: the tag {file.system!r} is also that of {first[folded].path}; tags "
+                "name systems and their files, and must differ by more than case."
             )
         first[folded] = file

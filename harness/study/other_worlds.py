@@ -47,19 +47,19 @@ def with_world(study: Study, world: OtherWorld) -> Study:
     section = study.ratings
     if section is None or section.format != "world":
         raise InputError(
-            'other worlds can only be drawn by a study of a world: format = "world" in [ratings].'
+            'other worlds need a study of a simulated world: format = "world" in [ratings].'
         )
     if study.runs is not None:
         raise InputError(
-            "other worlds have no runs that were made elsewhere: leave out [runs], or train the "
-            "systems in a study of their own."
+            "other worlds have no runs by other programs: leave out [runs], or train the systems "
+            "in a study of their own."
         )
     checked = partial(world_settings, section.preset) if section.is_drawn else like_settings
     own = checked(section.world)
     if own.bias != world.bias and own.strength != 1:
         raise InputError(
             f"the study's world has `strength` {own.strength:g} with the bias {own.bias!r}, which "
-            f"worlds with the bias {world.bias!r} do not start from: set one of them alike."
+            f"differs from the bias {world.bias!r} of the worlds: set both to the same."
         )
     changes = {
         **section.world,
@@ -169,7 +169,7 @@ def work_of(study: Study) -> StudyWork:
     collection, metrics = collect(study), _metrics_of(study)
     known, split, systems = collection.judged_truly, collection.split, study.systems
     if split is None:
-        raise InputError("other worlds have no runs that were made elsewhere.")
+        raise InputError("other worlds have no runs by other programs.")
     asked = None
     if known is not None and known.has_own_lists:
         asked = OwnLists(known.users, known.listed(len(split.train.items)))

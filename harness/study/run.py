@@ -126,7 +126,7 @@ def check(study: Study) -> dict[str, Metric]:
         for name in study.systems.names:
             find_system(name)
         if len(study.systems.labels) < len(study.systems.names):
-            raise InputError("two systems of one name: the name without folders must differ.")
+            raise InputError("two systems have the same name: names without folders must differ.")
         _check_profiles(study.systems.names, metrics)
     settings, positives = study.systems.settings, study.systems.positives
     by_system = {"settings": settings, "positives": positives}
@@ -156,7 +156,7 @@ def _references(study: Study) -> dict[str, Metric]:
         for measure in study.truth.measures:
             metric = find_metric(measure.metric, available)
             if metric.needs:
-                raise InputError(f"{metric.label} hides items: a truth has no such reference.")
+                raise InputError(f"{metric.label} hides items, and cannot be a reference measure.")
             try_out(metric, [measure.cutoff], example_catalogue(study, ()))
             found[measure.metric] = metric
     return found
@@ -239,8 +239,8 @@ def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
     beyond = [str(m) for m in measures if m.cutoff is not None and m.cutoff > depth]
     if beyond:
         warn(
-            f"the longest list ends at rank {depth}, and {listed(beyond)} look deeper: what is "
-            "missing counts as not relevant."
+            f"the longest ranking ends at rank {depth}, but {listed(beyond)} are deeper: missing "
+            "items count as not relevant."
         )
 
 
@@ -250,8 +250,8 @@ def _without_needless(study: Study, collection: Collection) -> Study:
         return study
     names = tuple(name for name in study.metrics.names if name not in BECOMES)
     warn(
-        "everything is relevant, so that bpref and infAP would be Recall: they are left out; a "
-        "study has them if `names` in [metrics] names them."
+        "all items are relevant, so bpref and infAP would equal Recall: they are left out "
+        "unless `names` in [metrics] has them."
     )
     metrics = study.metrics.model_copy(update={"names": names})
     return study.model_copy(update={"metrics": metrics})

@@ -176,8 +176,8 @@ def _of_world(collection: Collection) -> Floats:
     split, truth, observation = collection.split, collection.truth, collection.observation
     if split is None or truth is None or observation is None or collection.threshold is None:
         raise InputError(
-            '`propensities` in [items] may be "world" only where a study begins with a world; '
-            "others are in a table."
+            '`propensities` in [items] may be "world" only in a study of a simulated world; '
+            "otherwise it must name a table."
         )
     every = np.concatenate([split.train.user, split.test.user])
     counts = np.bincount(every, minlength=len(split.train.users))

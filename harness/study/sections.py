@@ -60,7 +60,7 @@ def systems_of(files: Sequence[RunFile], text: str) -> tuple[str, ...]:
         if found is None or not found[SYSTEM]:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} does not match `replicates`, {text!r}, "
-                "which says of every run of which system it is."
+                "which gives the system of each run."
             )
         names.append(found[SYSTEM])
         if REPLICATE not in pattern.groupindex:
@@ -228,7 +228,7 @@ def _members_of_group(
             if name in gone:
                 raise InputError(gone[name])
         if not wanted:
-            raise InputError(f"{subject} must name one, got {wanted!r}.")
+            raise InputError(f"{subject} must not be empty, got {wanted!r}.")
         _check_names(wanted, members, subject, "study")
     known = sorted({STUDIES, *(key for a in members.values() for key in a.settings.model_fields)})
     for key in values:

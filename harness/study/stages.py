@@ -214,22 +214,22 @@ class Stages:
         needing = [analysis.key for analysis, _ in self.wanted if "truth" in analysis.needs]
         if needing and all(metric.needs for metric in self.metrics.values()):
             raise InputError(
-                f"LOO and LLOO have no value on a truth, which the analysis {needing[0]} compares "
-                "with: measure something else, too, or leave it out of `names` in [analyses]."
+                f"LOO and LLOO are undefined against ground truth, which the analysis {needing[0]} "
+                "needs: add other metrics, or leave it out of `names` in [analyses]."
             )
         if self.collection.runs:
             raise InputError(
-                "LOO and LLOO hide items from systems that are trained here; the run "
-                f"{self.collection.runs[0].system!r} was made elsewhere."
+                "LOO and LLOO need systems that the study trains; the run "
+                f"{self.collection.runs[0].system!r} is by another program."
             )
         if "lloo" in self.hidden_under and split.train.time is None:
-            raise InputError("LLOO hides what is later than an item, and the ratings have no time.")
+            raise InputError("LLOO hides items rated later, but the ratings have no time.")
 
     def _best_ranks(self) -> FullRanks:
         """Rank as a perfect system does."""
         split, relevant = self.collection.split, self.collection.relevant_ratings()
         if split is None or relevant is None:
-            raise InputError("without training ratings there are no ranks among all candidates.")
+            raise InputError("ranks among all candidates need training ratings.")
         candidates = self.study.systems.candidates_in(split)
         return rankable(split.train, relevant, candidates=candidates).best_ranks()
 

@@ -74,7 +74,7 @@ class Store:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            raise InputError(f"{self.folder}: another harness is at work in this folder.") from None
+            raise InputError(f"{self.folder}: another process is using this folder.") from None
         try:
             self._sweep()
             yield

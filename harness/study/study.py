@@ -62,7 +62,7 @@ def _as_rule(value: Any) -> Any:
         rises = all(low < high for low, high in pairwise(value))
         if rises and all(map(isfinite, value)):
             return tuple(map(float, value))
-    raise ValueError(f'must be "values", "ranks" or a rising list of cuts, got {value!r}')
+    raise ValueError(f'must be "values", "ranks" or a list of rising thresholds, got {value!r}')
 
 
 class RatingsSection(FileOptions):
@@ -96,13 +96,11 @@ class RatingsSection(FileOptions):
         if self.format == "world" and self.path is not None:
             raise ValueError('a study of format "world" has no `path`')
         if self.format != "world" and (self.preset is not None or self.like or self.world):
-            raise ValueError('`preset`, `like` and `world` go with format = "world" only')
+            raise ValueError('`preset`, `like` and `world` need format = "world"')
         if self.preset is not None and self.like is not None:
-            raise ValueError("a world has a `preset` or is `like` other ratings, not both")
+            raise ValueError("a world may have `preset` or `like`, not both")
         if self.implicit and self.threshold is not None:
-            raise ValueError(
-                "everything is relevant if `implicit` is true: there is no `threshold`"
-            )
+            raise ValueError("with `implicit` all items are relevant: there is no `threshold`")
         return self
 
 
@@ -173,9 +171,7 @@ class SystemsSection(Section):
 class RunsSection(Section):
     """Runs by other programs."""
 
-    paths: tuple[str, ...] = Field(
-        min_length=1, description="TREC run files; * and ? are wildcards."
-    )
+    paths: tuple[str, ...] = Field(min_length=1, description="TREC run files, with wildcards.")
     replicates: str | None = Field(
         None,
         description="Regular expression for run tags, if a system has several runs: with a group "
@@ -194,9 +190,7 @@ class QrelsSection(Section):
     """Judgements by other programs."""
 
     path: Path = Field(description="TREC qrels file.")
-    relevance_level: Whole = Field(
-        1, ge=1, description="Lowest grade that counts as relevant (trec_eval -l)."
-    )
+    relevance_level: Whole = Field(1, ge=1, description="Lowest relevant grade (trec_eval -l).")
 
 
 class MetricsSection(Section):
@@ -288,31 +282,31 @@ class Study(StudyFile):
     def _one_beginning(self) -> Study:
         ratings, truth = self.ratings, self.truth
         if ratings is None and (self.runs is None) != (self.qrels is None):
-            raise ValueError("[runs] and [qrels] go together")
+            raise ValueError("[runs] and [qrels] need each other")
         if (ratings is None) == (self.qrels is None):
-            raise ValueError("a study begins with [ratings], or with [runs] and [qrels]")
+            raise ValueError("a study needs [ratings], or [runs] and [qrels]")
         if ratings is None and self.repeat.seeds > 1:
-            raise refused("runs that are given are the same under every seed", "repeat", "seeds")
+            raise refused("given runs are the same for every seed", "repeat", "seeds")
         is_world = ratings is not None and ratings.format == "world"
         if ratings is not None:
             n_sources = is_world + (ratings.path is not None) + (self.split.parts is not None)
             if n_sources == 0:
-                raise refused('`path` is needed, or format = "world"', "ratings")
+                raise refused('`path` or format = "world" is missing', "ratings")
             if n_sources > 1:
                 raise refused(
-                    "a split that is given has its own ratings: [ratings] says how they are read, "
-                    'without `path` and format = "world"',
+                    "a given split has its own ratings: [ratings] may say how they are read, but "
+                    'has no `path` and no format = "world"',
                     "ratings",
                 )
             if max(self.cutoffs, default=0) > self.systems.depth:
                 raise ValueError(
-                    f"the deepest cut-off, {self.cutoffs[-1]}, is below the lists, which end at "
+                    f"the deepest cut-off, {self.cutoffs[-1]}, is below the rankings, which end at "
                     f"rank {self.systems.depth} (`depth` in [systems])"
                 )
         if truth is not None and is_world and truth.path is not None:
-            raise refused("a simulated world knows its own truth: it has no `path`", "truth")
+            raise refused("a simulated world has its own truth: it has no `path`", "truth")
         if truth is not None and not is_world and truth.path is None:
-            raise refused("`path` is needed: only a simulated world knows its own truth", "truth")
+            raise refused("`path` is missing: only a simulated world has its own", "truth")
         return self
 
     def under(self, seed: int) -> Study:

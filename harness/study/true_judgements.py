@@ -142,7 +142,7 @@ def of_world(
         raise InputError(
             f"no true rating of the simulated world reaches the threshold {scale.threshold:g}: the "
             f"highest grade is {grades.max(initial=0)}, and {scale.level} is relevant. True "
-            "ratings are expectations, which lie inside the scale: lower `threshold` in [truth]."
+            "ratings are expectations, inside the scale: use a lower `threshold` in [truth]."
         )
     facts = {
         "threshold": scale.threshold,
@@ -175,8 +175,8 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
         kept &= has_profile[user] & ~is_known
     if not kept.any():
         raise InputError(
-            f"{file.label}: none of its {len(kept):,} judgements is of a user and an item that the "
-            "study knows, and not of a training rating; do the ids match?"
+            f"{file.label}: none of its {len(kept):,} judgements is of a user and an item of the "
+            "study without a training rating; do the ids match?"
         )
     users, topic = np.unique(user[kept], return_inverse=True)
     qrels = qrels_from_columns(
@@ -253,7 +253,7 @@ def read_truth(
 ) -> TruthFile:
     """Read the file that a section names."""
     if section.path is None:
-        raise InputError("`path` in [truth] is needed: only a simulated world knows its own truth.")
+        raise InputError("`path` in [truth] is missing: only a simulated world has its own.")
     if section.is_qrels:
         return _of_qrels(section, section.path)
     if section.format is not None:
@@ -268,7 +268,7 @@ def read_truth(
         threshold = usual_threshold(ratings)
     if threshold is None:
         raise InputError(
-            "`threshold` in [truth] is needed: true ratings from there on are relevant. They are: "
+            "`threshold` in [truth] is missing: the lowest relevant true rating. Ratings are: "
             f"{distribution(ratings.rating)}."
         )
     scale = rating_scale(ratings, threshold=threshold, rule=rule)

@@ -145,7 +145,7 @@ def train_and_rank(
 
 def _hidden_ranks(scorer: BatchScorer, hidden: Hidden, **options: Any) -> JudgedRanks:
     if not isinstance(scorer, HistoriesScorer):
-        raise InputError("a system whose hidden ranks are asked for cannot score profiles.")
+        raise InputError("a system of which hidden ranks are needed cannot score profiles.")
     split, relevant, validations = hidden
     return rank_held_out(scorer, split, relevant, validations=validations, **options)
 

@@ -125,12 +125,12 @@ def _spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, Plac
     for label in systems:
         if label not in searched:
             raise InputError(
-                f"the system {label!r} has no setting that is searched; `harness systems` shows "
+                f"the system {label!r} has no setting to tune; `harness systems` shows "
                 "which systems have."
             )
     if study.ratings is not None and not searched:
         with study.errors_at("systems", "names"):
-            raise InputError("no system of the study has a setting that is searched.")
+            raise InputError("no system of the study has a setting to tune.")
     return {label: searched[label] for label in systems or searched}
 
 
@@ -363,7 +363,7 @@ def _import_optuna() -> Any:
 def require_free(path: Path) -> None:
     """Refuse to write over a file that no search has written."""
     if path.exists() and not read_text(path).startswith(MARK):
-        raise InputError(f"{path}: there is such a file, which `harness tune` did not write.")
+        raise InputError(f"{path} exists, and was not written by `harness tune`: move it away.")
 
 
 def write_tuned_study(source: Path, target: Path, found: Sequence[Search]) -> None:

@@ -28,7 +28,7 @@ def validation_of(study: Study) -> Validation:
     """
     if study.ratings is None:
         with study.errors_at("runs"):
-            raise InputError("a study of runs made elsewhere has no ratings to choose settings by.")
+            raise InputError("tuning needs a study of ratings, this one has given runs.")
     section = study.split.within_training()
     if section.parts is not None:
         known = kept_ratings(study.ratings, section)

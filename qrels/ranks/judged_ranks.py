@@ -35,7 +35,7 @@ class JudgedRanks:
         """Give the ranks under a validation."""
         ranks: Ranks | None = getattr(self, validation)
         if ranks is None:
-            raise InputError(f"nothing was ranked under {validation.upper()}.")
+            raise InputError(f"no item was ranked under {validation.upper()}.")
         return ranks
 
     def select(self, judgements: NDArray[np.integer]) -> JudgedRanks:

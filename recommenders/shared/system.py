@@ -150,8 +150,7 @@ def require_amounts(ratings: Ratings, *, system: str) -> None:
     least = ratings.rating.min()
     if least < 0:
         raise InputError(
-            f"system {system!r} cannot be trained: it reads ratings as amounts, which must be at "
-            f"least 0, got {least}."
+            f"system {system!r} cannot be trained: it needs ratings of at least 0, got {least}."
         )
     require_any(ratings, system=system)
 

@@ -295,7 +295,8 @@ def test_a_broken_parquet_file_is_named(write: Write) -> None:
          "`columns`, or say `implicit = true` if nothing is rated."),
         ("log.csv", "user,item,rating\na,x,1\n\nb,x,1\na,x,2\n", "log.csv, line 5: user 'a' rates "
          "item 'x' a second time, after line 2; duplicates='last' keeps the last."),
-        ("log.txt", "1 2 3\n", "log.txt, line 1: the format cannot be guessed from '1 2 3'; name "
+        ("log.txt", "1 2 3\n", "log.txt, line 1: the format cannot be recognised from '1 2 3'; "
+         "name "
          "one of movielens-u.data, movielens-dat, movielens-csv, csv, tsv, inter, parquet, "
          "yahoo-r3, kuairec, coat, jester."),
     ],
@@ -340,8 +341,8 @@ def test_a_wrong_format_shows_what_the_line_holds(write: Write) -> None:
 
 def test_a_guessed_format_is_told_when_reading_fails(write: Write) -> None:
     path = write("log.csv", "user,item,rating\na,x,many\n")
-    assert complaint(path).endswith(" (The format 'csv' was guessed.)")
-    assert not complaint(path, format="csv").endswith("guessed.)")
+    assert complaint(path).endswith(" (The format 'csv' was recognised.)")
+    assert not complaint(path, format="csv").endswith("recognised.)")
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -417,7 +418,7 @@ def test_a_gzip_file_is_refused_while_it_is_unpacked(write: Write) -> None:
     ("options", "finding"),
     [
         ({"format": "movielens-dta"}, "got 'movielens-dta'; did you mean 'movielens-dat'?"),
-        ({"columns": {"user": 0, "rating": 1}}, "`columns` must say where the item stands."),
+        ({"columns": {"user": 0, "rating": 1}}, "`columns` must name the column of the item."),
         ({"columns": {"user": 0, "item": 0, "rating": 2}}, "`columns` must be different"),
         ({"columns": {"user": 0, "item": 1, "rating": 7}}, "no column 7 for the rating: there are "
          "4, counted from 0."),

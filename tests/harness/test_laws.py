@@ -223,8 +223,8 @@ def test_a_broken_law_is_answered_with_one_and_its_counterexample(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "name a metric, a file with metrics (.py), or --all"),
-        (("RR", "--all"), "one of them"),
+        ((), "give either a metric, a Python file"),
+        (("RR", "--all"), "give either a metric"),
         (("nDGC",), "did you mean 'nDCG'?"),
         (("no.py",), "the metric plug-in does not exist"),
         (("no.py", "--metric", "RR"), "all metrics of a file are checked"),

@@ -157,7 +157,7 @@ REFUSED_RUNS: list[tuple[Any, str]] = [
     ({"a": RUN, "b": records("full") * 2}, "the run 'b': item 'a' of topic 'u1' is duplicated."),
     ({"a": RUN, "b": pd.DataFrame(records("full")).drop(columns="score")}, "the run 'b': no col"),
     (pd.DataFrame(records("full")), "no column of the runs holds the systems; it is called system"),
-    ({1: RUN, "1": RUN}, "the run '1': the tag '1' is that of the run '1' too"),
+    ({1: RUN, "1": RUN}, "the run '1': the tag '1' is also that of the run '1'"),
 ]
 
 

@@ -57,7 +57,9 @@ def test_a_grade_is_the_number_of_cuts_that_a_rating_reaches() -> None:
 
 
 def test_a_threshold_between_cuts_is_refused() -> None:
-    with pytest.raises(InputError, match="the threshold 50 must be one of the cuts, 30, 60: ra"):
+    with pytest.raises(
+        InputError, match="the threshold 50 must be one of those in `grades`, 30, 60: ra"
+    ):
         scale_of(10.0, 40.0, 55.0, threshold=50.0, rule=(30.0, 60.0))
 
 

@@ -149,9 +149,7 @@ def _quoted(names: Iterable[str]) -> str:
 class FileOptions(Section):
     """How a file of ratings is read."""
 
-    format: str | None = Field(
-        None, description="Format of the ratings file; default: recognised from the file."
-    )
+    format: str | None = Field(None, description="Format of the ratings file; default: recognised.")
     columns: dict[str, str | int] | None = Field(
         None,
         description="Name or number (from 0) of the columns user, item and, if there are any, "
@@ -166,11 +164,10 @@ class FileOptions(Section):
         "and ratings are counts or weights; default: only if all ratings are equal.",
     )
     missing: Literal["error", "drop"] = Field(
-        "error",
-        description="Handling of missing values in a line: report an error, or drop the line.",
+        "error", description="Lines with missing values: report an error, or drop them."
     )
     duplicates: Literal["error", "last"] = Field(
-        "error", description="Handling of repeated ratings: report an error, or keep the last."
+        "error", description="Repeated ratings: report an error, or keep the last."
     )
 
     @property
@@ -207,10 +204,10 @@ def _with_columns(layout: Layout, columns: Mapping[str, str | int]) -> Layout:
         require_choice("columns", role, ROLES)
     for role in REQUIRED:
         if role not in columns:
-            raise InputError(f"`columns` must say where the {role} stands.")
+            raise InputError(f"`columns` must name the column of the {role}.")
     for role, column in columns.items():
         if isinstance(column, int) and column < 0:
-            raise InputError(f"columns count from 0, got {column} for the {role}.")
+            raise InputError(f"columns are numbered from 0, got {column} for the {role}.")
     if len(set(columns.values())) < len(columns):
         raise InputError(f"`columns` must be different, got {dict(columns)}.")
     chosen: dict[str, Column] = {

@@ -33,11 +33,11 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
     except InputError as error:
         if chosen.format is not None:
             raise
-        raise InputError(f"{error} (The format {format!r} was guessed.)") from error
+        raise InputError(f"{error} (The format {format!r} was recognised.)") from error
     if table.n_dropped:
         finding = (
             f"{source.label}: {table.n_dropped:,} of {table.n_dropped + len(table.user):,} ratings "
-            "are left out, since a value is missing."
+            "are left out because a value is missing."
         )
         warnings.warn(finding, InputWarning, stacklevel=2)
     return table.ratings()
@@ -88,7 +88,7 @@ def guess(source: Source) -> str:
     if "," in line:
         return _kind_of_csv(line)
     raise InputError(
-        f"{source.label}, line 1: the format cannot be guessed from {line[:80]!r}; "
+        f"{source.label}, line 1: the format cannot be recognised from {line[:80]!r}; "
         f"name one of {', '.join(FORMATS)}."
     )
 

@@ -134,7 +134,7 @@ def _completed(
     if len(missing) == len(left):
         found |= dict(zip(missing, left, strict=True))
     for role in [role for role in ROLES if role in found and role not in roles]:
-        notes.append(f"No column is called {role}; by what it holds, {names[found[role]]!r} is it.")
+        notes.append(f"No column is called {role}; by its values, {names[found[role]]!r} is used.")
     if "time" in found:
         odd = [text for text in columns[found["time"]] if text and not _is_time(text)]
         if odd:

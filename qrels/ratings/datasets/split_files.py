@@ -36,9 +36,9 @@ def read_two_parts(
         ids = str(users.ids[user[first]]), str(items.ids[item[first]])
         known, found = (place_of(path, *ids, **options) for path in (train, test))
         raise InputError(
-            f"{found}: user {ids[0]!r} and item {ids[1]!r} are in {known}, too. A pair either "
-            "trains or tests: what a user rated in training is no candidate, so that no system "
-            f"could find it. Test ratings of this kind: {len(repeated):,}."
+            f"{found}: user {ids[0]!r} and item {ids[1]!r} are in {known}, too. Training and "
+            "test ratings must be disjoint: items that a user rated in training are no candidates, "
+            f"so no system could find them. Test ratings of this kind: {len(repeated):,}."
         )
     times = [part.time for part in parts if part.time is not None]
     return Ratings(
@@ -122,6 +122,6 @@ def _the_one(place: str, part: str, found: Sequence[Path]) -> Path:
     if len(found) > 1:
         names = ", ".join(str(path) for path in found)
         raise InputError(
-            f"{place}: several files of {part} ratings, name one by `{part}`, or a `fold`: {names}."
+            f"{place}: several files of {part} ratings; give `{part}` or `fold`: {names}."
         )
     return found[0]

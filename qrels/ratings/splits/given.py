@@ -23,12 +23,9 @@ class Settings(SplitSettings):
         None, description="File of the validation ratings, which only tuning uses."
     )
     folder: Path | None = Field(
-        None,
-        description="Folder with these files, of one fold or several, in place of their names.",
+        None, description="Folder with these files, in place of their names."
     )
-    fold: Whole | None = Field(
-        None, ge=0, description="Number of the fold, if the folder has several."
-    )
+    fold: Whole | None = Field(None, ge=0, description="Number of the fold in `folder`.")
 
     @model_validator(mode="after")
     def _files_or_folder(self) -> Self:
@@ -36,9 +33,7 @@ class Settings(SplitSettings):
         if self.folder is None and None in files:
             raise ValueError("a given split needs `train` and `test`, or a `folder`")
         if self.folder is not None and (*files, self.validation) != (None, None, None):
-            raise ValueError(
-                "`folder` replaces `train`, `test` and `validation`: give only one of them"
-            )
+            raise ValueError("`folder` replaces `train`, `test` and `validation`")
         if self.folder is None and self.fold is not None:
             raise ValueError("`fold` needs a `folder`")
         return self

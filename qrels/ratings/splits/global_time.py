@@ -42,7 +42,7 @@ class Settings(SplitSettings):
     @model_validator(mode="after")
     def _share_or_cut(self) -> Self:
         if (self.test_share is None) == (self.cut is None):
-            raise ValueError("a global-time split needs `test_share` or `cut`, and not both")
+            raise ValueError("a global-time split needs either `test_share` or `cut`")
         return self
 
     def within_training(self) -> Self:

@@ -71,7 +71,7 @@ def popularity_percentile(ratings: Ratings, settings: Settings, *, seed: int) ->
     if len(test) == 0:
         raise InputError(
             f"percentile {settings.percentile} of {settings.percentiles} has "
-            f"{np.count_nonzero(own):,} items, and no rating of them is held out."
+            f"{np.count_nonzero(own):,} items, and none of their ratings is held out."
         )
     return Split(held_out.train, test)
 

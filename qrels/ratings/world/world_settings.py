@@ -90,14 +90,13 @@ class WorldSettings(SharedSettings):
         "with few ratings with popular items.",
     )
     dimensions: int = Field(
-        default=16, ge=1, le=200, description="Number of latent taste dimensions, 1 to 200."
+        default=16, ge=1, le=200, description="Latent dimensions of taste, 1 to 200."
     )
     noise: float = Field(
         default=0.6,
         ge=0.1,
         le=5.0,
-        description="Scale of the logistic noise in ratings: 0.1 to 5 standard deviations of "
-        "taste.",
+        description="Scale of the logistic noise in ratings: 0.1 to 5 times the spread of taste.",
     )
 
     @model_validator(mode="after")

@@ -55,8 +55,8 @@ def test_what_was_seen_comes_to_a_report_without_a_threshold() -> None:
     folder = report_of("seen.inter")
     manifest = manifest_of(folder)
     assert manifest["warnings"] == [
-        "everything is relevant, so that bpref and infAP would be Recall: they are left out; a "
-        "study has them if `names` in [metrics] names them."
+        "all items are relevant, so bpref and infAP would equal Recall: they are left out "
+        "unless `names` in [metrics] has them."
     ]
     assert list(read_frame(folder, "means").metric.unique()) == ["P", "Recall", "AP", "nDCG", "RR"]
 
@@ -96,7 +96,7 @@ def test_a_folder_of_training_and_test_ratings_is_a_given_split() -> None:
     assert 'separator = "|"' in ratings
     assert "path" not in ratings
     assert 'folder = "folds"' in split
-    assert re.search("^fold = 1 +# the folder has several$", split, re.MULTILINE)
+    assert re.search("^fold = 1 +# the folder has several folds$", split, re.MULTILINE)
     Path("study.toml").write_text(text + NO_ANALYSES)
     assert harness("run", "study.toml", "--quiet", "--jobs", "1").exit_code == 0
     assert len(Path("study-folds/split/test.csv").read_text().splitlines()) == 1 + len(rows[1::4])

@@ -95,8 +95,8 @@ def test_what_was_not_ranked_is_refused() -> None:
     run, qrels, catalogue = collection(golden_ranks())
     known = JudgedRanks(loo=np.ones(len(qrels.items), dtype=np.uint16))
     judged = judge(run, qrels, replace(catalogue, hidden_ranks={"s": known}))
-    with pytest.raises(InputError, match="nothing was ranked under LLOO"):
+    with pytest.raises(InputError, match="no item was ranked under LLOO"):
         lloo(judged, cutoff=1)
     other = judge(Run("other", run.items), qrels, catalogue)
-    with pytest.raises(InputError, match="where systems rank items that are hidden"):
+    with pytest.raises(InputError, match="ranks of hidden items are unknown"):
         loo(other, cutoff=1)

@@ -236,10 +236,10 @@ def test_features_that_are_no_categories_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "finding"),
     [
-        ("EPC", "nothing says how often items are rated|how many users rate"),
-        ("MSI", "nothing says how often items are rated in training: .* popularity ="),
-        ("ILD", 'nothing says the features of items: write features = "features.csv" in'),
-        ("S-Recall", "nothing says the features of items"),
+        ("EPC", "item popularity is unknown|number of training users is unknown"),
+        ("MSI", "item popularity is unknown: .* popularity ="),
+        ("ILD", 'item features are unknown: write features = "features.csv" in'),
+        ("S-Recall", "item features are unknown"),
     ],
 )
 def test_what_is_not_known_is_asked_for(name: str, finding: str) -> None:

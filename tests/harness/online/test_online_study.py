@@ -151,10 +151,10 @@ models = "{finished}/log/models.parquet"
             WORLD + ARMS + '[experiment.arms.x]\nmodel = "ease"\nsettings = { factors = 3 }',
             "system 'ease'",
         ),
-        ('name = "a"\n' + ARMS, "begins with [experiment.world] or with [experiment.logs]"),
+        ('name = "a"\n' + ARMS, "needs [experiment.world] or [experiment.logs]"),
         (WORLD.replace("lists =", "visits =") + ARMS, "`visits` is gone: set"),
         (WORLD.replace("most_events =", "sessions =") + ARMS, "`sessions` is gone"),
-        (WORLD + "[experiment.arms.a]\n", "at least 3 models are compared, got 1"),
+        (WORLD + "[experiment.arms.a]\n", "at least 3 models, got 1"),
         (WORLD + ARMS + "[experiment.arms.x]\nsettings = { neighbors = 3 }", "no setting"),
         (WORLD + ARMS + ASKED + 'window = "30"', "a number with a unit"),
         (WORLD + ARMS + ASKED + 'credit = "last"', "`credit` is gone"),
@@ -162,7 +162,7 @@ models = "{finished}/log/models.parquet"
         (WORLD + ARMS + ASKED + "betaz = [0.5]", "there is no `betaz` in [analyses.online]; did"),
         (WORLD + ARMS + ASKED + 'studies = ["arms"]', "no study is called 'arms'"),
         (WORLD + ARMS + "[analyses.users]", "an experiment has no scores, which 'users' needs"),
-        (WORLD.replace("n_users = 500", "n_users = 1"), "greater than or equal to 2, got 1"),
+        (WORLD.replace("n_users = 500", "n_users = 1"), "at least 2, got 1"),
     ],
 )
 def test_a_wrong_file_is_answered_with_its_line(tmp_path: Path, text: str, sentence: str) -> None:

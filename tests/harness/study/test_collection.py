@@ -73,8 +73,8 @@ def test_on_another_scale_the_study_needs_a_threshold(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         collect_text(RATINGS, tmp_path)
     rule, *thresholds, last = str(caught.value).splitlines()
-    assert rule.startswith("study.toml, line 2: `threshold` in [ratings] is needed")
-    assert "These ratings are: 0 (10 %), 0.5 (10 %), 1 (10 %), " in rule
+    assert rule.startswith("study.toml, line 2: `threshold` in [ratings] is missing")
+    assert "The ratings are: 0 (10 %), 0.5 (10 %), 1 (10 %), " in rule
     proposed = [line.partition(":")[0] for line in thresholds]
     assert proposed == ["threshold = 3.5", "threshold = 2.5", "threshold = 1"]
     assert last.endswith("implicit = true.")
@@ -120,7 +120,7 @@ def test_every_split_works_from_a_study_file(folder: Path, method: str) -> None:
         ('method = "k-fold"\nfolds = 3\nfold = 4', "`fold` in [split] must be at most 3, got 4."),
         ('method = "k-fold"\ntest_share = 0.1', "no option 'test_share'; its options are: folds, "),
         ('method = "leave-one-out-random"\nfolds = 2', "its options are: none."),
-        ('method = "global-time"\ncut = 500\ntest_share = 0.1', "`test_share` or `cut`, and not"),
+        ('method = "global-time"\ncut = 500\ntest_share = 0.1', "either `test_share` or `cut`"),
         ('method = "global-time"\ncut = 5000', "needs ratings before and after its cut"),
     ],
 )
@@ -171,7 +171,7 @@ def given_folder(tmp_path: Path) -> Path:
 
 def test_two_runs_of_one_tag_are_refused(given_folder: Path) -> None:
     write_run(given_folder, "full", {"u1": ["a"]}, name="other.run")
-    with pytest.raises(InputError, match=r"other\.run: the tag 'full' is that of .*full\.run too"):
+    with pytest.raises(InputError, match=r"other\.run: the tag 'full' is also that of .*full\.run"):
         collect_text(TREC, given_folder)
 
 

@@ -111,7 +111,7 @@ def test_what_training_does_not_know_is_said_once_with_counts(tmp_path: Path) ->
     [
         (
             GIVEN.replace("threshold = 4.0", 'path = "a.csv"') + FILES,
-            "line 3: `ratings`: a split that is given has its own ratings",
+            "line 3: `ratings`: a given split has its own ratings",
         ),
         (GIVEN.replace("threshold = 4.0", 'format = "world"') + FILES, "has its own ratings"),
         (GIVEN + 'folder = "nowhere"\n', "line 7: /data/nowhere: there is no such folder."),

@@ -67,7 +67,7 @@ def test_a_metric_of_features_asks_for_them_before_any_work(name: str, tmp_path:
 
 @pytest.mark.parametrize("name", ["EPC", "MSI", "ARP"])
 def test_a_metric_of_popularity_asks_for_ratings_before_any_work(name: str, given: Path) -> None:
-    with pytest.raises(InputError, match=rf"metric {name!r}: nothing says how .* \[ratings\]"):
+    with pytest.raises(InputError, match=rf"metric {name!r}: .* is unknown.*\[ratings\]"):
         run_text(TREC + metrics(name) + NO_ANALYSES, given, output=given / "study")
 
 

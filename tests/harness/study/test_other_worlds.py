@@ -105,7 +105,7 @@ def test_a_study_without_a_world_is_refused_before_any_work(source: str, tmp_pat
         "ratings": 'name = "own"\n[ratings]\npath = "ratings.csv"\n' + SYSTEMS + METRICS,
         "runs": TREC + METRICS,
     }[source]
-    with pytest.raises(InputError, match="other worlds can only be drawn by a study of a world"):
+    with pytest.raises(InputError, match="other worlds need a study of a simulated world"):
         run_text(text + SWEEP, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study").exists()
 
@@ -113,10 +113,10 @@ def test_a_study_without_a_world_is_refused_before_any_work(source: str, tmp_pat
 @pytest.mark.parametrize(
     ("given", "finding"),
     [
-        ('[runs]\npaths = ["*.run"]\n', "no runs that were made elsewhere"),
+        ('[runs]\npaths = ["*.run"]\n', "no runs by other programs"),
         (
             '[ratings.world]\nstrength = 2\nbias = "liking"\n',
-            "worlds with the bias 'both' do not start from",
+            "differs from the bias 'both' of the worlds",
         ),
     ],
 )

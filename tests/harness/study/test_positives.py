@@ -47,7 +47,7 @@ def test_what_is_rated_low_is_not_learnt_and_no_candidate_for_who_rated_it(
     ("positives", "sentence"),
     [
         ("[systems.positives]\nsvd = 4.0\n", "line 19: the study has no system 'svd' to set."),
-        ("[systems.positives]\npuresvd = 6\n", "no training rating reaches 6: puresvd learns noth"),
+        ("[systems.positives]\npuresvd = 6\n", "no training rating reaches 6: puresvd cannot"),
         ("[systems.positives]\npuresvd = nan\n", "no training rating reaches nan"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_killed_study_goes_on_where_it_was(repeated: Path, found: Repeats) -> 
 def test_given_runs_are_not_repeated(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "study.toml").write_text(TREC + "[repeat]\nseeds = 2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"seeds.*the same under every seed"):
+    with pytest.raises(InputError, match=r"seeds.*the same for every seed"):
         run_study(read_study(tmp_path / "study.toml"))
 
 

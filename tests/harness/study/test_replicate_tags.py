@@ -63,7 +63,7 @@ def test_tags_tell_the_system(seeds: Path) -> None:
         ("replicates = '(?P<system>.+'", "must be a regular expression"),
         ("replicates = 'seed.*'", r"must have a group \(\?P<system>...\)"),
         (r"replicates = '(?P<system>slim)-seed\d'", r"ease-seed1\.run: the tag 'ease-seed1' does"),
-        (r"replicates = '(?P<system>)[a-z]+-seed\d'", "which says of every run of which system"),
+        (r"replicates = '(?P<system>)[a-z]+-seed\d'", "which gives the system of each run"),
     ],
 )
 def test_a_pattern_that_does_not_fit_is_refused_with_its_line(

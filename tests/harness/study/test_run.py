@@ -174,7 +174,7 @@ def _interrupt(*_: object, **__: object) -> None:
 
 
 def test_a_held_folder_is_refused(copied: Path) -> None:
-    with Store(copied).held(), pytest.raises(InputError, match="another harness is at work"):
+    with Store(copied).held(), pytest.raises(InputError, match="another process is using"):
         run_text(WHOLE, copied, output=copied)
 
 
@@ -268,7 +268,7 @@ def test_given_runs_stand_beside_trained_systems(tmp_path: Path, finished: Path)
     ("line", "finding"),
     [
         ("{user} Q0 no-such-item 1 1 theirs\n", "the item 'no-such-item' has no rating"),
-        ("{user} Q0 {item} 1 1 random\n", "'random' is the name of a trained system too"),
+        ("{user} Q0 {item} 1 1 random\n", "'random' is the name of a trained system, too"),
     ],
 )
 def test_a_given_run_that_does_not_fit_is_refused(

@@ -58,7 +58,7 @@ def test_the_settings_of_the_method_are_spelled_out(method: str) -> None:
         ),
         (
             '[split]\nmethod = "global-time"\ncut = 5\ntest_share = 0.1',
-            "line 4: `split`: a global-time split needs `test_share` or `cut`, and not both.",
+            "line 4: `split`: a global-time split needs either `test_share` or `cut`.",
         ),
         ('[split]\nmethod = "no.py"', "line 5: /data/no.py: the file of the split does not exist."),
     ],

@@ -118,7 +118,7 @@ def test_half_written_files_of_a_killed_process_are_swept_up(store: Store) -> No
 
 def test_a_folder_is_held_by_one_at_a_time(store: Store) -> None:
     second = Store(store.folder)
-    with store.held(), pytest.raises(InputError, match="another harness is at work"):
+    with store.held(), pytest.raises(InputError, match="another process is using"):
         second.held().__enter__()
 
 

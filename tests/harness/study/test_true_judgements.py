@@ -210,9 +210,9 @@ def test_a_truth_that_breaks_a_rule_is_refused(
 
 
 def test_a_truth_is_of_a_file_or_of_a_world(folder: Path) -> None:
-    with pytest.raises(InputError, match="`path` is needed: only a simulated world knows its own"):
+    with pytest.raises(InputError, match="`path` is missing: only a simulated world has"):
         collected(RATINGS + "[truth]\n", folder)
-    with pytest.raises(InputError, match="a simulated world knows its own truth: it has no `path`"):
+    with pytest.raises(InputError, match="a simulated world has its own truth: it has no `path`"):
         collected(WORLD + '[truth]\npath = "true.csv"\n', folder)
 
 

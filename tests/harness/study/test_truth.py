@@ -166,7 +166,7 @@ def test_usual_lists_are_made_for_users_of_the_truth_who_are_not_tested(copied: 
 
 def test_a_reference_that_hides_items_is_refused(judged: Path) -> None:
     text = BASE + TRUTH + 'references = ["LOO@5"]\n'
-    with pytest.raises(InputError, match="LOO hides items: a truth has no such reference"):
+    with pytest.raises(InputError, match="LOO hides items, and cannot be a reference measure"):
         run_text(text, judged, output=judged / "other")
 
 

@@ -193,7 +193,7 @@ def test_our_metrics_are_measures_for_them(name: str) -> None:
 def test_a_metric_of_items_says_that_ir_measures_has_grades_alone(name: str) -> None:
     run, qrels = random_case(4, n_users=15, n_items=60, depth=20, n_judged=10)
     measure = ir_measure_of(f"{name}@7", relevance_level=4)
-    with pytest.raises(InputError, match="nothing says which items they hold"):
+    with pytest.raises(InputError, match="these lists have grades only"):
         ir_measures.calc_aggregate([measure], qrels_as_dicts(qrels), run_as_dicts(run))
 
 

@@ -323,7 +323,7 @@ def test_a_package_that_is_missing_is_no_failure_of_a_trial(
     ("system", "options", "sentence"),
     [
         ("puresv", (), "the study has no system 'puresv'; did you mean 'puresvd'?"),
-        ("random", (), "the system 'random' has no setting that is searched"),
+        ("random", (), "the system 'random' has no setting to tune"),
         ("puresvd", ("--measure", "nDGC"), "no metric is called 'nDGC'; did you mean 'nDCG'?"),
         ("puresvd", ("--measure", "nDCG@0"), "stands a cut-off of at least 1"),
         ("puresvd", ("--minutes", "3"), "--minutes is gone: `--trials` sets the budget"),
@@ -342,7 +342,7 @@ def test_a_study_without_ratings_is_answered_with_a_sentence(tmp_path: Path) -> 
     write_collection(tmp_path)
     answer = tune(tmp_path, "puresvd", text=TREC + TREC_METRICS)
     assert answer.exit_code == MISUSED
-    assert "study.toml, line 3: a study of runs made elsewhere has no ratings" in answer.stderr
+    assert "study.toml, line 3: tuning needs a study of ratings" in answer.stderr
 
 
 def test_draws_of_tpe_gather_where_trials_were_good() -> None:

@@ -127,7 +127,7 @@ def test_names_tell_what_files_hold(
     ("names", "fold", "sentence"),
     [
         (["train.csv"], None, r"no file of test ratings; no name has the word test or testing or"),
-        (FOLDERS, None, r"several files of train ratings, .* or a `fold`: .*fold1"),
+        (FOLDERS, None, r"several files of train ratings; .* or `fold`: .*fold1"),
         (FOLDERS, 3, r", fold 3: no file of train ratings"),
     ],
 )
@@ -161,7 +161,7 @@ def test_columns_of_unknown_names_are_taken_by_what_they_hold_and_that_is_said()
     assert found.options.columns == {
         "user": "reader", "item": "title", "rating": "points", "time": "day"
     }  # fmt: skip
-    assert "No column is called rating; by what it holds, 'points' is it." in found.notes
+    assert "No column is called rating; by its values, 'points' is used." in found.notes
 
 
 def test_what_the_user_says_is_kept() -> None:

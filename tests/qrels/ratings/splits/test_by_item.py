@@ -38,7 +38,7 @@ def test_a_global_share_keeps_equal_times_together() -> None:
 
 @pytest.mark.parametrize("options", [{"test_share": None}, {"cut": 1, "test_share": 0.2}])
 def test_a_share_or_a_cut_is_needed(options: dict[str, float]) -> None:
-    with pytest.raises(ValidationError, match="`test_share` or `cut`, and not both"):
+    with pytest.raises(ValidationError, match="either `test_share` or `cut`"):
         global_time.settings.model_validate(options)
 
 
@@ -88,7 +88,7 @@ def test_percentiles_share_the_training_part_and_divide_the_test_part_of_the_ran
 
 def test_a_percentile_without_a_held_out_rating_is_refused_in_a_sentence() -> None:
     popular = {(user, "a"): 0 for user in ("ann", "bob", "cid")} | {("ann", "b"): 0}
-    sentence = "percentile 1 of 4 has 0 items, and no rating of them is held out"
+    sentence = "percentile 1 of 4 has 0 items, and none of their ratings is held out"
     with pytest.raises(InputError, match=sentence):
         divide(popularity_percentile, ratings_of(popular), seed=1, percentiles=4, percentile=1)
 
