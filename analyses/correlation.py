@@ -54,13 +54,9 @@ class Settings(AnalysisSettings):
         description="Coefficient of figures and intervals; the CSV files have all: "
         f"{', '.join(COEFFICIENTS)}.",
     )
-    replicates: Whole = Field(
-        1000, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
-    )
+    replicates: Whole = Field(1000, ge=0, description="Bootstrap replicates; 0: no intervals.")
     every_pair: bool = Field(
-        False,
-        description="Compute intervals for all pairs of measures, also for those that share "
-        "neither metric nor cut-off.",
+        False, description="Intervals also for measures that share neither metric nor cut-off."
     )
 
 
@@ -347,7 +343,7 @@ class Correlation(Result):
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals are."""
         coefficient = find_coefficient(self.coefficient)
-        label, floor = coefficient.label, coefficient.lowest(len(self.systems))
+        label = coefficient.label
         users = "" if self.n_users is None else f" over {self.n_users:,} {self.units}"
         parts = [
             f"{label[0].upper()}{label[1:]} between the orderings of {len(self.systems)} systems "
@@ -355,8 +351,6 @@ class Correlation(Result):
         ]
         if not coefficient.symmetric:
             parts.append("The column is the reference of the row.")
-        if floor != -1:
-            parts.append(f"The reverse of an ordering has {rounded(floor)}.")
         if self.replicates:
             parts.append(
                 f"Intervals in tables: 95 % over {self.units} (empirical Bayes, "

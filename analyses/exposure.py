@@ -47,9 +47,7 @@ class Settings(AnalysisSettings):
     groups: Whole = Field(
         5, ge=2, description="Number of groups of items by popularity, with equally many ratings."
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
     @field_validator("cutoffs")
     @classmethod

@@ -16,7 +16,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, rounded, shown
+from analyses.shared.table import Table, rounded
 from qrels import match
 from runs import Run
 from runs.shared.arrays import Floats, Masks
@@ -37,9 +37,7 @@ class Settings(AnalysisSettings):
         min_length=1,
         description="Pool depths: numbers of top items of each system that are judged.",
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(
@@ -208,17 +206,13 @@ class Pools(Result):
         return ax
 
     def findings(self) -> Sequence[str]:
-        """Say by which measure a system that is not pooled loses the fewest and the most ranks."""
-        reported = self.measures.reported
-        falls = self.falls[self.measures.numbers(reported), 0, :, 0]
-        means = dict(zip(reported.labels, falls.mean(axis=1).tolist(), strict=True))
-        least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        if len(means) < 2 or shown(means[least]) == shown(means[most]):
-            return ()
+        """Say how many ranks a system loses that is not pooled, by each measure."""
+        numbers = self.measures.numbers(self.measures.reported)
+        means = self.falls[numbers, 0, :, 0].mean(axis=1)
+        ends = [f"{rounded(means[n], 2)} by {self.measures[numbers[n]]}" for n in np.argsort(means)]
         return (
-            f"A system that is not in the pool of the top {self.depths[0]} items loses "
-            f"{rounded(means[least], 2)} ranks on average by {least} and "
-            f"{rounded(means[most], 2)} by {most}.",
+            f"A system that is not in the pool of the top {self.depths[0]} items loses ranks on "
+            f"average: {', '.join(ends)}.",
         )
 
     def caption(self) -> str:

@@ -65,9 +65,7 @@ class Settings(CountedSettings):
     orders: Whole = Field(
         10, ge=1, description="Number of random orders of equally popular items to average over."
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis("popularity", source="Valcarce et al. (2018), Figures 3 and 7")

@@ -62,9 +62,7 @@ class Settings(AnalysisSettings):
     """Random subsets of the users."""
 
     sizes: Sizes | None = Field(
-        None,
-        description="Numbers of users in a subset; default: 50, 100, 200, 500 and so on. The "
-        "number of all users is added.",
+        None, description="Numbers of users in a subset; default: 50, 100, 200, 500 and so on."
     )
     repeats: Whole = Field(50, ge=1, description="Number of random subsets of each size.")
     permutations: Whole = Field(

@@ -165,7 +165,7 @@ class Curves:
             replicates=stabilised(values, replicates),
             within=self.within,
             threshold=threshold,
-            requirement=rounded(threshold),
+            requirement=rounded(threshold, 1),
         )
 
     @cached_property

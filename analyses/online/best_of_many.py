@@ -60,15 +60,14 @@ class BestOfMany:
         """Report the best measure, with and without correction for the choice among many."""
         best = int(np.nanargmax(self.statistics))
         p, n_models = float(self.p_adjusted[best]), self.fewest_models
-        verdict = f"which is {'' if p <= ALPHA else 'not '}significant"
+        verdict = f"{'' if p <= ALPHA else 'not '}significant"
         if n_models < FEWEST_JUDGED:
-            verdict = "too few models to call it significant"
-        few = f"; {ADVISED} or more models are advised" * (n_models < ADVISED)
+            verdict = f"too few for a test ({ADVISED} or more are advised)"
         return (
             f"Of {len(self.measures):,} measures, {self.measures[best]} agrees best with the "
             f"click-through rates, with rho = {rounded(float(self.statistics[best]), 2)} over "
             f"{n_models} models, {verdict} ({p_value(p)} with correction for choosing the best "
-            f"measure, {p_value(float(self.p_alone[best]))} without{few})."
+            f"measure, {p_value(float(self.p_alone[best]))} without)."
         )
 
     def caption(self) -> str:

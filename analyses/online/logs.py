@@ -51,16 +51,16 @@ class Logs(Section):
         "optionally model_version and clicked."
     )
     interactions: Path = Field(
-        description="What users did: a file or folder, too. Columns time, user, item, type, and "
-        "optionally rec_id, the list that was clicked."
+        description="Interactions of the users, in the same formats. Columns time, user, item, "
+        "type, and optionally rec_id, the list that was clicked."
     )
     models: Path | None = Field(
         None,
-        description="When which version of a model was live: arm, model_version, valid_from, "
-        "valid_to.",
+        description="Times at which each version of a model was live. Columns arm, model_version, "
+        "valid_from and valid_to.",
     )
     types: Mapping[str, str] | None = Field(
-        None, description="New names of types of interactions; '' leaves them out."
+        None, description="New names of types of interactions; '' excludes a type."
     )
     first_year: Whole | None = Field(
         None, ge=1, le=9999, description="Refuse times before this year; default: 2000."

@@ -275,9 +275,7 @@ class Estimates(RanksResult):
         title, headings = "Exact metrics, and estimates from samples", ["metric, system", "exact"]
         return Table("sampled", title, self.caption(), [*headings, *self.names], rows)
 
-    @table(
-        "sampled_orders", "bias and noise of the estimates, and pairs of systems in the true order"
-    )
+    @table("sampled_orders", "bias and noise of the estimates, and pairs in the true order")
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often systems are ordered rightly."""
         note = (
@@ -353,10 +351,7 @@ class Estimates(RanksResult):
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of adaptive sizes shows."""
-        return (
-            "Number of scores computed for users whose adaptive samples reach a size, per user "
-            f"whose sample ends there, for {self.population}."
-        )
+        return f"Scores computed for samples that reach a size, per user. {self.population}."
 
     def caption(self) -> str:
         """Say what is shown."""
