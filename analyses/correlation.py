@@ -343,20 +343,17 @@ class Correlation(Result):
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals are."""
         coefficient = find_coefficient(self.coefficient)
-        label = coefficient.label
-        users = "" if self.n_users is None else f" over {self.n_users:,} {self.units}"
-        parts = [
-            f"{label[0].upper()}{label[1:]} between the orderings of {len(self.systems)} systems "
-            f"by the mean scores of two measures{users}; 1 is the same ordering. {coefficient.ties}"
-        ]
-        if not coefficient.symmetric:
-            parts.append("The column is the reference of the row.")
-        if self.replicates:
-            parts.append(
-                f"Intervals in tables: 95 % over {self.units} (empirical Bayes, "
-                f"{self.replicates:,} populations)."
-            )
-        return " ".join(parts)
+        label, users = coefficient.label[0].upper() + coefficient.label[1:], ""
+        if self.n_users is not None:
+            users = f" over {self.n_users:,} {self.units}"
+        reference = "" if coefficient.symmetric else " The column is the reference of the row."
+        left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
+        intervals = f" Intervals in tables: 95 % over {self.units} (empirical Bayes{left_out})."
+        return (
+            f"{label} between the orderings of {len(self.systems)} systems by the mean scores of "
+            f"two measures{users}; 1 is the same ordering. {coefficient.ties}{reference}"
+            f"{intervals * (self.replicates > 0)}"
+        )
 
 
 def correlate_means(

@@ -143,7 +143,6 @@ def design(work: Work, settings: Settings) -> Design:
         share=settings.share,
         reliability=settings.reliability,
         standardised=settings.standardised,
-        seed=work.seed,
     )
 
 
@@ -193,7 +192,7 @@ class Design(Result):
         Numbers of users, and the expected share of significant pairs, (n_measures, n_sizes).
     components
         Variance components.
-    difference, power, alpha, share, reliability, standardised, seed
+    difference, power, alpha, share, reliability, standardised
         What was asked: see `Settings`.
     """
 
@@ -219,7 +218,6 @@ class Design(Result):
     share: float
     reliability: float
     standardised: str | None
-    seed: int
 
     @property
     def interval(self) -> tuple[Floats, Floats]:

@@ -471,11 +471,8 @@ class Discrimination(Result):
         poor = [cell for cell, passes in passing.items() if not passes]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
-        note = self._with_pairs(CONVENTIONS[convention])
-        decimals = max(self.decimals)
-        return Table.crossed(
-            "power", title, note, "metric", cells, best=lambda _: min, poor=poor, decimals=decimals
-        )
+        facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
+        return Table.crossed(*facts, best=lambda _: min, poor=poor, decimals=max(self.decimals))
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:

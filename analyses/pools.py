@@ -83,7 +83,6 @@ def pools(work: Work, settings: Settings) -> Pools:
         n_own=np.array([[n[0] - own for own in n[1:]] for n in kept]),
         n_judgements=len(work.qrels.items),
         n_users=work.qrels.n_users,
-        seed=work.seed,
     )
 
 
@@ -108,7 +107,7 @@ class Pools(Result):
         Judgements in the pool of all systems, of shape (n_depths,).
     n_own
         Of these, the ones that a system alone brings, of shape (n_depths, n_systems).
-    n_judgements, n_users, seed
+    n_judgements, n_users
         Facts for the caption.
     """
 
@@ -122,7 +121,6 @@ class Pools(Result):
     n_own: NDArray[np.int64]
     n_judgements: int
     n_users: int
-    seed: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system."""
@@ -219,17 +217,13 @@ class Pools(Result):
         """Say which judgements are kept, and what ranks lost are."""
         kept = self.n_kept[0] / self.n_judgements
         n_replicates = self.taus.shape[-1] - 1
-        bands = (
-            f" Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
-            if n_replicates
-            else ""
-        )
+        bands = f" Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         return (
             f"A judgement of {self.n_users:,} {self.units} is kept if one of {len(self.systems)} "
             f"pooled systems ranks its item at the pool depth or above ({100 * kept:.1f} % of "
             f"{self.n_judgements:,} judgements at depth {self.depths[0]}). Ranks lost: the rank of "
             "a system among all systems if it is not pooled, less its rank if it is; 0 is "
-            f"best.{bands}"
+            f"best.{bands * (n_replicates > 0)}"
         )
 
 

@@ -128,7 +128,6 @@ def popularity(work: Work, settings: Settings) -> Popularity:
         n_items=int(np.count_nonzero(counts[counted_in] >= 0)),
         n_systems=len(work.scores.systems),
         n_users=work.qrels.n_users,
-        seed=work.seed,
     )
 
 
@@ -189,7 +188,7 @@ class Popularity(Result):
     checks
         The same of other choices of ``cut``, of the items that go first, and of ``counted_in``;
         without replicates.
-    n_items, n_systems, n_users, seed
+    n_items, n_systems, n_users
         Facts for the caption.
     """
 
@@ -201,7 +200,6 @@ class Popularity(Result):
     n_items: int
     n_systems: int
     n_users: int
-    seed: int
 
     @property
     def curves(self) -> Curves:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-LEAST_AREA = 0.8
-"""Measures with a smaller mean tau are not robust; see docs/methods/thresholds.md."""
-
 
 class Settings(AnalysisSettings):
     """Random loss of judgements."""
@@ -39,8 +36,7 @@ class Settings(AnalysisSettings):
     samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
     mode: Mode = Field(
         "all",
-        description="Draw from all judgements, those of each user, or each user's relevant and "
-        "judged non-relevant items (stratified).",
+        description="Sample all judgements, per user, or per user and relevance (stratified).",
     )
     least_relevant: Whole = Field(
         1, ge=0, description="Minimum of relevant items per user (stratified)."
@@ -92,7 +88,7 @@ class Sparsity(RandomLoss):
     """
 
     sampling: Sampling
-    least_area = LEAST_AREA
+    least_area = 0.8
 
     @property
     def loss(self) -> str:

@@ -147,7 +147,6 @@ def corrected_systems(
         tuple(systems),
         population_of(first),
         first.replace,
-        seed,
         str(estimator),
         (int(first.n_negatives.min()), int(first.n_negatives.max())),
         *(np.stack(each, axis=1) for each in zip(*found, strict=True)),
@@ -197,7 +196,6 @@ class Corrected(RanksResult):
     systems: tuple[str, ...]
     population: str
     replace: bool
-    seed: int
     estimator: str
     negatives: tuple[int, int]
     uncorrected: Floats
@@ -291,9 +289,9 @@ class Corrected(RanksResult):
         for metric, own in self.differences_frame().groupby("metric", sort=False):
             pairs = own[["system_a", "system_b", "difference", "told_apart"]].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
-            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or ["none"])
+            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or [""])
             differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"
-            sentences.append(f"By {metric}, {differ} ({named}).")
+            sentences.append(f"By {metric}, {differ}{f' ({named})' * bool(named)}.")
         return sentences
 
     def conclusion(self) -> str:

@@ -84,7 +84,6 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         adaptive=growth(systems, ways),
         population=population_of(first),
         replace=settings.replace,
-        seed=work.seed,
         draws=draws,
         n_users=len(np.unique(first.user)),
         users=settings.users or len(np.unique(first.user)),
@@ -151,7 +150,6 @@ class Estimates(RanksResult):
     adaptive: pd.DataFrame | None
     population: str
     replace: bool
-    seed: int
     draws: str
     n_users: int
     users: int

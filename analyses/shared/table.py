@@ -180,11 +180,11 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
 def decimals_of(low: float, high: float) -> int:
     """Give the decimals that an interval supports: the last is at most an eighth of its width.
 
-    Without an interval there are 3; more than 4 are never given.
+    Without an interval there are 3; more than 5 are never given.
     """
     if math.isnan(high - low) or high <= low:
         return 3
-    return min(4, max(0, math.ceil(-math.log10((high - low) / 8))))
+    return min(5, max(0, math.ceil(-math.log10((high - low) / 8))))
 
 
 def rounded(value: float, decimals: int = 3) -> str:

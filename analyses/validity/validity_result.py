@@ -35,7 +35,7 @@ Known = TypeVar("Known")
 
 VERDICT_COLOURS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
 
-WITH_TRUTH = "Kendall's tau-b with the true ordering"
+WITH_TRUTH = "tau-b with the true ordering"
 
 LEAST_TAU = 0.7
 """Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
@@ -180,7 +180,6 @@ class Validity(Result):
             replicates=self.tau_replicates[place],
             within=taus_within(means, true_means, subsets)[..., 0],
             threshold=LEAST_TAU,
-            requirement=rounded(LEAST_TAU, 1),
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -246,14 +245,7 @@ class Validity(Result):
             ]
             for n in best
         ]
-        headings = [
-            "measure",
-            "tau-b",
-            f"95 %, {self.units}",
-            "and systems",
-            "tau_AP",
-            "attainable",
-        ]
+        headings = ["measure", "tau-b", "95 %", "with systems", "tau_AP", "attainable"]
         title = f"Agreement with {self.title(truth)}"
         taus, (low, high) = self.tau.values[place, best], self.tau.users
         poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
@@ -295,12 +287,7 @@ class Validity(Result):
         caption = f"{self._tested()} {RATES_IN_WORDS}"
         return Table("verdicts", title, caption, headings, rows, decimals=2)
 
-    @figure(
-        "validity",
-        "Validity: agreement with the true ordering of the systems",
-        number=21,
-        panels="truth",
-    )
+    @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
     def plot(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
         place, ax = self.place(truth), axes_or_new(ax)
@@ -396,11 +383,9 @@ class Validity(Result):
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
             f"over {self.n_users:,} {self.units} and their true ordering over "
             f"{self.n_true_users:,} {self.units} {self.origin} ({self.n_shared:,} in both); higher "
-            "is better. "
-            f"The true ordering is by {listed(self.truths[1:])}, or by the same measure (itself). "
-            "Attainable: tau-b expected of a valid measure, given sampling error over "
-            f"{self.units}. Intervals: 95 % over {self.units} (thick), and over {self.units} and "
-            "systems (thin)."
+            f"is better. The true ordering is by {listed(self.truths[1:])}, or by the same measure "
+            "(itself). Attainable: tau-b expected of a valid measure, given sampling error. "
+            f"Intervals: 95 % over {self.units} (thick), and over {self.units} and systems (thin)."
         )
 
     def _tested(self) -> str:
@@ -480,8 +465,8 @@ def draw_robustness(
         ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
     ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
     ax.set_xlim(right=1.01)
-    ax.set_xlabel("robustness: mean tau-b with all judgements")
-    ax.set_ylabel("validity: tau-b with the true ordering")
+    ax.set_xlabel("robustness (mean tau-b)")
+    ax.set_ylabel("validity (tau-b)")
     label_curves(ax)
 
 
