@@ -54,13 +54,9 @@ class Settings(AnalysisSettings):
         description="Coefficient of figures and intervals; the CSV files have all: "
         f"{', '.join(COEFFICIENTS)}.",
     )
-    replicates: Whole = Field(
-        1000, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
-    )
+    replicates: Whole = Field(1000, ge=0, description="Bootstrap replicates; 0: no intervals.")
     every_pair: bool = Field(
-        False,
-        description="Compute intervals for all pairs of measures, also for those that share "
-        "neither metric nor cut-off.",
+        False, description="Intervals also for measures that share neither metric nor cut-off."
     )
 
 
@@ -351,22 +347,17 @@ class Correlation(Result):
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals are."""
         coefficient = find_coefficient(self.coefficient)
-        label, floor = coefficient.label, coefficient.lowest(len(self.systems))
-        users = "" if self.n_users is None else f" over {self.n_users:,} {self.units}"
-        parts = [
-            f"{label[0].upper()}{label[1:]} between the orderings of {len(self.systems)} systems "
-            f"by the mean scores of two measures{users}; 1 is the same ordering. {coefficient.ties}"
-        ]
-        if not coefficient.symmetric:
-            parts.append("The column is the reference of the row.")
-        if floor != -1:
-            parts.append(f"The reverse of an ordering has {rounded(floor)}.")
-        if self.replicates:
-            parts.append(
-                f"Intervals in tables: 95 % over {self.units} (empirical Bayes, "
-                f"{self.replicates:,} populations)."
-            )
-        return " ".join(parts)
+        label, users = coefficient.label[0].upper() + coefficient.label[1:], ""
+        if self.n_users is not None:
+            users = f" over {self.n_users:,} {self.units}"
+        reference = "" if coefficient.symmetric else " The column is the reference of the row."
+        left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
+        intervals = f" Intervals in tables: 95 % over {self.units} (empirical Bayes{left_out})."
+        return (
+            f"{label} between the orderings of {len(self.systems)} systems by the mean scores of "
+            f"two measures{users}; 1 is the same ordering. {coefficient.ties}{reference}"
+            f"{intervals * (self.replicates > 0)}"
+        )
 
 
 def correlate_means(

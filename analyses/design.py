@@ -16,7 +16,7 @@ from analyses.shared.drawing import axes_or_new, curves_of, label_curves, scale_
 from analyses.shared.estimate import CONFIDENCE, Estimate, joint_reach
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import between, count, listed, percent, times
+from analyses.shared.sentences import count, listed, percent
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import pair_means_and_deviations
@@ -64,8 +64,7 @@ class Settings(AnalysisSettings):
     removed: ClassVar[Mapping[str, str]] = {
         "bound": "equivalence tests were removed; use "
         "`analyses.significance.effects.equivalence_test` in Python",
-        "bayes": "the Bayesian signed-rank test is in `baycomp`",
-        "draws": "the Bayesian signed-rank test is in `baycomp`",
+        **dict.fromkeys(("bayes", "draws"), "the Bayesian signed-rank test is in `baycomp`"),
         "halves": "[analyses.swaps] has the swap rate of random halves",
         "simulations": "`make coverage` checks the power that design computes",
     }
@@ -86,9 +85,7 @@ class Settings(AnalysisSettings):
     standardised: Standard | None = Field(
         None, description="Standardise the scores of each user over the systems."
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(
@@ -151,7 +148,6 @@ def design(work: Work, settings: Settings) -> Design:
         share=settings.share,
         reliability=settings.reliability,
         standardised=settings.standardised,
-        seed=work.seed,
     )
 
 
@@ -201,7 +197,7 @@ class Design(Result):
         Numbers of users, and the expected share of significant pairs, (n_measures, n_sizes).
     components
         Variance components.
-    difference, power, alpha, share, reliability, standardised, seed
+    difference, power, alpha, share, reliability, standardised
         What was asked: see `Settings`.
     """
 
@@ -227,7 +223,6 @@ class Design(Result):
     share: float
     reliability: float
     standardised: str | None
-    seed: int
 
     @property
     def interval(self) -> tuple[Floats, Floats]:
@@ -258,11 +253,14 @@ class Design(Result):
         low, high = np.exp(chosen.mean() - reach), np.exp(chosen.mean() + reach)
         return observed, float(low), float(high)
 
-    def _users_of(self, number: int) -> str:
-        """Write how many users a measure needs, with the interval."""
+    def _limits_of(self, number: int) -> str:
+        """Print the interval of the users that a measure needs; empty if it is not known."""
         low, high = (end[number] for end in self.interval)
-        limits = "" if np.isnan(low) else f" [{count(low)}, {count(high)}]"
-        return f"{count(self.needed[number])}{limits}"
+        return "" if np.isnan(low) else f"[{count(low)}, {count(high)}]"
+
+    def _users_of(self, number: int) -> str:
+        """Print how many users a measure needs, with the interval."""
+        return f"{count(self.needed[number])} {self._limits_of(number)}".rstrip()
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
@@ -348,13 +346,12 @@ class Design(Result):
     @table("design", "{units} needed by each measure")
     def users_needed(self) -> Table:
         """Tabulate the users that each measure needs, the fewest first."""
-        low, high = self.interval
         with np.errstate(divide="ignore", invalid="ignore"):
             detectable = np.median(self.detectable, axis=1) / self.means
         relative = _median_pair(self.relative)
         columns = {
             f"{percent(self.share)} of pairs": [count(n) for n in self.needed],
-            "95 %": [between(*ends) for ends in zip(low, high, strict=True)],
+            "95 %": [self._limits_of(n) for n in range(len(self.measures))],
             "observed": [count(n) for n in _median_pair(self.observed)],
             f"{percent(self.difference)} difference": [count(n) for n in relative],
             "detectable": [percent(part) for part in detectable],
@@ -441,12 +438,13 @@ class Design(Result):
         if np.isinf(self.needed[fewest]):
             return (f"According to this pilot, no number of {self.units} is enough {wanted}.",)
         found = [f"{self.measures[fewest]} needs {self._users_of(fewest)} {self.units} {wanted}."]
-        if len(order) > 1:
+        if np.isinf(self.needed[most]):
+            found.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
+        elif len(order) > 1:
             ratio, low, high = self.ratio(most, fewest)
-            limits = "" if np.isnan(low) else f" [{times(low)}, {times(high)}]"
             found.append(
-                f"{self.measures[most]} needs {self._users_of(most)} {self.units}, {times(ratio)}"
-                f"{limits} times as many as {self.measures[fewest]}."
+                f"{self.measures[most]} needs {self._users_of(most)} {self.units}, "
+                f"{Estimate(ratio, low, high)} times as many as {self.measures[fewest]}."
             )
         users, _ = self.components.users_for(self.reliability)
         fewest, most = int(np.argmin(users)), int(np.argmax(users))

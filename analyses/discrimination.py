@@ -59,6 +59,8 @@ MARKERS_PER_CURVE = 12
 SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
 
 TESTS_IN_WORDS = {
+    "exact": "exact paired permutation test of the difference in means",
+    "monte-carlo": "paired permutation test of the difference in means",
     "t": "Student's paired t-test",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "sign": "sign test",
@@ -108,17 +110,15 @@ class Settings(Question):
     """Tests between pairs of systems."""
 
     replicates: Whole = Field(
-        REPLICATES,
-        ge=0,
-        description="Bootstrap replicates of the users, for intervals of discriminative power.",
+        REPLICATES, ge=0, description="Bootstrap replicates; 0: no intervals."
     )
     baseline: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = Field(
         (), description="Systems to compare with: only pairs with one of them are tested."
     )
     standardised: Standard | None = Field(
         None,
-        description="Standardise the scores of each user before testing: normal (Webber et al. "
-        "2008), uniform (Sakai 2016) or empirical (Urbano et al. 2019).",
+        description="Standardise the scores of each user: normal (Webber et al. 2008), uniform "
+        "(Sakai 2016) or empirical (Urbano et al. 2019).",
     )
 
     @model_validator(mode="after")
@@ -442,13 +442,11 @@ class Discrimination(Result):
         return self.p @ pairs.T * (pairs.shape[1] / pairs.sum(axis=1))
 
     def _alike_in_words(self) -> str:
-        if not self.alike.any():
-            return ""
-        pairs = paired([pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike])
+        pairs = [pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike]
         return (
-            f"Systems with identical scores for all {self.units} ({pairs}) add 1 for each pair to "
-            "DP over unordered pairs."
-        )
+            f"{paired(pairs)} have identical scores for every {self.unit} by every measure; each "
+            "such pair adds 1 to DP over unordered pairs."
+        ) * bool(pairs)
 
     def cautions(self) -> Sequence[str]:
         """Say where significance tells little, and what the literature warns of."""
@@ -479,7 +477,7 @@ class Discrimination(Result):
                 "systems significantly different (p < .05); consider the size of the differences, "
                 "too."
             )
-        return [*found, *few, *warned]
+        return [*filter(None, [self._alike_in_words()]), *found, *few, *warned]
 
     def _median_in_words(self, number: int) -> str:
         """Print the median p of a measure; a bound as one."""
@@ -496,11 +494,8 @@ class Discrimination(Result):
         poor = [cell for cell, passes in passing.items() if not passes]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
-        note = self._with_pairs(CONVENTIONS[convention])
-        decimals = max(self.decimals)
-        return Table.crossed(
-            "power", title, note, "metric", cells, best=lambda _: min, poor=poor, decimals=decimals
-        )
+        facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
+        return Table.crossed(*facts, best=lambda _: min, poor=poor, decimals=max(self.decimals))
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -516,10 +511,6 @@ class Discrimination(Result):
             "measure": [str(self.measures[n]) for n in summary.index],
             "DP [95 %]": [str(Estimate(*each)) for each in limits],
         }
-        if "dp_without_alike" in summary:
-            columns["identical left out"] = [
-                rounded(self.dp_without_alike[n], self.decimals[n]) for n in summary.index
-            ]
         columns["mean p"] = summary["dp_mean"].tolist()
         columns["median p"] = [self._median_in_words(n) for n in summary.index]
         columns["p < .05"] = summary["significant_05"].tolist()
@@ -527,7 +518,9 @@ class Discrimination(Result):
         if "significant_adjusted" in summary:
             columns[f"adjusted p ≤ {self.alpha:g}"] = summary["significant_adjusted"].tolist()
         if summary["required_max"].notna().any():
-            columns[f"required at {self.alpha:g}"] = summary["required_max"].tolist()
+            columns[f"required at {f'{self.alpha:g}'.removeprefix('0')}"] = summary[
+                "required_max"
+            ].tolist()
         return Table(
             name="discrimination",
             title=f"Discriminative power{'' if compared == self.measures else compared.where}",
@@ -599,7 +592,7 @@ class Discrimination(Result):
 
     def _with_pairs(self, text: str) -> str:
         """Add what single pairs contribute to DP."""
-        return " ".join(filter(None, (text, self._dominated(), self._alike_in_words())))
+        return f"{text} {self._dominated()}".rstrip()
 
     def _frame_plot(self, ax: Axes) -> None:
         ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)
@@ -612,16 +605,8 @@ class Discrimination(Result):
         ax.set_ylabel("pairs with at most this p-value (%)")
 
     def _test_in_words(self) -> str:
-        if self.test in TESTS_IN_WORDS:
-            draws = f" ({self.permutations:,} replicates)"
-            return TESTS_IN_WORDS[self.test] + (draws if self.test == "bootstrap" else "")
-        permutation = "paired permutation test of the difference in means"
-        draws = f"{self.permutations:,} random permutations"
-        if self.test == "monte-carlo":
-            return f"{permutation} ({draws})"
-        n_drawn = np.count_nonzero(self.methods == Method.MONTE_CARLO)
-        sampled = f"; {n_drawn:,} of {self.p.size:,} p-values: {draws}" if n_drawn else ""
-        return f"{permutation} (exact{sampled})"
+        draws = f" ({self.permutations:,} random draws)"
+        return TESTS_IN_WORDS[self.test] + draws * (self.test in ("monte-carlo", "bootstrap"))
 
 
 def pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:

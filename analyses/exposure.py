@@ -47,9 +47,7 @@ class Settings(AnalysisSettings):
     groups: Whole = Field(
         5, ge=2, description="Number of groups of items by popularity, with equally many ratings."
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
     @field_validator("cutoffs")
     @classmethod
@@ -112,7 +110,6 @@ def exposure(work: Work, settings: Settings) -> Exposure:
         n_items=int(np.count_nonzero(catalogue)),
         n_users=work.qrels.n_users,
         counted_in=counted_in,
-        seed=work.seed,
     )
 
 
@@ -133,7 +130,7 @@ class Exposure(Result):
         n_systems), from the least popular group; NaN where none is relevant.
     group_sizes, group_relevant
         Items, and relevant judgements, of each group, of shape (n_groups,).
-    n_items, n_users, counted_in, seed
+    n_items, n_users, counted_in
         Facts for the caption.
     """
 
@@ -147,7 +144,6 @@ class Exposure(Result):
     n_items: int
     n_users: int
     counted_in: CountedIn
-    seed: int
 
     @property
     def aspects(self) -> tuple[Aspect, ...]:
@@ -250,12 +246,8 @@ class Exposure(Result):
 
     def caption(self) -> str:
         """Say what the aspects are."""
-        resampled = (
-            f" Vertical lines: 95 % bootstrap over {self.units} ({self.replicates.shape[-1]:,} "
-            "replicates)."
-            if self.replicates.shape[-1]
-            else ""
-        )
+        n_replicates = self.replicates.shape[-1]
+        lines = f" Vertical lines: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         return (
             f"Coverage: share of the {self.n_items:,} items of the catalogue that are recommended "
             f"to any of {self.n_users:,} {self.units}. Gini index: 0 if all items are recommended "
@@ -263,7 +255,7 @@ class Exposure(Result):
             f"in bits, at most {np.log2(self.n_items):.3g}. PopREO: standard deviation of recall "
             f"over {len(self.recalls)} groups of items by popularity "
             f"({RATINGS_IN_WORDS[self.counted_in]}), divided by its mean; 0 if all groups have the "
-            f"same recall.{resampled}"
+            f"same recall.{lines * (n_replicates > 0)}"
         )
 
     def findings(self) -> Sequence[str]:

@@ -46,9 +46,7 @@ class Settings(CountedSettings):
         description="Shares of the judgements to keep.",
     )
     samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(

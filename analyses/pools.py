@@ -16,7 +16,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, rounded, shown
+from analyses.shared.table import Table, rounded
 from qrels import match
 from runs import Run
 from runs.shared.arrays import Floats, Masks
@@ -37,9 +37,7 @@ class Settings(AnalysisSettings):
         min_length=1,
         description="Pool depths: numbers of top items of each system that are judged.",
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(
@@ -89,7 +87,6 @@ def pools(work: Work, settings: Settings) -> Pools:
         n_own=np.array([[n[0] - own for own in n[1:]] for n in kept]),
         n_judgements=len(work.qrels.items),
         n_users=work.qrels.n_users,
-        seed=work.seed,
     )
 
 
@@ -114,7 +111,7 @@ class Pools(Result):
         Judgements in the pool of all systems, of shape (n_depths,).
     n_own
         Of these, the ones that a system alone brings, of shape (n_depths, n_systems).
-    n_judgements, n_users, seed
+    n_judgements, n_users
         Facts for the caption.
     """
 
@@ -128,7 +125,6 @@ class Pools(Result):
     n_own: NDArray[np.int64]
     n_judgements: int
     n_users: int
-    seed: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system."""
@@ -212,34 +208,26 @@ class Pools(Result):
         return ax
 
     def findings(self) -> Sequence[str]:
-        """Say by which measure a system that is not pooled loses the fewest and the most ranks."""
-        reported = self.measures.reported
-        falls = self.falls[self.measures.numbers(reported), 0, :, 0]
-        means = dict(zip(reported.labels, falls.mean(axis=1).tolist(), strict=True))
-        least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        if len(means) < 2 or shown(means[least]) == shown(means[most]):
-            return ()
+        """Say how many ranks a system loses that is not pooled, by each measure."""
+        numbers = self.measures.numbers(self.measures.reported)
+        means = self.falls[numbers, 0, :, 0].mean(axis=1)
+        ends = [f"{rounded(means[n], 2)} by {self.measures[numbers[n]]}" for n in np.argsort(means)]
         return (
-            f"A system that is not in the pool of the top {self.depths[0]} items loses "
-            f"{rounded(means[least], 2)} ranks on average by {least} and "
-            f"{rounded(means[most], 2)} by {most}.",
+            f"A system that is not in the pool of the top {self.depths[0]} items loses ranks on "
+            f"average: {', '.join(ends)}.",
         )
 
     def caption(self) -> str:
         """Say which judgements are kept, and what ranks lost are."""
         kept = self.n_kept[0] / self.n_judgements
         n_replicates = self.taus.shape[-1] - 1
-        bands = (
-            f" Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
-            if n_replicates
-            else ""
-        )
+        bands = f" Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         return (
             f"A judgement of {self.n_users:,} {self.units} is kept if one of {len(self.systems)} "
             f"pooled systems ranks its item at the pool depth or above ({100 * kept:.1f} % of "
             f"{self.n_judgements:,} judgements at depth {self.depths[0]}). Ranks lost: the rank of "
             "a system among all systems if it is not pooled, less its rank if it is; 0 is "
-            f"best.{bands}"
+            f"best.{bands * (n_replicates > 0)}"
         )
 
 

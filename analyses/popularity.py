@@ -65,9 +65,7 @@ class Settings(CountedSettings):
     orders: Whole = Field(
         10, ge=1, description="Number of random orders of equally popular items to average over."
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(
@@ -134,7 +132,6 @@ def popularity(work: Work, settings: Settings) -> Popularity:
         n_items=int(np.count_nonzero(counts[counted_in] >= 0)),
         n_systems=len(work.scores.systems),
         n_users=work.qrels.n_users,
-        seed=work.seed,
     )
 
 
@@ -195,7 +192,7 @@ class Popularity(Result):
     checks
         The same of other choices of ``cut``, of the items that go first, and of ``counted_in``;
         without replicates.
-    n_items, n_systems, n_users, seed
+    n_items, n_systems, n_users
         Facts for the caption.
     """
 
@@ -207,7 +204,6 @@ class Popularity(Result):
     n_items: int
     n_systems: int
     n_users: int
-    seed: int
 
     @property
     def curves(self) -> Curves:

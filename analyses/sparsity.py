@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from analyses.shared.work import Work
 
-LEAST_AREA = 0.8
-"""Measures with a smaller mean tau are not robust; see docs/methods/thresholds.md."""
-
 
 class Settings(AnalysisSettings):
     """Random loss of judgements."""
@@ -39,20 +36,15 @@ class Settings(AnalysisSettings):
     samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
     mode: Mode = Field(
         "all",
-        description="Draw from all judgements, from those of each user, or (stratified) from the "
-        "relevant and the judged non-relevant items of each user.",
+        description="Sample all judgements, per user, or per user and relevance (stratified).",
     )
     least_relevant: Whole = Field(
-        1, ge=0, description="Minimum number of relevant items to keep per user, if stratified."
+        1, ge=0, description="Minimum of relevant items per user (stratified)."
     )
     least_nonrelevant: Whole = Field(
-        10,
-        ge=0,
-        description="Minimum number of judged non-relevant items to keep per user, if stratified.",
+        10, ge=0, description="Minimum of judged non-relevant items per user (stratified)."
     )
-    replicates: Whole = Field(
-        200, ge=0, description="Number of bootstrap replicates; 0: no bands and intervals."
-    )
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
     @property
     def sampling(self) -> Sampling:
@@ -99,9 +91,8 @@ class Sparsity(RandomLoss):
         How judgements were drawn.
     """
 
-    least_area = LEAST_AREA
-
     sampling: Sampling
+    least_area = 0.8
 
     @property
     def loss(self) -> str:

@@ -69,7 +69,6 @@ def swaps(work: Work, settings: Settings) -> Swaps:
         n_systems=len(scores.systems),
         n_users=n_users,
         repeats=settings.repeats,
-        seed=work.seed,
     )
 
 
@@ -84,7 +83,7 @@ class Swaps(Result):
     rates
         Share of the pairs of systems that are swapped, in the mean over draws: float64 in [0, 1]
         of shape (n_measures,); 0.5 is chance.
-    n_systems, n_users, repeats, seed
+    n_systems, n_users, repeats
         Facts for the caption.
     """
 
@@ -93,7 +92,6 @@ class Swaps(Result):
     n_systems: int
     n_users: int
     repeats: int
-    seed: int
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``swaps``: columns metric, cutoff, swap_rate."""

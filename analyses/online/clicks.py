@@ -39,7 +39,6 @@ LONGEST: Final = 2**53
 """Milliseconds that are no duration any more."""
 
 DECIMALS: Final = 5
-OVER_TIME: Final = {"pooled": "pooled over time", "thesis": "averaged over periods"}
 WEEK: Final = 7
 
 
@@ -167,9 +166,9 @@ def count_clicks(
         of_days = lists.groupby(["user", "day"]).size()
         robots = of_days[of_days > question.robots].index.get_level_values("user").unique()
     aside = dict(log.set_aside) | {
-        "users were shown lists by more than one arm and are excluded": len(crossed),
-        "users are likely bots and are excluded": len(robots),
-        "lists were shown when no version of their arm's model was live and are excluded": int(
+        "users were shown lists by more than one arm; their lists do not count": len(crossed),
+        "users are excluded as likely bots": len(robots),
+        "lists were shown when no version of their arm's model was live; they do not count": int(
             (lists["period"] < 0).sum()
         ),
     }
@@ -239,8 +238,9 @@ def count_clicks(
         remarks.append(
             f"The log covers {len(days)} of the 7 days of the week; rates on other days may differ."
         )
+    over_time = "pooled over time" if question.over_time == "pooled" else "averaged over periods"
     note = (
-        f"Click-through rates of {len(log.arms)} arms, {OVER_TIME[question.over_time]}, with 95 % "
+        f"Click-through rates of {len(log.arms)} arms, {over_time}, with 95 % "
         f"intervals over {rates['users'].sum():,} users. A list is accepted if "
     )
     accepted = "a click names it."

@@ -51,16 +51,16 @@ class Logs(Section):
         "optionally model_version and clicked."
     )
     interactions: Path = Field(
-        description="What users did: a file or folder, too. Columns time, user, item, type, and "
-        "optionally rec_id, the list that was clicked."
+        description="Interactions of the users, in the same formats. Columns time, user, item, "
+        "type, and optionally rec_id, the list that was clicked."
     )
     models: Path | None = Field(
         None,
-        description="When which version of a model was live: arm, model_version, valid_from, "
-        "valid_to.",
+        description="Times at which each version of a model was live. Columns arm, model_version, "
+        "valid_from and valid_to.",
     )
     types: Mapping[str, str] | None = Field(
-        None, description="New names of types of interactions; '' leaves them out."
+        None, description="New names of types of interactions; '' excludes a type."
     )
     first_year: Whole | None = Field(
         None, ge=1, le=9999, description="Refuse times before this year; default: 2000."
@@ -114,9 +114,7 @@ def match_lists(
     with log_database(folder, first_year=logs.first_year, n_jobs=n_jobs) as database:
         tables = logs.opened(database)
         aside = {
-            "lists have a duplicate id and are excluded": _read_lists(
-                tables["recommendations"], arms
-            )
+            "lists with a duplicate id do not count": _read_lists(tables["recommendations"], arms)
         }
         span = database.row("SELECT min(time), max(time) FROM lists")
         if span[0] is None:
@@ -283,9 +281,9 @@ def _read_events(table: LogTable, rename: Mapping[str, str] | None) -> dict[str,
     (unnamed,) = table.database.row(
         "SELECT (SELECT count(*) FROM all_events) - (SELECT count(*) FROM events)"
     )
-    counts = {"interactions have a type without a new name and are excluded": unnamed}
+    counts = {"interactions of a type without a name do not count": unnamed}
     if "rec_id" in table:
-        (counts["clicks do not fit their list and are excluded"],) = table.database.row(
+        (counts["clicks do not fit their list and do not count"],) = table.database.row(
             f"SELECT count(*) FILTER (WHERE {MISPLACED}) FROM "
             "(SELECT e.*, l.user AS owner, l.items FROM all_events e "
             "LEFT JOIN lists l ON l.rec_id = e.rec_id WHERE e.rec_id IS NOT NULL)"

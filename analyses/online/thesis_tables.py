@@ -45,7 +45,7 @@ def frame_of(
     note: str = "",
     *,
     alias: str | None = None,
-    decimals: int | None = None,
+    decimals: int = 4,
     part: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame,
 ) -> Callable[[Any], Table]:
     """Declare a table that shows one of the frames of a result, or a part of it, if it has rows.

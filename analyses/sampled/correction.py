@@ -163,7 +163,6 @@ def corrected_systems(
         tuple(systems),
         population_of(first),
         first.replace,
-        seed,
         str(estimator),
         (int(first.n_negatives.min()), int(first.n_negatives.max())),
         *(np.stack(each, axis=1) for each in zip(*found, strict=True)),
@@ -213,7 +212,6 @@ class Corrected(RanksResult):
     systems: tuple[str, ...]
     population: str
     replace: bool
-    seed: int
     estimator: str
     negatives: tuple[int, int]
     uncorrected: Floats
@@ -296,10 +294,9 @@ class Corrected(RanksResult):
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
         return (
             f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
-            f"negatives, sampled {replacement(self.replace)}, for {self.population}. Intervals: 95 "
-            f"% bootstrap over users ({self.replicates.shape[2]:,} replicates); those of "
-            "differences hold for all pairs of a metric. Bias: of the estimator if the ranks are "
-            "distributed as MLE finds; steep bias: if more relevant items are at the first ranks."
+            f"negatives, sampled {replacement(self.replace)}. {self.population}. Intervals: 95 % "
+            "bootstrap over users, for differences jointly for all pairs. Bias: of the estimator "
+            "for ranks as MLE finds them; steep bias: if more relevant items are at the top."
         )
 
     def findings(self) -> Sequence[str]:
@@ -308,11 +305,9 @@ class Corrected(RanksResult):
         for metric, own in self.differences_frame().groupby("metric", sort=False):
             pairs = own[["system_a", "system_b", "difference", "told_apart"]].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
-            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or ["none"])
-            sentences.append(
-                f"By {metric}, {len(apart):,} of {len(pairs):,} pairs of systems differ "
-                f"significantly ({named})."
-            )
+            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or [""])
+            differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"
+            sentences.append(f"By {metric}, {differ}{f' ({named})' * bool(named)}.")
         return sentences
 
     def conclusion(self) -> str:

@@ -84,7 +84,6 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         adaptive=growth(systems, ways),
         population=population_of(first),
         replace=settings.replace,
-        seed=work.seed,
         draws=draws,
         n_users=len(np.unique(first.user)),
         users=settings.users or len(np.unique(first.user)),
@@ -151,7 +150,6 @@ class Estimates(RanksResult):
     adaptive: pd.DataFrame | None
     population: str
     replace: bool
-    seed: int
     draws: str
     n_users: int
     users: int
@@ -275,9 +273,7 @@ class Estimates(RanksResult):
         title, headings = "Exact metrics, and estimates from samples", ["metric, system", "exact"]
         return Table("sampled", title, self.caption(), [*headings, *self.names], rows)
 
-    @table(
-        "sampled_orders", "bias and noise of the estimates, and pairs of systems in the true order"
-    )
+    @table("sampled_orders", "bias and noise of the estimates, and pairs in the true order")
     def distances(self) -> Table:
         """Tabulate bias and noise, and how often systems are ordered rightly."""
         note = (
@@ -353,10 +349,7 @@ class Estimates(RanksResult):
 
     def caption_of(self, part: str) -> str:
         """Say what the figure of adaptive sizes shows."""
-        return (
-            "Number of scores computed for users whose adaptive samples reach a size, per user "
-            f"whose sample ends there, for {self.population}."
-        )
+        return f"Scores computed for samples that reach a size, per user. {self.population}."
 
     def caption(self) -> str:
         """Say what is shown."""

@@ -137,9 +137,7 @@ def read_metrics(names: Sequence[str | RankMetric]) -> tuple[RankMetric, ...]:
     read = tuple(map(rank_metric, names))
     without_repetition(tuple(map(str, read)))
     if RankMetric("P") in read:
-        raise InputError(
-            "P of a whole list is the same for all systems; give a cut-off, such as P@10."
-        )
+        raise InputError("P of a whole list is the same for all systems: give a cut-off, as P@10.")
     return read
 
 
@@ -147,9 +145,7 @@ METRICS = ("Recall@10", "nDCG@10", "AP", "AUC")
 MetricNames = Annotated[
     tuple[str, ...],
     read_by(read_metrics),
-    Field(
-        min_length=1, description="Of ranks: AUC, AP, RR, nDCG, P, Recall, with or without cut-off."
-    ),
+    Field(min_length=1, description="AUC, AP, RR, nDCG, P or Recall, with an optional cut-off."),
 ]
 
 

@@ -303,13 +303,7 @@ class Example(Result):
         curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
         return draw_curves(ax, curves, title=view, xlabel="rank", ylabel="metric")
 
-    @figure(
-        "kdd2020-figure2",
-        "Expected metrics by the number of negatives",
-        panels="name",
-        comparable=False,
-        roomy=True,
-    )
+    @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True)
     def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
@@ -346,9 +340,8 @@ class Example(Result):
     def caption(self) -> str:
         """Say what is shown."""
         return (
-            f"Metrics of lists with five users and {N_CANDIDATES:,} candidates: exact, and from "
-            f"{SAMPLED} sampled negatives ({NEGATIVES} for corrections), with their exact means "
-            "and standard deviations."
+            f"Metrics of five users among {N_CANDIDATES:,} candidates: exact, and expected from "
+            f"{SAMPLED} sampled negatives ({NEGATIVES} for corrections)."
         )
 
 

@@ -114,10 +114,7 @@ class Sizes(RanksResult):
     def _of(self, metric: str) -> pd.DataFrame:
         return self.expected[self.expected["metric"] == metric]
 
-    @table(
-        "sampled_sizes",
-        "agreement of the expected with the exact ordering, by the number of negatives",
-    )
+    @table("sampled_sizes", "agreement of the expected with the exact ordering, by negatives")
     def agreement(self) -> Table:
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         cells = {
@@ -129,12 +126,7 @@ class Sizes(RanksResult):
         corner = "metric, estimator"
         return Table.crossed("sampled_sizes", title, self.caption(), corner, cells)
 
-    @figure(
-        "kdd2020-figure6",
-        "Expected metrics by the number of negatives",
-        panels="metric",
-        comparable=False,
-    )
+    @figure("kdd2020-figure6", "Expected metrics", panels="metric", comparable=False)
     def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
         """Draw one metric, by default the first, by number of negatives, and exact values."""
         name, ax = self.metrics[chosen_panel(self.metrics, metric)], axes_or_new(ax)
@@ -156,10 +148,9 @@ class Sizes(RanksResult):
 
     def caption(self) -> str:
         """Say what is shown."""
-        how = f"sampled {replacement(self.replace)}, by the number of negatives"
+        how = f"sampled {replacement(self.replace)}; thin lines: exact values"
         return (
-            f"Expected estimates of metrics from negatives {how}, for {self.population}. Thin "
-            "lines: exact values."
+            f"Expected estimates of metrics by the number of negatives, {how}. {self.population}."
         )
 
 
@@ -229,7 +220,4 @@ class RankDistributions(Result):
 
     def caption(self) -> str:
         """Say what is shown."""
-        return (
-            f"Cumulative share of the relevant items by rank, in up to {N_BINS} bins of equal "
-            f"width, for {self.population}."
-        )
+        return f"Share of the relevant items up to each rank, in {N_BINS} bins. {self.population}."

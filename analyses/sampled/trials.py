@@ -74,13 +74,10 @@ class Settings(RankSettings):
     repeats: Whole = Field(100, ge=2, description="Number of samples of each system.")
     n_max: Whole | None = Field(
         None,
-        description="Largest size of adaptive samples; default: 32 times the smallest, at most a "
-        "third of the candidates.",
+        description="Largest adaptive samples; default: 32 times n0, or 1/3 of the candidates.",
     )
     draws: Draws | None = Field(
-        None,
-        description="Systems share the sampled items, the random numbers of each user (shared), or "
-        "nothing (independent); default: items if all candidates are ranked, else shared.",
+        None, description="What systems share; default: items if all are ranked, else shared."
     )
     drawing: Annotated[tuple[Drawing, ...], AfterValidator(without_repetition)] = Field(
         ("uniform",), description="Sampling strategies, in studies that train systems."

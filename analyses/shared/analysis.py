@@ -47,11 +47,11 @@ class SettingError(InputError):
 
 
 def _no_ranks() -> FullRanks:
-    raise InputError("without training ratings there are no ranks among all candidates.")
+    raise InputError("ranks among all candidates need training ratings.")
 
 
 def _no_worlds(world: OtherWorld) -> None:
-    raise InputError("a study draws other worlds only where it begins with a simulated one.")
+    raise InputError("other worlds need a study that begins with a simulated world.")
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,8 @@ class Estimates:
     best measure is most ("robust to random loss of judgements").
 
     A measure is acceptable whose number is at least the threshold, or at most, where lower is
-    better. Where the threshold is of shares, of shape (n_measures,), these are at least as large.
-    requirement is the threshold in words. docs/methods/thresholds.md has all thresholds.
+    better. Where the threshold is of shares, of shape (n_measures,), these are at least as large,
+    and requirement is the threshold in words. See docs/methods/thresholds.md.
     """
 
     name: str

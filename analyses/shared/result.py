@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, ge
 
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.measure import Measures
-from analyses.shared.sentences import USER, findings_of, plural
+from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
 from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.errors import nearest
@@ -216,7 +216,9 @@ class Result:
     def findings(self) -> Sequence[str]:
         """Describe in sentences what was found; by default from the estimates."""
         found = self.estimates()
-        return () if found is None else findings_of(found)
+        if found is None:
+            return ()
+        return tuple(filter(None, (best_of(found), deeper_or_shallower(found))))
 
     def conclusion(self) -> str:
         """Give the text that a command prints below its tables; by default the findings."""

@@ -18,11 +18,6 @@ USER, TOPIC = "user", "topic"
 """What scores are of: topics where runs are given, else users."""
 
 
-def findings_of(estimates: Estimates) -> tuple[str, ...]:
-    """Say what estimates say: which measure is best, and whether depth helps."""
-    return tuple(filter(None, (best_of(estimates), deeper_or_shallower(estimates))))
-
-
 def best_of(estimates: Estimates) -> str:
     """Say which report measure has the best number, or that none passes the threshold."""
     ordered, best = estimates.in_order(), estimates.best
@@ -36,7 +31,7 @@ def best_of(estimates: Estimates) -> str:
         have = "has" if len(top) == 1 else "have"
         return (
             f"No measure is {best}: {names} {have} the best value ({found}), and the threshold is "
-            f"{estimates.requirement}."
+            f"{estimates.requirement or rounded(estimates.threshold or 0.0, 1)}."
         )
     if len(leaders) > 1:
         return f"{names} tie as the most {best} ({found})."
@@ -72,13 +67,10 @@ def deeper_or_shallower(estimates: Estimates) -> str:
         if not np.isnan(gain):
             how = "more" if gain > 0 else "less" if gain < 0 else "equally"
             metrics[how].append(f"{metric}{'*' * found.is_beyond_noise}")
-    parts = [f"{listed(names)} {how}" for how, names in metrics.items() if names]
-    if not parts:
-        return ""
-    return (
-        f"Compared with cut-off {shallow}, cut-off {deep} makes {listed(parts)} {estimates.best} "
-        "(*: significant difference)."
-    )
+    parts = listed([f"{listed(names)} {how}" for how, names in metrics.items() if names] or [""])
+    mark = " (*: significant difference)" * ("*" in parts)
+    opening = f"Compared with cut-off {shallow}, cut-off {deep} makes"
+    return f"{opening} {parts} {estimates.best}{mark}." if parts else ""
 
 
 def plural(noun: str) -> str:
@@ -107,24 +99,14 @@ def p_value(p: float) -> str:
 
 
 def count(users: float) -> str:
-    """Say a number of users."""
+    """Print a number of users."""
     if np.isnan(users):
         return MISSING
     return "never" if np.isinf(users) else f"{users:,.0f}"
 
 
-def between(low: float, high: float) -> str:
-    """Say the limits of an interval of such numbers."""
-    return MISSING if np.isnan(low + high) else f"{count(low)} to {count(high)}"
-
-
-def times(ratio: float) -> str:
-    """Say a ratio, to two digits."""
-    return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
-
-
 def percent(part: float) -> str:
-    """Say a share, to two digits."""
+    """Print a share in per cent, with two digits."""
     if not np.isfinite(part):
         return MISSING
     return f"{100 * part:.3g} %" if part >= 1 else f"{100 * part:.2g} %"

@@ -216,13 +216,13 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
 
 
 def decimals_of(low: float, high: float) -> int:
-    """Give the decimals that an interval supports: the last is worth a sixth of its width or less.
+    """Give the decimals that an interval supports: the last is at most an eighth of its width.
 
-    Without an interval there are 3; more than 4 are never given.
+    Without an interval there are 3; more than 5 are never given.
     """
     if math.isnan(high - low) or high <= low:
         return 3
-    return min(4, max(0, math.ceil(-math.log10((high - low) / 6))))
+    return min(5, max(0, math.ceil(-math.log10((high - low) / 8))))
 
 
 def rounded(value: float, decimals: int = 3) -> str:
@@ -368,13 +368,8 @@ def _size(frame: pd.DataFrame, rows: int) -> str:
 
 
 def frame_table(
-    name: str, title: str, frame: pd.DataFrame, note: str, *, decimals: int | None = None
+    name: str, title: str, frame: pd.DataFrame, note: str, *, decimals: int = 4
 ) -> Table:
-    """Show a frame as it is, or its fractions with so many decimals."""
+    """Show a frame, its fractions with so many decimals."""
     rows = [list(row) for row in frame.astype(object).itertuples(index=False)]
-    if decimals is not None:
-        rows = [
-            [shown(cell, decimals=decimals) if isinstance(cell, float) else cell for cell in row]
-            for row in rows
-        ]
-    return Table(name, title, note, [str(column) for column in frame], rows)
+    return Table(name, title, note, [str(column) for column in frame], rows, decimals=decimals)

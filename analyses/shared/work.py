@@ -49,7 +49,7 @@ class Truth:
         for reference in self.references:
             if reference not in self.scores.measures:
                 known = ", ".join(map(str, self.scores.measures))
-                raise InputError(f"the truth has no scores of {reference}, but of {known}.")
+                raise InputError(f"the truth has no scores of {reference}; it has {known}.")
 
 
 Bias: TypeAlias = Literal["both", "exposure", "liking"]

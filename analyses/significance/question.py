@@ -78,12 +78,10 @@ class Question(AnalysisSettings):
     """
 
     test: Test = Field(
-        "exact",
-        description="Significance test of a pair of systems; exact: the paired permutation test, "
-        "with random permutations where it cannot be computed.",
+        "exact", description="Significance test; exact: the paired permutation test of means."
     )
     correction: Correction = Field(
-        "none", description="Correction for testing many pairs of systems, for each measure."
+        "none", description="Correction for testing all pairs of systems by a measure."
     )
     alpha: float = Field(
         0.05,

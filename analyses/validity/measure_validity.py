@@ -28,9 +28,7 @@ class Settings(Question):
     }
 
     test: Test = Field("t", description="Significance test of measured and of true differences.")
-    replicates: Whole = Field(
-        400, ge=0, description="Number of bootstrap replicates of the users; 0: no intervals."
-    )
+    replicates: Whole = Field(400, ge=0, description="Bootstrap replicates; 0: no intervals.")
     judgements: bool = Field(True, description="Also compute validity when judgements are lost.")
     levels: Levels = Field(
         tuple(percent / 100 for percent in range(100, 0, -10)),

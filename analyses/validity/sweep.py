@@ -29,7 +29,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from analyses.shared.work import Bias, OtherWorld
-from analyses.significance.question import Correction, Question, Test
+from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, PairVerdicts, ratio_of
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.truth_agreement import ITSELF
@@ -190,12 +190,6 @@ def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
         densities=densities,
         bias=settings.bias,
         values=every.reshape(*every.shape[:2], len(strengths), len(densities), settings.worlds),
-        levels=settings.levels,
-        samples=settings.samples,
-        test=settings.test,
-        correction=settings.correction,
-        alpha=settings.alpha,
-        seed=work.seed,
     )
 
 
@@ -214,12 +208,6 @@ class ValiditySweep(Result):
     densities: tuple[float, ...]
     bias: Bias
     values: Floats
-    levels: tuple[float, ...]
-    samples: int
-    test: Test
-    correction: Correction
-    alpha: float
-    seed: int
 
     @property
     def n_worlds(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -18,7 +18,7 @@ from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
-from analyses.shared.table import Best, Cell, Table, decimals_of, rounded
+from analyses.shared.table import Cell, Table, decimals_of, rounded
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
@@ -35,7 +35,7 @@ Known = TypeVar("Known")
 
 VERDICT_COLOURS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
 
-WITH_TRUTH = "Kendall's tau-b with the true ordering"
+WITH_TRUTH = "tau-b with the true ordering"
 
 LEAST_TAU = 0.7
 """Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
@@ -180,17 +180,7 @@ class Validity(Result):
             replicates=self.tau_replicates[place],
             within=taus_within(means, true_means, subsets)[..., 0],
             threshold=LEAST_TAU,
-            requirement=rounded(LEAST_TAU),
         )
-
-    def poor(
-        self, truth: str | None, numbers: Sequence[int], columns: Iterable[int]
-    ) -> set[tuple[int, int]]:
-        """Give the cells of measures that are not valid, in columns of a table of measures."""
-        taus = self.tau.values[self.place(truth), numbers]
-        return {
-            (int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in columns
-        }
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give one frame: a row per truth and measure, and per level of what is kept.
@@ -255,26 +245,18 @@ class Validity(Result):
             ]
             for n in best
         ]
-        headings = [
-            "measure",
-            "tau-b",
-            f"95 %, {self.units}",
-            "and systems",
-            "tau_AP",
-            "attainable",
-        ]
+        headings = ["measure", "tau-b", "95 %", "with systems", "tau_AP", "attainable"]
         title = f"Agreement with {self.title(truth)}"
-        poor = self.poor(truth, best, (1, 4))
-        low, high = (limit[place, best] for limit in self.tau.users)
-        decimals = max(map(decimals_of, low, high))
-        facts = self.caption(), headings, rows, {1: max, 4: max}, poor, decimals
-        return Table("validity", title, *facts)
+        taus, (low, high) = self.tau.values[place, best], self.tau.users
+        poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
+        decimals = max(map(decimals_of, low[place, best], high[place, best]))
+        facts = headings, rows, {1: max, 4: max}, poor, decimals
+        return Table("validity", title, self.caption(), *facts)
 
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate the system that each measure ranks first, and its regret."""
         place, shares = self.place(truth), regret_share(self.regret.values, self.true)
-        numbers = self.measures.numbers(self.measures.compared(cutoff))
         rows: list[list[Cell]] = [
             [
                 str(self.measures[n]),
@@ -283,19 +265,17 @@ class Validity(Result):
                 written_interval(self.regret.users, place, n),
                 float(shares[place, n]),
             ]
-            for n in numbers
+            for n in self.numbers(self.measures.compared(cutoff))
         ]
         headings = ["measure", "chosen", "regret", "95 %", "of range"]
         title = f"Regret by {self.title(truth)}"
-        poor = self.poor(truth, numbers, (2, 4))
-        return Table("choices", title, REGRET, headings, rows, {2: min, 4: min}, poor)
+        return Table("choices", title, REGRET, headings, rows, decimals=3)
 
     @table("verdicts", "true differences found, significant ones that are wrong, and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate power, type III errors and inversions, with intervals."""
         place, rows = self.place(truth), list[list[Cell]]()
-        numbers = self.measures.numbers(self.measures.compared(cutoff))
-        for n in numbers:
+        for n in self.measures.numbers(self.measures.compared(cutoff)):
             row: list[Cell] = [str(self.measures[n])]
             for rate in map(self.rate, RATES):
                 # Over users and systems where both are known, else over users.
@@ -305,17 +285,9 @@ class Validity(Result):
         headings = ["measure", "power", "95 %", "type III", "95 %", "inverted", "95 %"]
         title = f"Pairs of systems, by {self.title(truth)}"
         caption = f"{self._tested()} {RATES_IN_WORDS}"
-        best: dict[int, Best] = {1: max, 3: min, 5: min}
-        return Table(
-            "verdicts", title, caption, headings, rows, best, self.poor(truth, numbers, best)
-        )
+        return Table("verdicts", title, caption, headings, rows, decimals=2)
 
-    @figure(
-        "validity",
-        "Validity: agreement with the true ordering of the systems",
-        number=21,
-        panels="truth",
-    )
+    @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
     def plot(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
         place, ax = self.place(truth), axes_or_new(ax)
@@ -409,22 +381,19 @@ class Validity(Result):
         """Say what is compared with what."""
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
-            f"over {self.n_users:,} {self.units} and their true ordering {self.origin} over "
-            f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both); higher is better. "
-            f"The true ordering is by {listed(self.truths[1:])}, or by the same measure (itself). "
-            "Attainable: tau-b expected of a valid measure, given sampling error over "
-            f"{self.units}. Intervals: 95 % over {self.units} (thick), and over {self.units} and "
-            "systems (thin)."
+            f"over {self.n_users:,} {self.units} and their true ordering over "
+            f"{self.n_true_users:,} {self.units} {self.origin} ({self.n_shared:,} in both); higher "
+            f"is better. The true ordering is by {listed(self.truths[1:])}, or by the same measure "
+            "(itself). Attainable: tau-b expected of a valid measure, given sampling error. "
+            f"Intervals: 95 % over {self.units} (thick), and over {self.units} and systems (thin)."
         )
 
     def _tested(self) -> str:
         """Say how pairs were tested."""
-        test = TESTS_IN_WORDS.get(self.test, "the paired permutation test of means")
         adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
-        alpha = f"{self.alpha:g}".removeprefix("0")
         return (
-            f"All {self.p.shape[1]:,} pairs of {len(self.systems)} systems, tested over "
-            f"{self.n_users:,} {self.units} by {test} (alpha = {alpha}, {adjusted})."
+            f"All {self.p.shape[1]:,} pairs of {len(self.systems)} systems over {self.n_users:,} "
+            f"{self.units}, by {TESTS_IN_WORDS[self.test]} (alpha = {self.alpha:g}, {adjusted})."
         )
 
     def caption_of(self, part: str) -> str:
@@ -439,11 +408,11 @@ class Validity(Result):
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
                 f"both. Lines: 95 % over {self.units}."
             )
-        how = "at random" if part == "kept" else "from the most popular items"
+        how = "at random" if part == "kept" else "of the most popular items first"
         return (
             f"Kendall's tau-b between the ordering of {over} on the judgements that are kept and "
-            f"their true ordering {self.origin}. Judgements are removed {how}. Higher is better. "
-            f"Bands: 95 % bootstrap over {self.units}."
+            f"their true ordering. Judgements are removed {how}. Higher is better. Bands: 95 % "
+            f"bootstrap over {self.units}."
         )
 
     def findings(self) -> Sequence[str]:
@@ -457,15 +426,16 @@ class Validity(Result):
         marks = self.verdicts.wrong, self.verdicts.significant
         wrong, significant = (each[place, numbers].sum(axis=-1) for each in marks)
         counts = zip(reported, wrong, significant, strict=True)
-        named = listed(below) if 0 < len(below) < n else ""
+        many = f"All {n}" if len(below) == n else f"{len(below)} of {n}"
+        named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
             best_of(self.estimates()),
-            f"{len(below)} of {n} measures disagree with their own true ordering of the systems by "
-            f"more than sampling error explains{' (' * bool(named)}{named}{')' * bool(named)}.",
+            f"{many} measures{named} disagree with their own true ordering of the systems by more "
+            "than sampling error explains.",
             f"{np.count_nonzero(regrets == 0)} of {n} measures rank a truly best system by "
             f"{self.main} first ({listed(np.array(self.systems)[truly].tolist())}); the largest "
             f"regret is {rounded(float(np.max(regrets)))}.",
-            f"Significant differences have the wrong sign by true {self.main} in "
+            f"By true {self.main}, significant differences have the wrong sign in "
             f"{listed([f'{k} of {among} pairs ({measure})' for measure, k, among in counts])}.",
         ]
         return [sentence for sentence in sentences if sentence]
@@ -495,8 +465,8 @@ def draw_robustness(
         ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
     ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
     ax.set_xlim(right=1.01)
-    ax.set_xlabel("robustness: mean tau-b with all judgements")
-    ax.set_ylabel("validity: tau-b with the true ordering")
+    ax.set_xlabel("robustness (mean tau-b)")
+    ax.set_ylabel("validity (tau-b)")
     label_curves(ax)
 
 

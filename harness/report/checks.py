@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
-import numpy as np
-
-from analyses.shared.sentences import listed, paired, plural
+from analyses.shared.sentences import listed, plural
 from harness.metrics.shared.names import parse_name
-from harness.readers.scores import SCORES_FILE, scores_from_parquet
 from harness.report.study_folder import FinishedStudy
-from runs.shared.arrays import Floats
 
 BECOMES: Mapping[str, str] = {
     "bpref": "equals Recall",
@@ -38,7 +33,7 @@ class Check:
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Check a finished study; each caution is given once, the most important first."""
     found: dict[str, Check] = {}
-    weightiest_first = (_of_judgements, _of_input, _of_systems_alike, _of_results)
+    weightiest_first = (_of_judgements, _of_input, _of_results)
     for checks in weightiest_first:
         for check in checks(study):
             found.setdefault(check.sentence, check)
@@ -80,36 +75,6 @@ def _of_judgements(study: FinishedStudy) -> Iterator[Check]:
 def _of_input(study: FinishedStudy) -> Iterator[Check]:
     """Repeat the warnings about the input."""
     yield from map(Check, study.manifest["warnings"])
-
-
-def _of_systems_alike(study: FinishedStudy) -> Iterator[Check]:
-    """Name pairs of systems with identical scores."""
-    pairs = _systems_alike(study)
-    if pairs:
-        sentence = (
-            f"{paired(pairs)} have identical scores for every {study.unit} by every measure: they "
-            "tie in every ordering, and each such pair adds 1 to DP over unordered pairs."
-        )
-        yield Check(sentence)
-
-
-def _systems_alike(study: FinishedStudy) -> list[tuple[str, str]]:
-    """Find pairs of systems with the same scores; these are read only if means are the same."""
-    if "means" not in study.kinds:
-        return []
-    means = study.means
-    moments = np.concatenate([means.values, means.deviations])
-    if not _same_columns(moments):
-        return []
-    scores = scores_from_parquet((study.folder / SCORES_FILE).read_bytes())
-    by_system = scores.values.swapaxes(1, 2).reshape(-1, len(scores.systems))
-    return [(scores.systems[i], scores.systems[j]) for i, j in _same_columns(by_system)]
-
-
-def _same_columns(values: Floats) -> list[tuple[int, int]]:
-    """Number the pairs of columns that are the same."""
-    pairs = combinations(range(values.shape[1]), 2)
-    return [(i, j) for i, j in pairs if np.array_equal(values[:, i], values[:, j], equal_nan=True)]
 
 
 def _of_results(study: FinishedStudy) -> Iterator[Check]:

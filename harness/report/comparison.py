@@ -169,8 +169,7 @@ class Comparison:
             yield Table(
                 name=re.sub(r"\W+", "_", name),
                 title=f"{first.subject}: {first.quantity}",
-                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better. Intervals: 95 % "
-                "bootstrap.",
+                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better.",
                 headings=["measure", *(heading for s in by_study for heading in (s, "95 %"))],
                 rows=rows,
                 best={1 + 2 * n: best for n in range(len(by_study))},

@@ -68,7 +68,7 @@ def _check_choices(result: Result, face: TableFace, chosen: Mapping[str, Any]) -
         what = "cut-off" if keyword == "cutoff" else keyword
         values = measures_of(result).cutoffs if keyword == "cutoff" else known.get(keyword, ())
         if keyword not in known:
-            raise InputError(f"the table {face.name!r} has no option {what}.")
+            raise InputError(f"the table {face.name!r} has no {what} to choose.")
         if value not in values:
             listed = ", ".join(map(str, values))
             raise InputError(f"the table {face.name!r} has no {what} {value!r}; it has {listed}.")

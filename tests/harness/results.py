@@ -68,7 +68,6 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
         n_systems=3,
         n_users=60,
         n_judgements=10,
-        seed=3,
     )
 
 
@@ -93,7 +92,6 @@ def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
         n_items=80,
         n_systems=3,
         n_users=60,
-        seed=3,
     )
 
 
@@ -174,7 +172,6 @@ def users_of(taus: Mapping[int, float]) -> Users:
         median_p=np.ones(values.shape),
         n_systems=3,
         permutations=99,
-        seed=3,
     )
 
 

@@ -114,7 +114,7 @@ def test_bias_and_cut_offs_below_the_sample_are_cautions(corrected: Corrected) -
     assert corrected.cautions()[0].startswith("Intervals of Recall@10 are too narrow")
     asked = ["Recall@60", "Recall@61"]
     found = correct(_sampled(_full(40)), metrics=asked, replicates=100)
-    assert any("cut-off of Recall@61 is above" in caution for caution in found.cautions())
+    assert any("Recall@61 is larger" in caution for caution in found.cautions())
 
 
 def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:
@@ -132,7 +132,7 @@ def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:
         ({"estimator": "adaptive"}, "estimator.*no estimator is called 'adaptive'"),
         ({"metrics": ["APP"]}, "metrics.* did you mean 'AP'"),
         ({"estimator": "ht-plugin", "metrics": ["AUC"]}, "system 'good': HT needs the prob"),
-        ({"estimator": "ht-plugin", "metrics": ["AP"]}, "AUC alone is estimated, not AP"),
+        ({"estimator": "ht-plugin", "metrics": ["AP"]}, "only AUC is estimated, not AP"),
         ({"what": 1}, "has no argument 'what'"),
     ],
 )
@@ -153,7 +153,7 @@ def test_the_command_prints_estimates_differences_and_sentences(table: Path) -> 
     run = CliRunner(env={"COLUMNS": "80"}).invoke(main, ["correct", str(table), *asked])
     assert run.exit_code == 0, run.stderr
     assert "AUC, good - poor" in run.stdout
-    assert "AUC: 2 of 3 pairs of systems differ" in run.stdout
+    assert "2 of 3 pairs of systems" in run.stdout
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ def test_pooled_priors_are_the_mean_over_the_repeats() -> None:
     samples = _samples(300)
     own, pooled = (fit(f"bv(gamma=0.01,prior={p})", samples).masses for p in ("mle", "pooled:mle"))
     np.testing.assert_allclose(pooled[:, 0], own.mean(axis=1))
-    with pytest.raises(InputError, match="takes repeated samples, and there is one"):
+    with pytest.raises(InputError, match="needs repeated samples"):
         fit("bv(gamma=0.01,prior=pooled:mle)", samples[0]).estimates(["AP"])
 
 
@@ -199,14 +199,14 @@ def test_estimators_are_read_as_they_are_printed(text: str, printed: str) -> Non
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("ls", "`ls` is gone: use cls or bv"),
+        ("ls", "`ls` was removed; use cls or bv"),
         ("bw", "no estimator is called 'bw'; there are uncorrected"),
         ("bv", "bv needs the option `gamma`"),
         ("bv(gamma=0)", "`gamma` must be a number from 1e-06 to 1, got '0'"),
         ("mle(iters=x)", "`iters` must be a whole number from 1, got 'x'"),
         ("mn(prior=best)", "`prior` must be uniform, mle, mle@100 or mes, .* got 'best'"),
         ("mle(gamma=1)", "MLE has no option 'gamma'; its options: iters"),
-        ("mle(", "is no estimator: it is written"),
+        ("mle(", "is no estimator; write NAME"),
     ],
 )
 def test_what_is_no_estimator_is_said(text: str, sentence: str) -> None:

@@ -99,7 +99,7 @@ def test_orders_by_size_are_those_verified(name: str, replace: bool, expected: s
     ("text", "sentence"),
     [
         ("APP", "did you mean 'AP'"),
-        ("AUC@5", "AUC looks at all ranks"),
+        ("AUC@5", "AUC uses all ranks"),
         ("P@0", "the cut-off must be at least 1"),
         ("nDCG@5x", "is no metric of ranks"),
     ],

@@ -33,7 +33,6 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
         n_items=9,
         n_systems=3,
         n_users=2,
-        seed=0,
     )
 
 

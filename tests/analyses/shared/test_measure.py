@@ -79,7 +79,7 @@ SCORES = Scores(np.ones((1, 1, 1)), Measures([Measure("P", 10)]), ("a",), np.arr
 
 
 def test_a_reference_must_have_been_measured() -> None:
-    with pytest.raises(InputError, match="no scores of nDCG@10, but of P@10"):
+    with pytest.raises(InputError, match="no scores of nDCG@10; it has P@10"):
         Truth(SCORES, (Measure("nDCG", 10),), "of a world")
 
 

@@ -75,7 +75,7 @@ def test_a_metric_of_the_user_has_a_card(tmp_path: Path) -> None:
         ("nDGC@5", "no metric is called 'nDGC'; did you mean 'nDCG'?"),
         ("RR@5", "the study has no metric 'RR'; it has P, nDCG."),
         ("P(rel=2)@5", "the study has no metric 'P(rel=2)'; it has P, nDCG."),
-        ("P@7", "P@7 was not measured, but P@5, P@20."),
+        ("P@7", "has no P@7; it has P@5, P@20."),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(finished: Path, name: str, finding: str) -> None:

@@ -1,13 +1,11 @@
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
 
 import pytest
 
-from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.card import metric_card
 from harness.report.checks import checks_of, judgement_checks
 from harness.report.study_folder import FinishedStudy
@@ -41,30 +39,18 @@ def count(folder: Path, counts: Mapping[str, int]) -> None:
     change_manifest(folder, collection=collection | counts)
 
 
-def make_alike(folder: Path) -> None:
-    """Let the last two of the three systems have the same scores."""
-    means = FinishedStudy.at(folder).means
-    same = [0, 1, 1]
-    values, deviations = means.values[:, same], means.deviations[:, same]
-    keep(folder, "means", replace(means, values=values, deviations=deviations))
-    scores = scores_from_parquet((folder / SCORES_FILE).read_bytes())
-    copied = replace(scores, values=scores.values[:, same])
-    (folder / SCORES_FILE).write_bytes(scores_to_parquet(copied))
-
-
 @pytest.mark.parametrize(
     ("metric", "other"),
-    [("bpref", "Recall"), ("infAP", "Recall less a small term"), ("infAP_trec", "AP")],
+    [("bpref", "equals Recall"), ("infAP", "is close to Recall"), ("infAP_trec", "equals AP")],
 )
 def test_users_without_judged_non_relevant_items_are_counted(metric: str, other: str) -> None:
-    assert of_judgements("AP", metric, without=900) == [
-        "900 of the 1,000 users (90 %) have no judged non-relevant item: for them "
-        f"{metric} is {other}."
-    ]
+    (sentence,) = of_judgements("AP", metric, without=900)
+    assert sentence.startswith("900 of the 1,000 users (90 %)")
+    assert sentence.endswith(f"{metric} {other}.")
 
 
 @pytest.mark.parametrize(
-    ("metric", "but"), [("AP", ""), ("nDCG", " (but for nDCG, which counts low grades too)")]
+    ("metric", "but"), [("AP", ""), ("nDCG", ", except nDCG, which also uses low grades")]
 )
 def test_users_without_relevant_items_are_counted(metric: str, but: str) -> None:
     assert of_judgements(metric, emptied=20) == [
@@ -72,39 +58,21 @@ def test_users_without_relevant_items_are_counted(metric: str, but: str) -> None
     ]
 
 
-def test_systems_that_score_all_users_alike_are_named(copied: Path) -> None:
-    make_alike(copied)
-    assert any(
-        sentence.startswith("popularity and puresvd score every user alike by every measure.")
-        for sentence in said(copied)
-    )
-
-
-def test_equal_means_do_not_make_systems_alike(copied: Path) -> None:
-    scores = (copied / SCORES_FILE).read_bytes()
-    make_alike(copied)
-    (copied / SCORES_FILE).write_bytes(scores)
-    assert not any("alike" in sentence for sentence in said(copied))
-
-
 def test_the_weightiest_checks_come_first_and_each_once(copied: Path) -> None:
     count(copied, user_counts(60, 54, 6))
-    make_alike(copied)
     change_manifest(copied, warnings=["odd input.", "odd input."])
     keep(copied, "discrimination", discrimination_of({("P", 20): [*[0.01] * 20, 0.5]}))
     found = said(copied)
     assert len(found) == len(set(found))
     assert "60 users" in found[0]
     assert found[1] == "odd input."
-    assert {"popularity", "puresvd"} <= set(found[2].split())
 
 
 @pytest.mark.slow
 def test_a_study_of_trec_files_speaks_of_topics(given: Path, tmp_path: Path) -> None:
     folder = copytree(given, tmp_path / "study")
     count(folder, {"topics without judged non-relevant items": 1})
-    told = "1 of the 3 topics (33 %) has no judged non-relevant item: for them bpref is Recall."
-    assert said(folder)[0] == told
+    assert said(folder)[0].startswith("1 of the 3 topics (33 %) has no judged non-relevant item")
     assert not any("user" in sentence for sentence in said(folder))
 
 

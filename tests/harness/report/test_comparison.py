@@ -121,7 +121,7 @@ def test_levels_on_one_test_part_are_those_of_the_means(both: tuple[Path, Path])
 
 def test_systems_that_are_the_same_gain_nothing(both: tuple[Path, Path]) -> None:
     (levels,) = [made for made in compared(*both).tables() if made.name == "levels"]
-    assert levels.headings == ["", "small", "other", "gain, 95 %"]
+    assert levels.headings == ["", "small", "other", "difference, 95 %"]
     assert {(row[1] == row[2], row[3]) for row in levels.rows} == {(True, "[.000, .000]")}
 
 

@@ -61,7 +61,7 @@ def test_numbers_of_measures_are_compared_by_quantity(finished: Path, tmp_path: 
 def test_what_the_study_lacks_is_named(finished: Path, tmp_path: Path) -> None:
     other = pd.DataFrame([{"system": "ease", "measure": "P@20", "value": 0.3}])
     made = beside(finished, pd.concat([own(finished), other]), tmp_path)
-    assert [*made.findings()][-1] == "Published, and not in the study: P@20 of ease."
+    assert [*made.findings()][-1] == "Published numbers that the study lacks: P@20 of ease."
 
 
 def test_the_command_writes_a_page(finished: Path, tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ def test_the_command_writes_a_page(finished: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "finding"),
     [
-        ("puresvd,ndcg@20,1", "no 'ndcg@20' for one; did you mean 'nDCG@20'?"),
-        ("PureSVD,nDCG@20,1", "no 'PureSVD' for one; did you mean 'puresvd'?"),
+        ("puresvd,ndcg@20,1", "no 'ndcg@20'; did you mean 'nDCG@20'?"),
+        ("PureSVD,nDCG@20,1", "no 'PureSVD'; did you mean 'puresvd'?"),
     ],
 )
 def test_numbers_of_which_a_study_has_none_are_refused(
