@@ -221,10 +221,10 @@ class Systems(Result):
         """Say what stands in a cell."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
-            f"Mean over {self.n_users:,} {self.units}, with its 95 % confidence interval. Two "
-            "systems that share a letter do not differ significantly. Behind the interval: the "
-            "ranks that remain possible. Letters and ranks come from one simultaneous test of all "
-            f"pairs per measure ({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
+            f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval, letters, and "
+            "the ranks that a system may have. Two systems that share a letter do not differ "
+            "significantly. Letters and ranks come from one simultaneous test of all pairs per "
+            f"measure ({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )
 
     def findings(self) -> Sequence[str]:
@@ -243,7 +243,7 @@ class Systems(Result):
             columns[one]
             if one is not None
             else [
-                [f"{mean} {letters}\n{interval} {ranks}" for mean, interval, letters, ranks in row]
+                [f"{mean} {letters} {ranks}\n{interval}" for mean, interval, letters, ranks in row]
                 for row in zip(*columns, strict=True)
             ]
         )

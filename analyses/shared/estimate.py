@@ -181,6 +181,11 @@ class Estimates:
     shares: Floats | None = None
     requirement: str = ""
 
+    @property
+    def required(self) -> str:
+        """The threshold in words."""
+        return self.requirement or rounded(self.threshold or 0.0, 1)
+
     def acceptable(self) -> Masks:
         """Mark measures that pass the threshold, of shape (n_measures,); without one, all."""
         if self.threshold is None:

@@ -31,7 +31,7 @@ def best_of(estimates: Estimates) -> str:
         have = "has" if len(top) == 1 else "have"
         return (
             f"No measure is {best}: {names} {have} the best value ({found}), and the threshold is "
-            f"{estimates.requirement or rounded(estimates.threshold or 0.0, 1)}."
+            f"{estimates.required}."
         )
     if len(leaders) > 1:
         return f"{names} tie as the most {best} ({found})."

@@ -160,7 +160,7 @@ class Answer(Result):
             also = f" {both(level)} {are(level)} not significantly less valid." if level else ""
             sentence = (
                 f"No measure orders the systems acceptably: the most valid, {first}, has "
-                f"{values(found, [first])}; the threshold is {found.requirement}.{also}"
+                f"{values(found, [first])}; the threshold is {found.required}.{also}"
             )
             return [(sentence, TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
@@ -170,7 +170,7 @@ class Answer(Result):
             closest = "every other measure orders the systems significantly further from the truth"
         answer = [(f"Report {which}: {closest} ({values(found, supported)}).", TRUTH)]
         if others:
-            why = f"significantly less valid, or below the threshold of {found.requirement}"
+            why = f"significantly less valid, or below the threshold of {found.required}"
             sentence = f"Do not rely on {both(others)}: {why} ({values(found, others)})."
             answer.append((sentence, TRUTH))
         return answer
@@ -325,7 +325,7 @@ def respect(key: str, found: Estimates) -> str:
         first = found.measures[0]
         return (
             f"{found.subject}: no {'unbeaten ' if good.any() else ''}measure is acceptable. The "
-            f"best, {first}, has {values(found, [first])}; the threshold is {found.requirement}."
+            f"best, {first}, has {values(found, [first])}; the threshold is {found.required}."
         )
     return f"{found.subject}: {both(best)} {are(best)} unbeaten ({values(found, best)})."
 
