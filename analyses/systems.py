@@ -221,8 +221,8 @@ class Systems(Result):
         """Say what stands in a cell."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
-            f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval, letters, and "
-            "the ranks that a system may have. Two systems that share a letter do not differ "
+            f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval, letters, "
+            "and the ranks that a system may have. Two systems that share a letter do not differ "
             "significantly. Letters and ranks come from one simultaneous test of all pairs per "
             f"measure ({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )
