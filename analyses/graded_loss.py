@@ -149,8 +149,6 @@ class GradedLoss(RandomLoss):
         over_cutoffs=True,
     )
     @figure("graded_loss_metrics", "Graded loss of the judgements of popular items, by metric")
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw mean tau against the share kept; see `RandomLoss`."""
-        return super().plot(ax, metric=metric, cutoff=cutoff)
+        return super().plot(ax, metric=metric)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
+from analyses.shared.figure_options import FigureOptions
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of, title_of
 from analyses.shared.sentences import TOPIC, USER, plural
 from harness.report.answer import Answer
@@ -202,6 +203,11 @@ class FinishedStudy:
     def unit(self) -> str:
         """What scores are of: a topic in a study of TREC's files, else a user."""
         return TOPIC if self.manifest.get("ranked for") == plural(TOPIC) else USER
+
+    @property
+    def figure_options(self) -> FigureOptions:
+        """How the study has its figures drawn."""
+        return FigureOptions(**self.manifest.get("figures", {}))
 
     @property
     def metrics(self) -> tuple[str, ...]:
