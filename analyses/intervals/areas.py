@@ -70,7 +70,7 @@ class Curves:
         """Say in a caption what bands and intervals are; nothing of those that there are not."""
         n_replicates = self.replicates.shape[2]
         return (
-            " Bands, drawn of one measure or two, and intervals in tables: 95 % bootstrap "
+            " Bands, and intervals in tables: 95 % bootstrap "
             f"({n_replicates:,} replicates{seed}) over {units}, in random blocks,{samples} "
             f"of what as many {units} have on average: centred on the curve; for areas as wide as "
             "their arcsines spread."

@@ -42,6 +42,9 @@ line of text, in inches for each point of its size."""
 ROW = 0.018
 """Height of a row with a name, in inches for each point of its size."""
 
+GAP = 4.0
+"""Least distance of two labels of ticks on an x-axis, in pixels."""
+
 CELL_TEXT, LEAST_TEXT = 2.0, 5.0
 """Width of a number in a cell in units of its size, and the least size printed, in points."""
 
@@ -171,19 +174,29 @@ def draw_panels(
         for panel, draw in zip(panels, draws.values(), strict=True):
             draw(panel)
         n_lines = _share_legend(figure, panels, width, legend)
-        if options.height is None:
-            # Names of rows need a line each.
-            names = [text.get_text() for text in panels[0].get_yticklabels()]
-            n_names = len([name for name in names if name and not NUMBER.fullmatch(name)])
-            least = (n_names * ROW + 5 * LINE) * _size()
-            height = n_rows * max(each[1], least) + n_lines * LINE * _size()
-            figure.set_size_inches(width, height)
+        names = [_row_names(panel) for panel in panels]
         if alike:
             _label_outer(panels, n_columns)
+        elif names[0] and all(rows == names[0] for rows in names):
+            for number, panel in enumerate(panels):
+                panel.tick_params(labelleft=number % n_columns == 0)
         _fit_texts(figure, panels, each, title=title, has_title=options.title is not False)
+        if options.height is None:
+            texts = [f"{panel.get_title()}\n{panel.get_xlabel()}" for panel in panels]
+            n_around = 4 + max(text.count("\n") for text in texts)
+            least = (max(map(len, names)) * ROW + n_around * LINE) * _size()
+            usual = LEAST_HEIGHT if names[0] and not panels[0].images else each[1]
+            height = n_rows * max(usual, least) + n_lines * LINE * _size()
+            figure.set_size_inches(width, height)
         _add_colour_bar(figure, panels)
         _lay_out(figure)
     return figure
+
+
+def _row_names(panel: Axes) -> list[str]:
+    """Name the rows of a panel, if they are no numbers."""
+    labels = (text.get_text() for text in panel.get_yticklabels())
+    return [name for name in labels if name and not NUMBER.fullmatch(name)]
 
 
 def _size() -> float:
@@ -275,8 +288,8 @@ def _lay_out(figure: Figure) -> None:
         layout.execute(figure)
         figure.set_layout_engine("none")
     for axes in figure.axes:
-        _thin_out(axes.xaxis)
-        _thin_out(axes.yaxis)
+        _thin_out(axes.xaxis, gap=GAP)
+        _thin_out(axes.yaxis, gap=0.0)
         cells = axes.images[0].get_array() if axes.images else None
         if cells is not None:
             wide, high = (72 * side / figure.dpi for side in axes.bbox.size)
@@ -285,13 +298,13 @@ def _lay_out(figure: Figure) -> None:
                 text.set(fontsize=size, visible=size >= LEAST_TEXT)
 
 
-def _thin_out(axis: Axis) -> None:
+def _thin_out(axis: Axis, *, gap: float) -> None:
     """Drop labels of ticks that overlap."""
     low, high = sorted(axis.get_view_interval())
     ticks = zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=False)
     labels = [t for t, at in ticks if low <= at <= high and t.get_visible() and t.get_text()]
     boxes, step = [label.get_window_extent() for label in labels], 1
-    while any(a.overlaps(b) for a, b in pairwise(boxes[::step])):
+    while any(a.padded(gap).overlaps(b) for a, b in pairwise(boxes[::step])):
         step += 1
     for number, label in enumerate(labels):
         label.set_visible(number % step == 0)

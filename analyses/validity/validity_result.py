@@ -400,8 +400,8 @@ class Validity(Result):
             )
         how = "at random" if part == "kept" else "of the most popular items first"
         return (
-            f"Judgements are removed {how}. Bands: 95 % over {self.units}, in random blocks, "
-            f"centred on the curve. {self.caption()}"
+            f"Judgements are removed {how}. Bands (of one or two measures): 95 % over "
+            f"{self.units}, in random blocks, centred on the curve. {self.caption()}"
         )
 
     def findings(self) -> Sequence[str]:
