@@ -573,7 +573,9 @@ class Discrimination(Result):
     def _frame_plot(self, ax: Axes, axes: str) -> None:
         if axes == "pairs":
             ax.axhspan(LEVEL, 1.0, color="0.93", linewidth=0, zorder=0)
-            ax.set(xlim=(0, len(self.pairs)), ylim=(0, 1), xlabel="pairs of systems, in order of p")
+            last = max(10, int(np.count_nonzero(self.p >= SHOWN_P, axis=1).max()))
+            ax.set(xlim=(0, min(last + 1, len(self.pairs))), ylim=(0, 1))
+            ax.set_xlabel("pairs of systems, in order of p")
             ax.set_ylabel(f"p-value (grey: not significant at {LEVEL})")
             return
         ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)

@@ -243,7 +243,6 @@ class Exposure(Result):
             places = np.array(self.cutoffs)
             draw_whiskers(ax, places, values[:, system], limits, style, label=label)
         ax.set_xlabel("cut-off")
-        ax.set_ylabel(aspect)
         ax.set_title(aspect)
         label_curves(ax)
         return ax

@@ -56,7 +56,7 @@ CANVASES = {
 }
 """What draws each kind of file: a module of matplotlib's, and its class."""
 
-NUMBER = re.compile(r"[\d.,−-]+")
+NUMBER = re.compile(r"[\d.,]+")
 MARK = re.compile(r"<use ([^>]*)/>")
 
 
@@ -194,9 +194,12 @@ def draw_panels(
 
 
 def _row_names(panel: Axes) -> list[str]:
-    """Name the rows of a panel, if they are no numbers."""
-    labels = (text.get_text() for text in panel.get_yticklabels())
-    return [name for name in labels if name and not NUMBER.fullmatch(name)]
+    """Name the rows of a panel, if it has rows with names."""
+    from matplotlib.ticker import FixedLocator
+
+    has_rows = isinstance(panel.yaxis.get_major_locator(), FixedLocator)
+    names = [text.get_text() for text in panel.get_yticklabels()] if has_rows else []
+    return [name for name in names if not NUMBER.fullmatch(name)]
 
 
 def _size() -> float:

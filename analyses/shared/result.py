@@ -294,10 +294,10 @@ def _options_in(
     if own.get(METRIC) not in (None, *measures_of(result).metrics):
         del own[METRIC]
     others = {key: value for key, value in chosen.items() if key not in own}
-    options = dict.fromkeys([*FigureOptions.model_fields, *SHOWN, *known])
+    options = [*FigureOptions.model_fields, *known]
     for key in others:
-        if key not in options:
-            raise InputError(f"{name} has no {key!r} to choose; {nearest(key, list(options))}")
+        if key not in (*options, *SHOWN):
+            raise InputError(f"{name} has no {key!r} to choose; {nearest(key, options)}")
     return FigureOptions.read(others), own
 
 
