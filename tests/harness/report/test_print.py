@@ -2,6 +2,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.figure import Figure
@@ -12,6 +14,7 @@ from analyses.popularity import Popularity
 from analyses.sampled.papers import Example
 from analyses.shared.figure_options import COLUMN_WIDTHS, FigureOptions
 from analyses.shared.figures import draw_figure, written_as
+from analyses.shared.result import Result as ShownResult
 from analyses.shared.result import figures_of
 from harness.cli.main import main
 from harness.report.open_study import OpenStudy, open_study
@@ -138,15 +141,34 @@ def many_curves() -> Popularity:
     return curves(metrics, [*range(10, 101, 10)], (1.0, 0.75, 0.5), replicates=2)
 
 
+@pytest.fixture
+def of_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ShownResult]:
+    """What `harness sampled` and `harness correct` find in a small table of ranks."""
+    found: list[ShownResult] = []
+    table, folder = tmp_path / "ranks.csv", tmp_path / "out"
+    ranks = np.random.default_rng(1).integers(1, 20, (40, 3))
+    pd.DataFrame(ranks, columns=["a", "b", "a system of a long name"]).to_csv(table, index=False)
+    monkeypatch.setattr(
+        "analyses.shared.publish.write_results", lambda results, _: found.extend(results.values())
+    )
+    usual = [str(table), "--negatives", "20", "--candidates", "300", "--output", str(folder)]
+    for asked in (["sampled", "--study", "all", "--repeats", "2", "--jobs", "1"], ["correct"]):
+        answer = CliRunner().invoke(main, [*asked, "--quiet", *usual])
+        assert answer.exit_code == 0, answer.output
+    return found
+
+
 @pytest.mark.slow
-def test_no_text_is_outside_of_the_page_or_on_another(study: FinishedStudy) -> None:
-    found = [(study.result(key), face) for key, face in study.figures()]
-    found += [(Example(), face) for face in figures_of(Example)]
-    found += [(many_curves(), face) for face in figures_of(Popularity)]
-    for width in COLUMN_WIDTHS:
-        for result, face in found:
-            printed = draw_figure(result, face, FigureOptions.read({"width": width}))
-            assert (face.name, misplaced(printed)) == (face.name, [])
+@pytest.mark.parametrize("width", COLUMN_WIDTHS)
+def test_no_text_is_outside_of_the_page_or_on_another(
+    study: FinishedStudy, of_samples: list[ShownResult], width: str
+) -> None:
+    results = [*(result for _, result in study.results()), *of_samples, Example(), many_curves()]
+    for result in results:
+        for face in figures_of(type(result)):
+            if face.is_of(result):
+                printed = draw_figure(result, face, FigureOptions.read({"width": width}))
+                assert (face.name, misplaced(printed)) == (face.name, [])
 
 
 def test_the_caption_says_what_the_data_are(study: FinishedStudy) -> None:
