@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +21,7 @@ from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.estimate import REACH
 from analyses.shared.result import Result, figure
+from analyses.shared.sentences import USER
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
@@ -66,6 +67,8 @@ class ExperimentWork:
     model became live, in milliseconds since 1970 in UTC. What else `count_clicks` takes may be
     known. The seed is the key of all that is random.
     """
+
+    unit: ClassVar[str] = USER
 
     name: str
     seed: int
