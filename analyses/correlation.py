@@ -18,7 +18,7 @@ from analyses.intervals.resampling import resample_means, run_noise
 from analyses.intervals.systems import over_systems, system_subsets
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, panel_title
+from analyses.shared.drawing import curves_of, panel_title, shades
 from analyses.shared.estimate import Estimate, Estimates, spread_around
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
@@ -297,22 +297,19 @@ class Correlation(Result):
         number=1,
         panels="metric",
         over_cutoffs=True,
+        roomy=True,
     )
     @figure("correlation_metrics", "Agreement among metrics", number=5)
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
-        ax = axes_or_new(ax)
-        curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
+        curves = curves_of(self.measures, metric=metric)
         labels = {number: label.removeprefix("@") for number, label, _ in curves}
         self._draw_table(ax, labels if metric else self._by_likeness(labels))
-        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
+        ax.set_title(panel_title(self.measures, metric=metric))
         return ax
 
-    def plot_measures(self, ax: Axes | None = None) -> Axes:
+    def plot_measures(self, ax: Axes) -> Axes:
         """Draw a table of the report measures by their whole names."""
-        ax = axes_or_new(ax)
         numbers = self.measures.numbers(self.measures.reported)
         labels = {number: str(self.measures[number]) for number in numbers}
         self._draw_table(ax, self._by_likeness(labels))
@@ -324,14 +321,13 @@ class Correlation(Result):
         return {number: labels[number] for number in order_by_likeness(self.taus, [*labels])}
 
     def _draw_table(self, ax: Axes, labels: Mapping[int, str]) -> None:
-        """Print every tau in a cell that is the darker, the higher it is among those drawn."""
-        from matplotlib import colormaps
-
+        """Print every tau in a cell that is the darker, the higher it is among all."""
         taus, names = self.taus[np.ix_([*labels], [*labels])], list(labels.values())
         others = np.where(np.eye(len(names), dtype=np.bool_), np.nan, taus)
-        lowest = min(float(np.nanmin(others, initial=1.0)), 1.0 - LEAST_RANGE)
-        shades = colormaps["Blues"].with_extremes(bad="0.93")
-        ax.imshow(others, cmap=shades, vmin=lowest, vmax=1.0, aspect="auto")
+        lowest = min(float(np.nanmin(self.taus, initial=1.0)), 1.0 - LEAST_RANGE)
+        colours = shades("Blues").with_extremes(bad="0.93")
+        image = ax.imshow(others, cmap=colours, vmin=lowest, vmax=1.0, aspect="auto")
+        image.set_label(find_coefficient(self.coefficient).label)
         ax.set_xticks(range(len(names)), names, rotation=90)
         ax.set_yticks(range(len(names)), names)
         ax.tick_params(length=0)

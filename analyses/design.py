@@ -12,7 +12,7 @@ from pydantic import Field
 
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, label_curves, scale_by_factors
+from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
 from analyses.shared.estimate import CONFIDENCE, Estimate, joint_reach
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
@@ -390,9 +390,8 @@ class Design(Result):
         return Table("design_reliability", "Reliability", caption, headings, rows)
 
     @figure("design", "Expected share of significant pairs of systems")
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes) -> Axes:
         """Draw the expected share of significant pairs against the number of users."""
-        ax = axes_or_new(ax)
         for number, label, style in curves_of(self.measures):
             users = count(self.needed[number])
             line = {**style, "marker": ""}

@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, REACH, Estimate, Estimates, deviations, ratio_around
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
@@ -40,6 +40,7 @@ from analyses.significance.question import (
 )
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import require_choice
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -538,32 +539,43 @@ class Discrimination(Result):
     )
     @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8)
     def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
+        self, ax: Axes, *, metric: str | None = None, axes: Literal["share", "pairs"] = "share"
     ) -> Axes:
         """Draw p-value curves: the share of the pairs whose p is at most that of the axis.
 
         The axis is logarithmic, from 1 to .001. The higher a curve is, the more discriminative the
-        measure. Where curves are of metrics, their names give the sum of the p-values, DP; one or
-        two have a band of what other users would give. There is a curve for each cut-off of a
-        metric, or for each metric at a cut-off; for each report measure if neither is given.
+        measure. With ``axes="pairs"`` curves are those of the RecSys'18 paper, p-values over the
+        pairs in falling order of p, where lower is more discriminative. Where curves are of
+        metrics, their names give the sum of the p-values, DP, and they have a band of what other
+        users would give. There is a curve for each cut-off of a metric, or for each report measure.
         """
-        ax = axes_or_new(ax)
+        require_choice("axes", axes, ("share", "pairs"))
         falling, n_pairs = -np.sort(-self.p, axis=1), len(self.pairs)
         percent = 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
-        for number, name, style in curves_of(self.measures, metric=metric, cutoff=cutoff):
+        for number, name, style in curves_of(self.measures, metric=metric):
             power = rounded(self.dp[number], self.decimals[number])
             label = name if metric is not None else f"{name} (DP {power})"
-            some = np.append(falling[number, falling[number] >= SHOWN_P], SHOWN_P)
-            marked = max(1, len(some) // MARKERS_PER_CURVE)
-            line = {"marker": ".", **style, "drawstyle": "steps-pre"}
-            ax.plot(some, percent[: len(some)], label=label, markevery=marked, **line)
-            if metric is None:
-                low, high = self.samples.curve_low[number], self.samples.curve_high[number]
-                seen = min(np.count_nonzero(high >= SHOWN_P) + 1, n_pairs)
-                limits = low[:seen], high[:seen]
-                draw_band(ax, percent[:seen], limits, style, label=label, across=True)
-        self._frame_plot(ax)
-        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
+            own, high = falling[number], self.samples.curve_high[number]
+            line: dict[str, Any] = {"marker": ".", "markersize": 2.0, **style}
+            # On a logarithmic axis the band reaches as far to either side.
+            low = own**2 / np.maximum(high, FLOOR)
+            places, seen = percent, min(np.count_nonzero(high >= SHOWN_P) + 1, n_pairs)
+            if axes == "pairs":
+                places, seen, low = (
+                    np.arange(1.0, n_pairs + 1),
+                    n_pairs,
+                    self.samples.curve_low[number],
+                )
+                ax.plot(places, own, label=label, markevery=_every(n_pairs), **line)
+            else:
+                some = np.append(own[own >= SHOWN_P], SHOWN_P)
+                line |= {"drawstyle": "steps-pre", "markevery": _every(len(some))}
+                ax.plot(some, percent[: len(some)], label=label, **line)
+            if metric is None and np.isfinite(high).all():
+                limits, across = (low[:seen], high[:seen]), axes == "share"
+                draw_band(ax, places[:seen], limits, style, label=label, across=across)
+        self._frame_plot(ax, axes)
+        ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
         return ax
 
@@ -594,19 +606,31 @@ class Discrimination(Result):
         """Add what single pairs contribute to DP."""
         return f"{text} {self._dominated()}".rstrip()
 
-    def _frame_plot(self, ax: Axes) -> None:
+    def _frame_plot(self, ax: Axes, axes: str) -> None:
+        if axes == "pairs":
+            ax.axhspan(LEVEL, 1.0, color="0.93", linewidth=0, zorder=0)
+            last = max(10, int(np.count_nonzero(self.p >= SHOWN_P, axis=1).max()))
+            ax.set(xlim=(0, min(last + 1, len(self.pairs))), ylim=(0, 1))
+            ax.set_xlabel("pairs of systems, in order of p")
+            ax.set_ylabel(f"p-value (grey: not significant at {LEVEL})")
+            return
         ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)
         ax.set_xscale("log")
         ax.set_xlim(1.0, SHOWN_P)
         ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         ax.minorticks_off()
-        ax.set_ylim(top=101)
+        ax.set_ylim(top=100)
         ax.set_xlabel("p-value (grey: not significant at .05)")
         ax.set_ylabel("pairs with at most this p-value (%)")
 
     def _test_in_words(self) -> str:
         draws = f" ({self.permutations:,} random draws)"
         return TESTS_IN_WORDS[self.test] + draws * (self.test in ("monte-carlo", "bootstrap"))
+
+
+def _every(n_points: int) -> int:
+    """Say how far apart the marked points of a curve are."""
+    return max(1, n_points // MARKERS_PER_CURVE)
 
 
 def pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:

@@ -15,7 +15,7 @@ from scipy.special import entr
 
 from analyses.intervals.resampling import band, draw_weights
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
-from analyses.shared.drawing import axes_or_new, categories, draw_whiskers, label_curves
+from analyses.shared.drawing import categories, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, rounded
@@ -227,10 +227,9 @@ class Exposure(Result):
         panels="aspect",
         comparable=False,
     )
-    def plot(self, ax: Axes | None = None, *, aspect: Aspect = "coverage") -> Axes:
+    def plot(self, ax: Axes, *, aspect: Aspect = "coverage") -> Axes:
         """Draw one aspect of every system against the cut-off, with 95 % intervals."""
         require_choice("aspect", aspect, ASPECTS)
-        ax = axes_or_new(ax)
         number = ASPECTS.index(aspect)
         values = self.values[number]
         low, high = (limits[number] for limits in self._limits_of_values())
@@ -239,7 +238,6 @@ class Exposure(Result):
             places = np.array(self.cutoffs)
             draw_whiskers(ax, places, values[:, system], limits, style, label=label)
         ax.set_xlabel("cut-off")
-        ax.set_ylabel(aspect)
         ax.set_title(aspect)
         label_curves(ax)
         return ax

@@ -155,8 +155,6 @@ class GradedLoss(RandomLoss):
         over_cutoffs=True,
     )
     @figure("graded_loss_metrics", "Robustness to graded loss of judgements")
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw mean tau against the share kept; see `RandomLoss`."""
-        return super().plot(ax, metric=metric, cutoff=cutoff)
+        return super().plot(ax, metric=metric)

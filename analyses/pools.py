@@ -13,7 +13,7 @@ from pydantic import Field
 from analyses.intervals.resampling import Resampling, percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, rounded
@@ -178,23 +178,22 @@ class Pools(Result):
         return Table.crossed("pools", title, self.caption(), "metric", cells)
 
     @figure("pools", "Agreement of pooled judgements with all judgements")
-    def plot(self, ax: Axes | None = None, *, cutoff: int | None = None) -> Axes:
+    def plot(self, ax: Axes) -> Axes:
         """Draw tau against the depth of the pool."""
-        ax = self._draw(ax, self.taus, cutoff)
+        ax = self._draw(ax, self.taus)
         ax.set_ylabel("Kendall's tau-b with all judgements")
         return ax
 
     @figure("pools_left_out", "Ranks that a system loses if it is not pooled")
-    def plot_falls(self, ax: Axes | None = None, *, cutoff: int | None = None) -> Axes:
+    def plot_falls(self, ax: Axes) -> Axes:
         """Draw the mean fall of a system that is left out, against the depth of the pool."""
-        ax = self._draw(ax, self.falls.mean(axis=2), cutoff)
+        ax = self._draw(ax, self.falls.mean(axis=2))
         ax.set_ylabel("mean ranks lost")
         return ax
 
-    def _draw(self, ax: Axes | None, values: Floats, cutoff: int | None) -> Axes:
-        ax = axes_or_new(ax)
+    def _draw(self, ax: Axes, values: Floats) -> Axes:
         low, high = _limits(values)
-        for number, label, style in curves_of(self.measures, metric=None, cutoff=cutoff):
+        for number, label, style in curves_of(self.measures):
             if values.shape[-1] > 1:
                 limits = low[number], high[number]
                 draw_band(ax, np.asarray(self.depths), limits, style, label=label)
@@ -203,7 +202,7 @@ class Pools(Result):
         ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
         ax.minorticks_off()
         ax.set_xlabel("depth of the pool")
-        ax.set_title(panel_title(self.measures, metric=None, cutoff=cutoff))
+        ax.set_title(panel_title(self.measures, metric=None))
         label_curves(ax)
         return ax
 

@@ -261,14 +261,12 @@ class Popularity(Result):
         over_cutoffs=True,
     )
     @figure("popularity_metrics", "Robustness to loss of the judgements of popular items", number=7)
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
         Metrics have their bands drawn.
         """
-        ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
+        ax = self.curves.plot(ax, metric=metric)
         of = "items" if self.chosen.cut == "items" else "items, by ratings,"
         ax.set_xlabel(f"least popular {of} kept (%)")
         return ax

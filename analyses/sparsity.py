@@ -122,8 +122,6 @@ class Sparsity(RandomLoss):
         over_cutoffs=True,
     )
     @figure("sparsity_metrics", "Robustness to random loss of judgements", number=6)
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw mean tau against the share kept; see `RandomLoss`."""
-        return super().plot(ax, metric=metric, cutoff=cutoff)
+        return super().plot(ax, metric=metric)

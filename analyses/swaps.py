@@ -11,7 +11,7 @@ from pydantic import Field
 
 from analyses.ordering import DECIMALS
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new, categories, label_curves
+from analyses.shared.drawing import categories, label_curves
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
@@ -119,9 +119,8 @@ class Swaps(Result):
         )
 
     @figure("swaps", "Swap rate between halves of the {units}, by cut-off", over_cutoffs=True)
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes) -> Axes:
         """Draw the rate of every metric against the cut-off."""
-        ax = axes_or_new(ax)
         curves = self.measures.curves
         for metric, style in categories(list(curves)):
             places = [measure.cutoff or 0 for measure in curves[metric]]

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import COLOURS, axes_or_new, chosen_panel
+from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import CONFIDENCE
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
@@ -137,8 +137,13 @@ class Systems(Result):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the measures."""
-        return tuple(map(str, self.measures))
+        """Names of the measures that are shown."""
+        return tuple(map(str, self.measures.reported))
+
+    @property
+    def shown(self) -> list[int]:
+        """Numbers of the measures that are shown."""
+        return self.measures.numbers(self.measures.reported)
 
     def better(self) -> Masks:
         """Mark which systems are significantly better than which.
@@ -231,16 +236,16 @@ class Systems(Result):
         """Say how many systems may be the best under each measure."""
         low, _ = self.rank_intervals()
         may_lead = (low == 1).sum(axis=1)
-        counts = [f"{n:,} under {label}" for label, n in zip(self.labels, may_lead, strict=True)]
+        counts = [f"{may_lead[n]:,} under {self.measures[n]}" for n in self.shown]
         return (f"Systems that may rank first, of {len(self.systems):,}: {listed(counts)}.",)
 
     @table("systems", "means of the systems with intervals, letters and ranks")
     def tabulate(self, *, measure: str | None = None) -> Table:
         """Tabulate the systems from the best under the first measure, or under one measure."""
-        one = None if measure is None else chosen_panel(self.labels, measure)
-        columns = [self._cells(number) for number in range(len(self.labels))]
+        one = None if measure is None else self.shown[chosen_panel(self.labels, measure)]
+        columns = [self._cells(number) for number in self.shown]
         cells = (
-            columns[one]
+            self._cells(one)
             if one is not None
             else [
                 [f"{mean} {letters} {ranks}\n{interval}" for mean, interval, letters, ranks in row]
@@ -248,7 +253,10 @@ class Systems(Result):
             ]
         )
         headings = self.labels if one is None else ("mean", "95 %", "groups", "ranks")
-        rows = [[self.systems[place], *cells[place]] for place in self.order(one or 0)]
+        rows = [
+            [self.systems[place], *cells[place]]
+            for place in self.order(self.shown[0] if one is None else one)
+        ]
         title = f"Comparison of the systems{'' if one is None else f' under {measure}'}"
         return Table("systems", title, self.caption(), ["system", *headings], rows)
 
@@ -275,7 +283,7 @@ class Systems(Result):
                 *self.quantiles[:, number, place].tolist(),
                 float(self.zeros[number, place]),
             ]
-            for number, label in enumerate(self.labels)
+            for number, label in zip(self.shown, self.labels, strict=True)
             for place in self.order(number)
         ]
         note = f"Quantiles of the scores of {self.n_users:,} {self.units}, and the share that is 0."
@@ -290,18 +298,18 @@ class Systems(Result):
         comparable=False,
         roomy=True,
     )
-    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
         """Draw the rank of every system with its interval; bars join what does not differ.
 
         After the critical-difference diagram of Demsar (2006), Statistical comparisons of
         classifiers over multiple data sets; the tests are those of the letters.
         """
-        ax, number = axes_or_new(ax), chosen_panel(self.labels, label)
+        number, colour = self.shown[chosen_panel(self.labels, label)], colours()[0]
         order = self.order(number)
         ranks = np.arange(1, len(order) + 1)
         low, high = (ends[number][order] for ends in self.rank_intervals())
-        ax.hlines(ranks, low, high, COLOURS[0], linewidth=1.2)
-        ax.plot(ranks, ranks, "o", color=COLOURS[0], markersize=4)
+        ax.hlines(ranks, low, high, colour, linewidth=1.2)
+        ax.plot(ranks, ranks, "o", color=colour, markersize=4)
         better = self.better()[number][np.ix_(order, order)]
         joined = [group for group in letter_groups(better | better.T) if len(group) > 1]
         for column, group in enumerate(joined):
@@ -311,7 +319,7 @@ class Systems(Result):
         ax.set_yticks(ranks, [self.systems[place] for place in order])
         ax.invert_yaxis()
         ax.set_xlabel("rank")
-        ax.set_title(self.labels[number])
+        ax.set_title(str(self.measures[number]))
         return ax
 
 

@@ -18,7 +18,6 @@ from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import (
     Curve,
-    axes_or_new,
     curves_of,
     draw_whiskers,
     label_curves,
@@ -250,24 +249,22 @@ class Users(Result):
         return Table.crossed(name, title, note, "metric", cells, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
 
         Metrics have their spread drawn, beside each other.
         """
-        curves = curves_of(self.measures, metric=metric, cutoff=cutoff)
-        ax = self._draw(axes_or_new(ax), self.taus, curves, with_spread=metric is None)
+        curves = curves_of(self.measures, metric=metric)
+        ax = self._draw(ax, self.taus, curves, with_spread=metric is None)
         ax.set_ylabel(f"Kendall's tau-b with all {self.units}")
-        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
+        ax.set_title(panel_title(self.measures, metric=metric))
         return ax
 
     @figure("users_dp", "Discriminative power of subsets of the {units}", number=10)
-    def plot_power(self, ax: Axes | None = None) -> Axes:
+    def plot_power(self, ax: Axes) -> Axes:
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
-        ax = self._draw(axes_or_new(ax), self.dp, curves, with_spread=True)
+        ax = self._draw(ax, self.dp, curves, with_spread=True)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("DP (sum of p over unordered pairs)")
         ax.set_title(self.tested.place)

@@ -14,7 +14,6 @@ from pydantic import Field
 
 from analyses.recall.parametrisations import RecallSettings, Weights, name_recall
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
-from analyses.shared.drawing import axes_or_new
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, frame_table
 from qrels.interactions.held_out_users import draw_test_users, split_users
@@ -130,11 +129,11 @@ class MeasuredRecalls(Result):
         return frame_table("recall", "Recall of hidden items", wide.reset_index(), self.caption())
 
     @figure("recall", "Recall over the exponent of popularity", panels="panel")
-    def plot_recall(self, ax: Axes | None = None, *, panel: str) -> Axes:
+    def plot_recall(self, ax: Axes, *, panel: str) -> Axes:
         """Draw recall over the exponent, a line for each cut-off."""
         labels = self.recalls[["model", "weights", "validation"]]
         some = self.recalls[(labels == panel.rsplit(", ", 2)).all(axis=1)]
-        return draw_recalls(axes_or_new(ax), some, title=panel)
+        return draw_recalls(ax, some, title=panel)
 
     def write_ranks(self, folder: Path) -> None:
         """Write the hidden items, and their ranks by the model, if there is one."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from analyses.intervals.resampling import band
 from analyses.intervals.systems import reach_over_systems, too_few
-from analyses.shared.drawing import axes_or_new, curves_of, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import (
     REACH,
     Estimates,
@@ -87,18 +87,18 @@ class Curves:
             "does not use judgements is robust to their loss, whether or not it is valid."
         ]
 
-    def plot(self, ax: Axes | None, *, metric: str | None, cutoff: int | None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None) -> Axes:
         """Draw the taus against the share kept, from all to least; of two metrics with bands."""
-        ax, percent = axes_or_new(ax), 100 * np.asarray(self.levels)
+        percent = 100 * np.asarray(self.levels)
         low, high = self.band()
-        for number, label, style in curves_of(self.measures, metric=metric, cutoff=cutoff):
+        for number, label, style in curves_of(self.measures, metric=metric):
             if metric is None and self.replicates.size:
                 draw_band(ax, percent, (low[number], high[number]), style, label=label)
             ax.plot(percent, self.taus[number], label=label, **style)
         if len(percent) > 1:
             ax.set_xlim(percent.max(), percent.min())
         ax.set_ylabel("Kendall's tau-b with all judgements")
-        ax.set_title(panel_title(self.measures, metric=metric, cutoff=cutoff))
+        ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
         return ax
 

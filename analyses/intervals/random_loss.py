@@ -230,14 +230,12 @@ class RandomLoss(Result):
             }
         )
 
-    def plot(
-        self, ax: Axes | None = None, *, metric: str | None = None, cutoff: int | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw mean tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
         Metrics have their bands drawn.
         """
-        ax = self.curves.plot(ax, metric=metric, cutoff=cutoff)
+        ax = self.curves.plot(ax, metric=metric)
         ax.set_xlabel("judgements kept (%)")
         return ax
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,6 @@ from analyses.online.rates import OverTime
 from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weights, name_recall
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import axes_or_new
 from analyses.shared.estimate import REACH
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import USER
@@ -71,6 +70,8 @@ class ExperimentWork:
     known. The seed is the key of all that is random.
     """
 
+    unit: ClassVar[str] = USER
+
     name: str
     seed: int
     progress: Progress
@@ -81,7 +82,6 @@ class ExperimentWork:
     ranks: Mapping[Place, HiddenRanks]
     starts: Mapping[Place, int]
     known: Mapping[str, Any]
-    unit: str = USER
 
     @cached_property
     def clicks(self) -> Clicks:
@@ -214,12 +214,12 @@ class ArmRecalls(Result):
         )
 
     @figure("thesis2021-figure4.6", "Recall over time", panels="arm")
-    def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
+    def plot_over_time(self, ax: Axes, *, arm: str) -> Axes:
         """Draw the recall with the largest beta over the periods, with errors, before all others.
 
         It is LLOO at the cut-off nearest to 5.
         """
-        ax, recall = axes_or_new(ax), self.recall
+        recall = self.recall
         beta, cutoffs = recall["beta"].max(), recall["cutoff"]
         cutoff = min(cutoffs, key=lambda each: abs(each - FOLLOWED_CUTOFF))
         some = recall[(recall["beta"] == beta) & (cutoffs == cutoff)]
@@ -236,11 +236,11 @@ class ArmRecalls(Result):
         return ax
 
     @figure("thesis2021-figure4.7", "Recall over beta (figures 4.7 to 4.11)", panels="panel")
-    def plot_over_beta(self, ax: Axes | None = None, *, panel: str) -> Axes:
+    def plot_over_beta(self, ax: Axes, *, panel: str) -> Axes:
         """Draw the mean recall of an arm over the exponent, a line for each cut-off."""
         arm, _, validation = panel.rpartition(", ")
         some = self.recall[self.recall["validation"] == validation]
         keys = ["beta", "cutoff"]
         shares = some.groupby(keys)["effective_share"].mean()
         own = some[some["arm"] == arm].groupby(keys)[["value"]].mean()
-        return draw_recalls(axes_or_new(ax), own.join(shares).reset_index(), title=panel)
+        return draw_recalls(ax, own.join(shares).reset_index(), title=panel)

@@ -24,7 +24,7 @@ from analyses.online.thesis_tables import (
 )
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
-from analyses.shared.drawing import axes_or_new, categories
+from analyses.shared.drawing import categories, label_curves, shades
 from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
 from runs import InputError, InputWarning
@@ -237,9 +237,9 @@ class ClickStudy(Result):
         panels="panel",
         comparable=False,
     )
-    def plot(self, ax: Axes | None = None, *, panel: str) -> Axes:
+    def plot(self, ax: Axes, *, panel: str) -> Axes:
         """Draw rhos of metrics over the cut-off, or those of a grid of betas and cut-offs."""
-        ax, (dataset, _, side) = axes_or_new(ax), panel.rpartition(", ")
+        dataset, _, side = panel.rpartition(", ")
         ax.set_title(panel)
         rhos = self.tables["online_rhos"].fillna({"validation": "metrics"})
         rhos = rhos[(rhos["dataset"] == dataset) & (rhos["validation"] == side)]
@@ -260,25 +260,22 @@ def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> Axes:
     ax.set_ylabel("rho with click-through rate")
     ax.set_ylim(-1.05, 1.05)
     ax.axhline(0, color="0.6", linewidth=0.6)
-    ax.legend(loc="lower left", frameon=False, fontsize="small").set_in_layout(False)
+    label_curves(ax)
     return ax
 
 
 def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> Axes:
     """Draw rhos with cut-offs up and betas right, undefined ones grey."""
-    from matplotlib import colormaps
-
     # The first weights, where there are two.
     cells = rhos.pivot_table("rho", "cutoff", "beta", aggfunc="first", dropna=False)
     betas, cutoffs = cells.columns.tolist(), cells.index.tolist()
-    shades = colormaps["RdBu"].with_extremes(bad="0.8")
+    colours = shades("RdBu").with_extremes(bad="0.8")
     numbers = cells.to_numpy(dtype=np.float64)
-    image = ax.imshow(numbers, cmap=shades, vmin=-1, vmax=1, origin="lower", aspect="auto")
+    image = ax.imshow(numbers, cmap=colours, vmin=-1, vmax=1, origin="lower", aspect="auto")
     every = max(1, len(betas) // 5)
     ax.set_xticks(range(0, len(betas), every), [f"{beta:g}" for beta in betas[::every]])
-    ax.set_yticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs], fontsize="small")
+    ax.set_yticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs])
     ax.set_xlabel("beta")
     ax.set_ylabel("cut-off")
-    if ax.figure is not None:
-        ax.figure.colorbar(image, ax=ax, label="rho with click-through rate")
+    image.set_label("rho with click-through rate")
     return ax

@@ -20,7 +20,7 @@ from analyses.online.rates import (
     sample_ratio,
 )
 from analyses.online.thesis_tables import frame_of, thesis_table
-from analyses.shared.drawing import axes_or_new
+from analyses.shared.drawing import colours, draw_band
 from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import p_value, percent
@@ -40,6 +40,9 @@ LONGEST: Final = 2**53
 
 DECIMALS: Final = 5
 WEEK: Final = 7
+
+SPARSE = 30
+"""Of logs with fewer lists by day and arm, rates are drawn by week."""
 
 
 def milliseconds(text: str) -> int:
@@ -222,6 +225,10 @@ def count_clicks(
         tables["thesis2021-table4.2"] = _experiment(name, rates, periods)
     if len(days) > 1:
         tables["days"] = _in_parts(lists, "day", [*zip(dates, days, strict=True)], log.arms)
+    if len(days) > WEEK and len(lists) < SPARSE * len(days) * len(log.arms):
+        weeks = lists.assign(week=(lists["day"] - dates[0]) // WEEK)
+        names_of_weeks = [(week, str(week + 1)) for week in np.sort(weeks["week"].unique())]
+        tables["weeks"] = _in_parts(weeks, "week", names_of_weeks, log.arms)
     if settings:
         long = pd.DataFrame(settings, dtype=object).melt(["arm"], var_name="hyperparameter")
         order = [arm["arm"] for arm in settings].index
@@ -354,7 +361,11 @@ class Clicks(Result):
 
     def caption_of(self, part: str) -> str:
         """Say what the figure over time shows."""
-        what = "Click-through rates of each arm by day (UTC). Bands: 95 % over the users of a day."
+        part = "week" if "weeks" in self.tables else "day"
+        what = (
+            f"Click-through rates of each arm by {part} (UTC). Bands: 95 % over the users of a "
+            f"{part}."
+        )
         return f"{self.alarm} {what}".strip()
 
     def findings(self) -> Sequence[str]:
@@ -399,29 +410,34 @@ class Clicks(Result):
         panels="arm",
         of="daily",
     )
-    def plot_over_time(self, ax: Axes | None = None, *, arm: str) -> Axes:
+    def plot_over_time(self, ax: Axes, *, arm: str) -> Axes:
         """Draw the rates of an arm by day, with their intervals, before those of the others."""
-        axes, days = axes_or_new(ax), self.tables["days"]
-        dates = days["day"].to_numpy().astype("datetime64[D]")
-        days = days.assign(day=(dates - dates[0]).astype(np.int64) + 1)
-        draw_among(axes, days.pivot(index="day", columns="arm", values="rate"), arm)
-        own = days[days["arm"] == arm]
-        axes.fill_between(own["day"], own["low"], own["high"], color="#0072B2", alpha=0.15, lw=0)
+        part = "week" if "weeks" in self.tables else "day"
+        rates = self.tables[f"{part}s"]
+        if part == "day":
+            dates = rates["day"].to_numpy().astype("datetime64[D]")
+            rates = rates.assign(day=(dates - dates[0]).astype(np.int64) + 1)
+        rates = rates.astype({part: int})
+        draw_among(ax, rates.pivot(index=part, columns="arm", values="rate"), arm)
+        own = rates[rates["arm"] == arm]
+        limits = own["low"].to_numpy(), own["high"].to_numpy()
+        draw_band(ax, own[part].to_numpy(), limits, {"color": colours()[0]}, label=arm)
         # The same in all panels, so that none is cut off.
-        axes.set_ylim(0, 1.05 * days["high"].max())
-        axes.set_xlabel("day")
-        axes.set_ylabel("click-through rate")
-        if self.alarm and axes.figure is not None:
+        ax.set_ylim(0, 1.05 * rates["high"].max())
+        ax.locator_params(axis="x", integer=True)
+        ax.set_xlabel(part)
+        ax.set_ylabel("click-through rate")
+        if self.alarm and ax.figure is not None:
             text = "Sample-ratio mismatch (p < .001)"
-            axes.figure.suptitle(text, color="#C00000", fontweight="bold")
-        return axes
+            ax.figure.suptitle(text, color="#C00000", fontweight="bold")
+        return ax
 
 
 def draw_among(axes: Axes, curves: pd.DataFrame, arm: str) -> None:
     """Draw curves, a column each: one in colour, the others grey behind it."""
     for other in curves.columns.drop(arm):
         axes.plot(curves.index, curves[other], color="0.85", linewidth=0.7, zorder=0)
-    axes.plot(curves.index, curves[arm], color="#0072B2", linewidth=1.4)
+    axes.plot(curves.index, curves[arm], color=colours()[0], linewidth=1.4)
     axes.set_title(arm)
 
 

@@ -175,7 +175,7 @@ def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> Axes:
     above, shares = ax.secondary_xaxis("top"), recalls.groupby("beta")["effective_share"].first()
     some = sorted({round(place) for place in np.linspace(0, len(shares) - 1, 5)})
     above.set_xticks(shares.index[some], [f"{share:.0%}" for share in shares.iloc[some]])
-    above.set_xlabel("effective share of hidden items", fontsize="small")
+    above.set_xlabel("effective share of hidden items")
     # Points of room for the axis above.
     ax.set_title(title, pad=28.0)
     ax.set_ylabel("recall")

@@ -23,7 +23,7 @@ from analyses.sampled.samples import (
     weighted_auc,
 )
 from analyses.shared.analysis import AnalysisSettings
-from analyses.shared.drawing import axes_or_new, categories, chosen_panel, draw_whiskers
+from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
 from analyses.shared.sentences import MOST_NAMED, listed
@@ -277,16 +277,24 @@ class Corrected(RanksResult):
         name, title = "corrected_differences", "Differences of systems"
         return Table(name, title, self.caption(), headings, rows)
 
-    @figure("corrected", "Metrics corrected for sampled negatives", panels="metric")
-    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
+    @figure(
+        "corrected",
+        "Metrics corrected for sampled negatives",
+        panels="metric",
+        comparable=False,
+        roomy=True,
+    )
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw the estimates of a metric, by default the first, with their intervals."""
-        number, ax = chosen_panel(self.metrics, metric), axes_or_new(ax)
-        ((_, style),) = categories([self.estimator])
-        limits = (self.limits[0][number], self.limits[1][number])
-        places, style = np.arange(float(len(self.systems))), style | {"linestyle": ""}
-        draw_whiskers(ax, places, self.values[number], limits, style, label=self.estimator)
-        ax.set_xticks(places, self.systems)
-        ax.set(title=self.metrics[number], ylabel=f"{self.metrics[number]}, corrected")
+        shown = self.measures.reported.metrics
+        name = shown[chosen_panel(shown, metric)]
+        number, rows = self.metrics.index(name), np.arange(len(self.systems))
+        low, high = (each[number] for each in self.limits)
+        ax.hlines(rows, low, high, colours()[0], linewidth=1.2)
+        ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
+        ax.set_yticks(rows, self.systems)
+        ax.invert_yaxis()
+        ax.set(title=name, xlabel="corrected value")
         return ax
 
     def caption(self) -> str:

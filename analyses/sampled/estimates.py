@@ -28,13 +28,7 @@ from analyses.sampled.papers import (
 from analyses.sampled.samples import RanksResult, first_of, pairs_of, population_of, replacement
 from analyses.sampled.trials import Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    axes_or_new,
-    categories,
-    chosen_panel,
-    label_curves,
-    scale_by_factors,
-)
+from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
@@ -293,7 +287,7 @@ class Estimates(RanksResult):
         return Table("sampled_orders", title, note, [*headings, f"users for {IN_ORDER:g}"], rows)
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
-    def plot_sampled_ranks(self, ax: Axes | None = None) -> Axes:
+    def plot_sampled_ranks(self, ax: Axes) -> Axes:
         """Draw the shares of the items at each rank of the samples, by system."""
         shares = np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
         curves = dict(zip(self.systems, shares.T, strict=True))
@@ -308,7 +302,7 @@ class Estimates(RanksResult):
         return tuple(reversed(names.values()))
 
     @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)
-    def plot_errors(self, ax: Axes | None = None, *, part: str | None = None) -> Axes:
+    def plot_errors(self, ax: Axes, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen = self.parts[chosen_panel(self.parts, part)]
         errors = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
@@ -323,10 +317,10 @@ class Estimates(RanksResult):
         return ax
 
     @figure("aaai2023-figure2", "Cost of larger adaptive samples", of="adaptive")
-    def plot_costs(self, ax: Axes | None = None) -> Axes:
+    def plot_costs(self, ax: Axes) -> Axes:
         """Draw scores for a user who ends at a size against the sizes, by system."""
         assert self.adaptive is not None
-        ax, costs = axes_or_new(ax), self.adaptive.dropna()
+        costs = self.adaptive.dropna()
         for label, style in categories(self.systems):
             own = costs[costs["system"] == label]
             ax.plot(own["size"], own["cost"], label=label, **style)

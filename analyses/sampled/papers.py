@@ -14,7 +14,7 @@ from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import expected_counts, sampled_rank_pmf
 from analyses.sampled.samples import SampledRanks
-from analyses.shared.drawing import axes_or_new, categories, gradations, label_curves
+from analyses.shared.drawing import categories, gradations, label_curves
 from analyses.shared.result import Result, figure, table, tables_of
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
@@ -297,14 +297,14 @@ class Example(Result):
         return Table("example_orders", title, self.caption(), ["metric", "order", "from m ="], rows)
 
     @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
-    def plot_metrics(self, ax: Axes | None = None, *, view: str) -> Axes:
+    def plot_metrics(self, ax: Axes, *, view: str) -> Axes:
         """Draw the metrics against all ranks, or the first."""
         ranks = EVERY if view == self.views[0] else EVERY[:TOP]
         curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
         return draw_curves(ax, curves, title=view, xlabel="rank", ylabel="metric")
 
     @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True)
-    def plot_sizes(self, ax: Axes | None = None, *, name: str) -> Axes:
+    def plot_sizes(self, ax: Axes, *, name: str) -> Axes:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
         labels: dict[str, Any] = {"xlabel": "negatives", "ylabel": f"expected {name}"}
@@ -314,7 +314,7 @@ class Example(Result):
         return ax
 
     @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, roomy=True)
-    def plot_expectations(self, ax: Axes | None = None, *, name: str) -> Axes:
+    def plot_expectations(self, ax: Axes, *, name: str) -> Axes:
         """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
         one, curves = rank_metric(name), dict[str, Floats]()
         for m in FIGURE_SIZES:
@@ -324,7 +324,7 @@ class Example(Result):
         return draw_curves(ax, curves, ordered=True, **labels)
 
     @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, roomy=True)
-    def plot_corrections(self, ax: Axes | None = None, *, side: str) -> Axes:
+    def plot_corrections(self, ax: Axes, *, side: str) -> Axes:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
         sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
         every = map(find_estimator, CORRECTIONS)
@@ -352,10 +352,10 @@ def _expected_by_rank(values: Floats) -> Floats:
 
 
 def draw_curves(
-    ax: Axes | None, curves: Mapping[str, Floats], *, ordered: bool = False, **labels: Any
+    ax: Axes, curves: Mapping[str, Floats], *, ordered: bool = False, **labels: Any
 ) -> Axes:
     """Draw curves of values by rank or cut-off, from 1, with labels of the axes."""
-    ax, styles = axes_or_new(ax), (gradations if ordered else categories)([*curves])
+    styles = (gradations if ordered else categories)([*curves])
     for (label, style), curve in zip(styles, curves.values(), strict=True):
         if not np.isnan(curve).all():
             own: dict[str, Any] = style | {"marker": ""}

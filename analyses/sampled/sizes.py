@@ -23,14 +23,7 @@ from analyses.sampled.samples import (
     require_negatives,
 )
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import (
-    DASHES,
-    axes_or_new,
-    categories,
-    chosen_panel,
-    label_curves,
-    scale_by_factors,
-)
+from analyses.shared.drawing import DASHES, categories, chosen_panel, label_curves
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
@@ -126,31 +119,41 @@ class Sizes(RanksResult):
         corner = "metric, estimator"
         return Table.crossed("sampled_sizes", title, self.caption(), corner, cells)
 
-    @figure("kdd2020-figure6", "Expected metrics", panels="metric", comparable=False)
-    def plot(self, ax: Axes | None = None, *, metric: str | None = None) -> Axes:
-        """Draw one metric, by default the first, by number of negatives, and exact values."""
-        name, ax = self.metrics[chosen_panel(self.metrics, metric)], axes_or_new(ax)
+    @figure(
+        "kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False, roomy=True
+    )
+    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+        """Draw one metric by number of negatives, and exact values, as shares of the best one."""
+        shown = self.measures.reported.metrics
+        name = shown[chosen_panel(shown, metric)]
         own = self._of(name)
+        best = own["exact"].max()
+        estimators = dict(zip(own["estimator"].unique(), DASHES, strict=False))
         for system, style in categories([*own["system"].unique()]):
             of_system = own[own["system"] == system]
-            exact = of_system["exact"].iloc[0]
-            ax.axhline(exact, color=style["color"], linewidth=0.6, label=f"{system}, exact")
-            curves = of_system.groupby("estimator", sort=False)
-            for dash, (estimator, of) in zip(DASHES, curves, strict=False):
-                look = style | {"linestyle": dash, "linewidth": 1, "markersize": 2.5}
-                ax.plot(of["m"], of["expected"], label=f"{system}, {estimator}", **look)
-        if own[NUMBERS].to_numpy().min() > 0:
-            scale_by_factors(ax, along="y")
-        ax.set(xscale="log", xlabel="sampled negatives", ylabel="expected estimate", title=name)
+            look = style | {"linewidth": 1, "markersize": 2.5}
+            exact, hidden = of_system["exact"].iloc[0] / best, f"_{system}, "
+            ax.axhline(exact, color=style["color"], linewidth=0.5, label=f"{hidden}exact")
+            for estimator, of in of_system.groupby("estimator", sort=False):
+                look["linestyle"] = estimators[estimator]
+                label = system if look["linestyle"] == DASHES[0] else f"{hidden}{estimator}"
+                ax.plot(of["m"], of["expected"] / best, label=label, **look)
+        for estimator, dash in estimators.items():
+            ax.plot([], [], color="0.4", linestyle=dash, label=estimator)
+        ax.plot([], [], color="0.4", linewidth=0.5, label="exact")
+        ax.set(xscale="log", xlabel="sampled negatives", title=name)
+        ax.set_ylabel("expected / exact value of the best system")
         ax.xaxis.set_major_formatter("{x:,.0f}")
-        label_curves(ax)
+        label_curves(ax, ordered=True)
         return ax
 
     def caption(self) -> str:
         """Say what is shown."""
-        how = f"sampled {replacement(self.replace)}; thin lines: exact values"
         return (
-            f"Expected estimates of metrics by the number of negatives, {how}. {self.population}."
+            "Expected estimates of metrics from m negatives, drawn "
+            f"{replacement(self.replace)}, divided by the exact value of the best system; thin "
+            "lines: exact values. Where two curves cross, samples of other sizes order the systems "
+            f"otherwise. {self.population}."
         )
 
 
@@ -204,9 +207,9 @@ class RankDistributions(Result):
         return Table("sampled_ranks", title, self.caption(), headings, rows)
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes) -> Axes:
         """Draw the share of the items in each bin, by system."""
-        frame, ax = self.shares.set_index("last"), axes_or_new(ax)
+        frame = self.shares.set_index("last")
         bins = equal_bins(int(frame.index[-1]))
         for label, style in categories([*frame]):
             # Outlines cover each other less than bars do.

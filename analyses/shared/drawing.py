@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from matplotlib.artist import Artist
+from matplotlib.colors import to_hex
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
@@ -17,11 +19,13 @@ from scipy.optimize import isotonic_regression
 from analyses.shared.measure import Measures
 from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
     from matplotlib.collections import Collection
+    from matplotlib.colors import Colormap
 
 
 # Okabe & Ito (2008), without the yellow that vanishes on white; neighbours differ in grey, too.
@@ -30,8 +34,8 @@ DASHES = ("-", "--", "-.", ":")
 FAR = 100
 """Logarithmic axes that end so many times above their start are labelled at powers of ten only."""
 
-MOST_AT_ENDS, LONGEST_AT_END = 9, 16
-"""Curves that are named where they end, and characters of such a name."""
+MOST_AT_ENDS, LONGEST_AT_END, NEAR_END = 9, 16, 0.85
+"""Curves that are named where they end, characters of such a name, and where the ends begin."""
 
 MOST_WITH_BANDS = 2
 """Curves whose bands or whiskers are drawn on the same axes: more are a grey mud."""
@@ -45,13 +49,13 @@ OTHERS = "0.8"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
-def axes_or_new(ax: Axes | None) -> Axes:
+def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
     """Give the axes back, or those of a new figure of pyplot's, which notebooks show."""
     if ax is not None:
         return ax
     from matplotlib import pyplot
 
-    axes: Axes = pyplot.figure(figsize=(5.0, 3.6), layout="constrained").subplots()
+    axes: Axes = pyplot.figure(figsize=size, layout="constrained").subplots()
     return axes
 
 
@@ -62,21 +66,36 @@ def chosen_panel(names: Sequence[str], name: str | None) -> int:
     return names.index(name) if name else 0
 
 
+def colours() -> list[str]:
+    """Give colours for what has no order: those of matplotlib's settings, if they are changed."""
+    from matplotlib import rcParams, rcParamsDefault
+
+    cycled = rcParams["axes.prop_cycle"]
+    is_usual = cycled == rcParamsDefault["axes.prop_cycle"]
+    return [*COLOURS] if is_usual else [to_hex(each) for each in cycled.by_key()["color"]]
+
+
+def shades(usual: str) -> Colormap:
+    """Give the colormap of what has an order: that of matplotlib's settings, if it is changed."""
+    from matplotlib import colormaps, rcParams, rcParamsDefault
+
+    chosen = rcParams["image.cmap"]
+    return colormaps[usual if chosen == rcParamsDefault["image.cmap"] else chosen]
+
+
 def categories(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Pair labels without an order (metrics, systems) with colours, markers and dashes."""
-    styles = zip(cycle(COLOURS), cycle(MARKERS), cycle(DASHES), strict=False)
+    styles = zip(cycle(colours()), cycle(MARKERS), cycle(DASHES), strict=False)
     for label, (colour, marker, dash) in zip(labels, styles, strict=False):
-        style = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 3.5}
+        style = {"color": colour, "marker": marker, "linestyle": dash, "markersize": 3.0}
         yield str(label), style
 
 
 def gradations(labels: Sequence[object]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Pair ordered labels (cut-offs) with shades that run from light to dark."""
-    from matplotlib import colormaps
-
-    shades = colormaps["viridis_r"]
+    scale = shades("viridis_r")
     for position, label in enumerate(labels):
-        shade = shades(0.1 + 0.9 * position / max(len(labels) - 1, 1))
+        shade = scale(0.1 + 0.9 * position / max(len(labels) - 1, 1))
         yield str(label), {"color": shade, "linestyle": DASHES[position % len(DASHES)]}
 
 
@@ -84,70 +103,91 @@ Curve = tuple[int, str, dict[str, Any]]
 """Position of a measure, label and style."""
 
 
-def curves_of(
-    measures: Measures, *, metric: str | None = None, cutoff: int | None = None
-) -> list[Curve]:
-    """Choose the curves of a figure: the cut-offs of one metric, or the metrics at one cut-off.
-
-    Without either these are the report measures.
-    """
-    if metric is not None and cutoff is not None:
-        raise InputError("give a `metric` or a `cutoff` to draw, not both.")
+def curves_of(measures: Measures, *, metric: str | None = None) -> list[Curve]:
+    """Choose the curves of a figure: the cut-offs of one metric, or the report measures."""
     if metric is not None:
         chosen = measures.curve(metric)
         labelled = gradations([measure.place for measure in chosen])
     else:
-        chosen = measures.compared(cutoff)
+        chosen = measures.reported
         labelled = categories(chosen.labels)
     if not chosen:
-        raise InputError(f"nothing was measured for {metric or f'cut-off {cutoff}'}.")
+        raise InputError(f"there is nothing to draw of {metric or 'these measures'}.")
     numbered = zip(measures.numbers(chosen), labelled, strict=True)
     return [(number, label, style) for number, (label, style) in numbered]
 
 
-def panel_title(measures: Measures, *, metric: str | None, cutoff: int | None) -> str:
+def panel_title(measures: Measures, *, metric: str | None) -> str:
     """Name the metric, or the place at which metrics are compared, if that is one."""
-    return measures.compared(cutoff).place if metric is None else metric
+    return measures.reported.place if metric is None else metric
 
 
 def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     """Name curves where they end, or in a legend right of the axes, where it covers nothing.
 
-    A legend has what is ordered, as cut-offs are, what is no curve, many curves, and long names.
+    A legend has what is ordered, as cut-offs are, what is no curve, many curves, long names, and
+    curves that end far from the right.
     Of more than two curves the bands and whiskers are hidden: see `single_out`.
     """
-    from matplotlib.lines import Line2D
-
     handles, labels = ax.get_legend_handles_labels()
-    for spread in _spreads(ax):
+    for spread in spreads_of(ax):
         spread.set_visible(len(labels) <= MOST_WITH_BANDS)
     curves = [h for h in handles if isinstance(h, Line2D) and h.get_linestyle() != "None"]
     direct = len(curves) == len(handles) <= MOST_AT_ENDS and max(map(len, labels), default=0)
-    if ordered or not 0 < direct <= LONGEST_AT_END:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+    ax.autoscale_view()
+    ends = [right_end(curve, ax.bbox)[0] for curve in curves]
+    far = min(ends, default=0.0) < ax.bbox.x0 + NEAR_END * ax.bbox.width
+    if ordered or far or not 0 < direct <= LONGEST_AT_END:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False)
     else:
         EndLabels(ax, curves)
 
 
+def remove_names(ax: Axes) -> bool:
+    """Take away what `label_curves` draws; tell whether there was any."""
+    names = [a for a in [*ax.artists, ax.get_legend()] if isinstance(a, EndLabels | Legend)]
+    for each in names:
+        each.remove()
+    return bool(names)
+
+
 def hidden_spreads(ax: Axes) -> list[str]:
     """Name the curves whose bands or whiskers are drawn but hidden, as they are too many."""
-    hidden = [str(spread.get_label()) for spread in _spreads(ax) if not spread.get_visible()]
+    hidden = [str(spread.get_label()) for spread in spreads_of(ax) if not spread.get_visible()]
     return [label.removeprefix(SPREAD) for label in dict.fromkeys(hidden)]
 
 
 def single_out(ax: Axes, name: str) -> None:
     """Show one curve with its band or whiskers before all others in light grey, without names."""
-    for label in [*ax.artists, *filter(None, [ax.get_legend()])]:
-        label.remove()
-    for spread in _spreads(ax):
+    remove_names(ax)
+    for spread in spreads_of(ax):
         spread.set_visible(spread.get_label() == SPREAD + name)
     for line in ax.lines:
         if str(line.get_label()) != name and not str(line.get_label()).startswith("_"):
-            line.set(color=OTHERS, linewidth=0.8, linestyle="-", marker="", label="_", zorder=1)
+            line.set(color=OTHERS, linewidth=0.6, linestyle="-", marker="", label="_", zorder=1)
     ax.set_title(name)
 
 
-def _spreads(ax: Axes) -> list[Collection]:
+def keep_systems(ax: Axes, chosen: Sequence[str], known: Sequence[str], *, figure: str) -> None:
+    """Remove the curves of all systems but some; refuse where curves are of other things."""
+    of_systems: dict[str, list[Artist]] = {system: [] for system in known}
+    for artist in [*ax.lines, *ax.collections, *ax.patches]:
+        system = str(artist.get_label()).removeprefix(SPREAD).lstrip("_").partition(", ")[0]
+        of_systems.get(system, []).append(artist)
+    if not any(of_systems.values()):
+        raise InputError(f"{figure} does not show single systems: there is none to choose.")
+    for system in chosen:
+        if system not in known:
+            raise InputError(f"no system is called {system!r}; {nearest(system, known)}")
+    for system, artists in of_systems.items():
+        for artist in artists if system not in chosen else ():
+            artist.remove()
+    if remove_names(ax):
+        label_curves(ax)
+
+
+def spreads_of(ax: Axes) -> list[Collection]:
+    """Give the bands and whiskers of curves."""
     return [c for c in ax.collections if str(c.get_label()).startswith(SPREAD)]
 
 
@@ -198,7 +238,7 @@ def draw_whiskers(
 ) -> None:
     """Draw a curve whose points have a thin line from the lower to the upper limit."""
     (line,) = ax.plot(places, values, label=label, **style)
-    whiskers = ax.vlines(places, *limits, color=style["color"], linewidth=0.9, alpha=0.6, zorder=1)
+    whiskers = ax.vlines(places, *limits, color=style["color"], linewidth=0.7, alpha=0.6, zorder=1)
     if line.get_linestyle() != "None":
         whiskers.set_label(SPREAD + label)
 
@@ -226,7 +266,7 @@ class EndLabels(Artist):
     def __init__(self, ax: Axes, curves: Sequence[Line2D]) -> None:
         super().__init__()
         self.box, self.curves = ax.bbox, curves
-        self.names = [Text(text=str(c.get_label()), va="center", size="small") for c in curves]
+        self.names = [Text(text=str(c.get_label()), va="center") for c in curves]
         self.leaders = [_leader(curve) for curve in curves]
         ax.add_artist(self)
         self.set_clip_on(False)

@@ -8,43 +8,45 @@ from functools import partial
 from html import escape
 from importlib import import_module
 from io import BytesIO
+from itertools import pairwise
 from math import ceil
+from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from analyses.shared.drawing import hidden_spreads, single_out
+from analyses.shared.drawing import hidden_spreads, label_curves, remove_names, single_out
+from analyses.shared.figure_options import COLUMN_WIDTHS, STYLE, FigureOptions
 from analyses.shared.result import METRIC, FigureFace, Result, measures_of
+from runs import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-N_COLUMNS = 3
-PANEL = (3.3, 2.7)
-ROOMY_PANEL = (1.3 * PANEL[0], 1.2 * PANEL[1])
-WIDE_PANEL = (5.4, 3.6)
-SMALL_PANEL = (2.4, 1.8)
 RESOLUTION = 160
-STYLE: Any = {
-    "font.size": 8.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 9.5,
-    # Where titles stand is not asked of the axes below them, which takes long.
-    "axes.titley": 1.0,
-    "svg.hashsalt": "metric-robustness-harness",
-    "pdf.fonttype": 42,
-}
-LONG_NAME = 16
-"""Names of as many characters have a column of a legend for themselves."""
 
-CHARACTER, HANDLE = 0.07, 0.5
-"""Mean width of a character of a legend, and of a line in it with the space around, in inches."""
+PANEL, ROOMY_PANEL = 1.6, 2.2
+"""Least widths of a panel among others, in inches."""
 
-LARGEST_LEGEND = 0.25
-"""Part of a figure's width that a legend may take from the panels; wider ones are added to it."""
+RATIO, LEAST_HEIGHT, MOST_HEIGHT = 0.78, 1.3, 2.8
+"""Height of a panel as a share of its width, and its limits in inches."""
+
+CHARACTER, HANDLE, LINE = 0.0078, 0.062, 0.021
+"""Mean width of a character, width of a line in a legend with the space around, and height of a
+line of text, in inches for each point of its size."""
+
+ROW = 0.018
+"""Height of a row with a name, in inches for each point of its size."""
+
+GAP = 4.0
+"""Least distance of two labels of ticks on an x-axis, in pixels."""
+
+CELL_TEXT, LEAST_TEXT = 2.0, 5.0
+"""Width of a number in a cell in units of its size, and the least size printed, in points."""
 
 CURVE = "curve"
 CANVASES = {
@@ -54,119 +56,161 @@ CANVASES = {
 }
 """What draws each kind of file: a module of matplotlib's, and its class."""
 
+NUMBER = re.compile(r"[\d.,]+")
 MARK = re.compile(r"<use ([^>]*)/>")
+
+
+NO_OPTIONS = FigureOptions()
 
 
 def draw_figure(
     result: Result,
     face: FigureFace,
+    options: FigureOptions = NO_OPTIONS,
     *,
+    usual: FigureOptions = NO_OPTIONS,
     chosen: Mapping[str, Any] | None = None,
-    panels: Sequence[str] = (),
-    most_columns: int = N_COLUMNS,
-    singly: bool = True,
 ) -> Figure:
-    """Draw a figure of a result, on one page.
+    """Draw a figure of a result: one panel, or panels of equal size on a grid.
 
-    A figure of one panel takes the keywords that are chosen, and curves whose bands would cover
-    each other are drawn once more, singly, unless that is not wanted. Of a figure of several panels
-    those that are named are drawn, all by default.
+    Curves whose bands would cover each other have a panel each, unless bands are not wanted.
+
+    Parameters
+    ----------
+    options
+        What is shown, and how it looks.
+    usual
+        Options of all figures, for what is not given: they choose what to show where they can.
+    chosen
+        Keywords of the method that draws a panel; that of the panels chooses one.
+
+    Raises
+    ------
+    InputError
+        If the figure cannot vary what is asked for.
     """
-    if face.panels is None:
+    shown = {"measures", "cutoffs", "systems"}
+    if not shown & options.given.keys():
+        for unsuited in ((), ("systems",)) if shown & usual.given.keys() else ():
+            some = usual.model_copy(update=dict.fromkeys(unsuited, ()))
+            try:
+                return _draw(result, face, options.over(some), chosen or {})
+            except InputError:
+                continue
+        usual = usual.model_copy(update=dict.fromkeys(shown, ()))
+    return _draw(result, face, options.over(usual), chosen or {})
 
-        def draw(ax: Axes) -> Axes:
-            return face.draw(result, ax, **(chosen or {}))
 
-        figure = panel_of(draw)
-        names = hidden_spreads(figure.axes[0]) if singly else []
-        return one_by_one(draw, names) if names else figure
-    names = list(panels or face.panels_of(result))
-    keyword = face.panels
-    if len(names) == 1 and keyword != METRIC:
-        return panel_of(partial(_draw_panel, result, face, keyword, names[0]))
-    return side_by_side(
-        {name: partial(_draw_panel, result, face, keyword, name) for name in names},
-        most_columns=len(names) if face.in_row else 2 if face.roomy else most_columns,
-        in_row=face.in_row,
-        size=ROOMY_PANEL if face.roomy else PANEL,
-        alike=face.comparable and (keyword != METRIC or _have_the_same_cutoffs(result, names)),
+def _draw(
+    whole: Result, face: FigureFace, options: FigureOptions, chosen: Mapping[str, Any]
+) -> Figure:
+    result = options.chosen_of(whole, figure=face.short)
+    systems = getattr(result, "systems", ())
+
+    def draw(ax: Axes, **own: Any) -> Axes:
+        drawn = face.draw(result, ax, **{**chosen, **own})
+        options.applied(drawn, figure=face.short, systems=systems)
+        return drawn
+
+    keyword, is_alike = face.panels, face.comparable
+    if keyword is None or keyword in chosen:
+        figure = draw_panels({"": draw}, options)
+        names = hidden_spreads(figure.axes[0])
+        if not names:
+            return figure
+        draws = {name: partial(_draw_singly, draw, name) for name in names}
+        return draw_panels(draws, options, title=figure.axes[0].get_title())
+    names = list(face.panels_of(result))
+    if keyword == METRIC:
+        curves = [[m.cutoff for m in measures_of(result).curve(name)] for name in names]
+        is_alike = is_alike and all(curve == curves[0] for curve in curves)
+    return draw_panels(
+        {name: partial(_draw_panel, draw, keyword, name) for name in names},
+        options,
+        roomy=face.roomy,
+        alike=is_alike,
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
 
 
-def _draw_panel(result: Result, face: FigureFace, keyword: str, name: str, ax: Axes) -> Axes:
-    return face.draw(result, ax, **{keyword: name})
+def _draw_panel(draw: Callable[..., Axes], keyword: str, name: str, ax: Axes) -> Axes:
+    return draw(ax, **{keyword: name})
 
 
-def side_by_side(
+def _draw_singly(draw: Callable[[Axes], Axes], name: str, ax: Axes) -> Axes:
+    single_out(draw(ax), name)
+    return ax
+
+
+def draw_panels(
     draws: Mapping[str, Callable[[Axes], Axes]],
+    options: FigureOptions = NO_OPTIONS,
     *,
-    most_columns: int,
-    size: tuple[float, float] = PANEL,
+    most_columns: int | None = None,
+    roomy: bool = False,
     alike: bool = True,
-    in_row: bool = False,
+    title: str = "",
     legend: str | None = None,
 ) -> Figure:
-    """Draw panels in rows; those that are alike share their scales, and a legend stands once.
+    """Draw panels of equal size on a grid; those that are alike share their scales.
 
-    Panels in one row share what they draw from top to bottom: only the first one names it.
+    What all panels say stands once: labels of the axes, a legend above, and a colour bar.
     """
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    n_columns = min(len(draws), most_columns)
-    n_rows = ceil(len(draws) / n_columns)
-    with rc_context(STYLE):
-        whole = (size[0] * n_columns, size[1] * n_rows)
-        figure = Figure(figsize=whole, layout="constrained")
+    n_panels = len(draws)
+    width = options.width or COLUMN_WIDTHS["single" if n_panels == 1 else "double"]
+    fit = max(int(width / (ROOMY_PANEL if roomy else PANEL)), 1 + (n_panels > 3))
+    n_rows = ceil(n_panels / min(n_panels, most_columns or fit))
+    n_columns = ceil(n_panels / n_rows)
+    each = width / n_columns, min(max(RATIO * width / n_columns, LEAST_HEIGHT), MOST_HEIGHT)
+    height = options.height or n_rows * each[1]
+    with options.look(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained", dpi=RESOLUTION)
         grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
-        panels, spare = list(grid.flat[: len(draws)]), list(grid.flat[len(draws) :])
+        panels: list[Axes] = list(grid.flat[:n_panels])
+        for panel in grid.flat[n_panels:]:
+            panel.remove()
         for panel, draw in zip(panels, draws.values(), strict=True):
             draw(panel)
+        n_lines = _share_legend(figure, panels, width, legend)
+        names = [_row_names(panel) for panel in panels]
         if alike:
             _label_outer(panels, n_columns)
-        for panel in panels[1:] if in_row else ():
-            panel.tick_params(labelleft=False)
-        for panel in spare:
-            panel.axis("off")
-        _share_legend(figure, panels, spare, title=legend)
+        elif names[0] and all(rows == names[0] for rows in names):
+            for number, panel in enumerate(panels):
+                panel.tick_params(labelleft=number % n_columns == 0)
+        _fit_texts(figure, panels, each, title=title, has_title=options.title is not False)
+        if options.height is None:
+            texts = [f"{panel.get_title()}\n{panel.get_xlabel()}" for panel in panels]
+            n_around = 4 + max(text.count("\n") for text in texts)
+            least = (max(map(len, names)) * ROW + n_around * LINE) * _size()
+            usual = LEAST_HEIGHT if names[0] and not panels[0].images else each[1]
+            height = n_rows * max(usual, least) + n_lines * LINE * _size()
+            figure.set_size_inches(width, height)
+        _add_colour_bar(figure, panels)
+        _lay_out(figure)
     return figure
 
 
-def one_by_one(draw: Callable[[Axes], Axes], names: Sequence[str]) -> Figure:
-    """Draw all curves on large axes, and beside and below them each with its band, singled out."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+def _row_names(panel: Axes) -> list[str]:
+    """Name the rows of a panel, if it has rows with names."""
+    from matplotlib.ticker import FixedLocator
 
-    rows_below = ceil(max(0, len(names) - 4) / 4)
-    heights = [2, rows_below][: 1 + (rows_below > 0)]
-    with rc_context(STYLE):
-        size = (4 * SMALL_PANEL[0], sum(heights) * SMALL_PANEL[1])
-        figure = Figure(figsize=size, layout="constrained")
-        # Rows below have columns of their own: names stand beside the large axes.
-        parts = figure.add_gridspec(len(heights), height_ratios=heights)
-        grids = [parts[n].subgridspec(n_rows, 4) for n, n_rows in enumerate(heights)]
-        cells = [grid[n] for grid in grids for n in range(4 * grid.nrows)]
-        whole = figure.add_subplot(grids[0][:, :2])
-        draw(whole)
-        limits = {"xlim": whole.get_xlim(), "ylim": whole.get_ylim()}
-        for number, (name, cell) in enumerate(zip(names, [*cells[2:4], *cells[6:]], strict=False)):
-            panel = figure.add_subplot(cell)
-            draw(panel)
-            single_out(panel, name)
-            panel.set(xlabel="", ylabel="", **limits)
-            panel.tick_params(labelleft=number % (2 if number < 4 else 4) == 0, labelsize="small")
-    return figure
+    has_rows = isinstance(panel.yaxis.get_major_locator(), FixedLocator)
+    names = [text.get_text() for text in panel.get_yticklabels()] if has_rows else []
+    return [name for name in names if not NUMBER.fullmatch(name)]
 
 
-def _have_the_same_cutoffs(result: Result, metrics: Sequence[str]) -> bool:
-    curves = measures_of(result).curves
-    measured = [[m.cutoff for m in curves.get(metric, ())] for metric in metrics]
-    return all(cutoffs == measured[0] for cutoffs in measured)
+def _size() -> float:
+    """Give the size of text in points."""
+    from matplotlib import rcParams
+
+    return float(rcParams["font.size"])
 
 
 def _label_outer(panels: Sequence[Axes], n_columns: int) -> None:
-    """Label the first panel of each row and the last of each column."""
+    """Label the ticks of the first panel of each row and the last of each column alone."""
     labels = [panel.get_xlabel() for panel in panels]
     for panel in panels:
         panel.label_outer()
@@ -175,15 +219,98 @@ def _label_outer(panels: Sequence[Axes], n_columns: int) -> None:
         panel.set_xlabel(label)
 
 
-def panel_of(draw: Callable[[Axes], Axes], *, size: tuple[float, float] = WIDE_PANEL) -> Figure:
-    """Draw one panel, of a width and height in inches."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
+def _fit_texts(
+    figure: Figure,
+    panels: Sequence[Axes],
+    each: tuple[float, float],
+    *,
+    title: str,
+    has_title: bool,
+) -> None:
+    """Break titles and labels into lines that fit; what all panels say stands once."""
+    across, up = (0.85 * inches / (CHARACTER * _size()) for inches in each)
+    width, height = (inches / (CHARACTER * _size()) for inches in figure.get_size_inches())
+    if title and has_title:
+        figure.suptitle(fill(title, int(0.9 * width)))
+    for panel in panels:
+        panel.set_title(fill(panel.get_title(), int(across)) if has_title or panels[1:] else "")
+    for along, shared, most in (("x", width, across), ("y", height, up)):
+        labels = [getattr(panel, f"get_{along}label")() for panel in panels]
+        is_shared = len(panels) > 1 and len(set(filter(None, labels))) == 1
+        if is_shared:
+            label = fill(next(filter(None, labels)), int(0.85 * shared))
+            getattr(figure, f"sup{along}label")(label)
+        for panel, label in zip(panels, labels, strict=True):
+            panel.set(**{f"{along}label": "" if is_shared else fill(label, int(most))})
 
-    with rc_context(STYLE):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure.subplots())
-    return figure
+
+def _share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: str | None) -> int:
+    """Show a legend that all panels have, or begin, once, above; give its number of lines."""
+    legends = [panel.get_legend() for panel in panels]
+    if len(panels) == 1 and legends[0] is None:
+        return 0
+    if not [panel for panel in panels if remove_names(panel)]:
+        return 0
+    entries = [panel.get_legend_handles_labels() for panel in panels]
+    handles, names = max(entries, key=lambda entry: len(entry[1]))
+    if any(names[: len(some)] != some for _, some in entries):
+        for panel in panels:
+            label_curves(panel, ordered=True)
+        return 0
+    entry = (HANDLE + CHARACTER * max(map(len, names))) * _size()
+    n_columns = min(len(names), max(1, int(width / entry)))
+    figure.legend(
+        handles,
+        names,
+        loc="outside upper center",
+        ncols=n_columns,
+        frameon=False,
+        title=title,
+        columnspacing=1.0,
+        handlelength=2.2,
+    )
+    return ceil(len(names) / n_columns) + (title is not None)
+
+
+def _add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
+    """Show what the colours of cells mean, once for all panels."""
+    images = [panel.images[0] for panel in panels if panel.images]
+    if images:
+        bar = figure.colorbar(images[0], ax=[*panels], aspect=30, fraction=0.05, pad=0.02)
+        bar.outline.set_visible(False)
+        bar.set_label(str(images[0].get_label()))
+
+
+def _lay_out(figure: Figure) -> None:
+    """Find places once for all kinds of files; drop what would be too small or overlap."""
+    for axes in figure.axes:
+        # Else the number of ticks depends on settings when the figure is drawn.
+        axes.tick_params(labelsize=_size())
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.execute(figure)
+        figure.set_layout_engine("none")
+    for axes in figure.axes:
+        _thin_out(axes.xaxis, gap=GAP)
+        _thin_out(axes.yaxis, gap=0.0)
+        cells = axes.images[0].get_array() if axes.images else None
+        if cells is not None:
+            wide, high = (72 * side / figure.dpi for side in axes.bbox.size)
+            size = min(wide / cells.shape[1] / CELL_TEXT, high / cells.shape[0] / 1.3, _size())
+            for text in axes.texts:
+                text.set(fontsize=size, visible=size >= LEAST_TEXT)
+
+
+def _thin_out(axis: Axis, *, gap: float) -> None:
+    """Drop labels of ticks that overlap."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = zip(axis.get_ticklabels(), axis.get_ticklocs(), strict=False)
+    labels = [t for t, at in ticks if low <= at <= high and t.get_visible() and t.get_text()]
+    boxes, step = [label.get_window_extent() for label in labels], 1
+    while any(a.padded(gap).overlaps(b) for a, b in pairwise(boxes[::step])):
+        step += 1
+    for number, label in enumerate(labels):
+        label.set_visible(number % step == 0)
 
 
 def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
@@ -246,43 +373,43 @@ def _with_values(svg: str, name: str, values: Sequence[str]) -> str:
     return svg[:start] + titled + svg[end:]
 
 
+def written_as(path: Path) -> Callable[[Figure], bytes]:
+    """Give what writes a figure in the format that the name of a file ends in."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    ending, known = (
+        path.suffix.lower().removeprefix("."),
+        FigureCanvasBase.get_supported_filetypes(),
+    )
+    if ending not in known:
+        endings = ", ".join(f".{each}" for each in sorted(known))
+        raise InputError(f"{path}: the name must end in one of {endings}.")
+    return WRITERS.get(ending) or partial(_save, kind=ending)
+
+
+def _save(figure: Figure, *, kind: str) -> bytes:
+    from matplotlib import rc_context
+
+    stream = BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(stream, format=kind, dpi=RESOLUTION)
+    return stream.getvalue()
+
+
 def _render(
     figure: Figure, kind: str, metadata: dict[str, None], *, text_as: str = "none"
 ) -> bytes:
-    """Lay a figure out, which takes as long as to draw it, once for all kinds, and draw it once."""
+    """Draw a figure, whose places are found, once."""
     from matplotlib import rc_context
 
     stream, (canvas, method) = BytesIO(), CANVASES[kind]
     with rc_context({**STYLE, "svg.fonttype": text_as}):
         figure.set_dpi(RESOLUTION)
         drawn = getattr(import_module(f"matplotlib.backends.{canvas}"), method)(figure)
-        layout = figure.get_layout_engine()
-        if layout is not None:
-            layout.execute(figure)
-            figure.set_layout_engine("none")
         figure.set_dpi(RESOLUTION)
         getattr(drawn, f"print_{kind}")(stream, metadata=metadata)
     return stream.getvalue()
 
 
-def _share_legend(
-    figure: Figure, panels: Sequence[Axes], spare: Sequence[Axes], *, title: str | None
-) -> None:
-    """Show a legend that all panels have, or begin, once: in a spare place, or beside them."""
-    legends = [legend for panel in panels if (legend := panel.get_legend()) is not None]
-    entries = [panel.get_legend_handles_labels() for panel in panels]
-    handles, names = max(entries, key=lambda entry: len(entry[1]))
-    if len(legends) < len(panels) or any(names[: len(some)] != some for _, some in entries):
-        return
-    for legend in legends:
-        legend.remove()
-    if spare:
-        n_columns = 2 if max(map(len, names)) < LONG_NAME else 1
-        spare[0].legend(handles, names, loc="center", ncols=n_columns, frameon=False, title=title)
-    else:
-        width, height = figure.get_size_inches()
-        beside = HANDLE + CHARACTER * max(map(len, names))
-        if beside > LARGEST_LEGEND * width:
-            # Long names would leave no room for the panels.
-            figure.set_size_inches(width + beside, height)
-        figure.legend(handles, names, loc="outside right upper", frameon=False, title=title)
+WRITERS: Mapping[str, Callable[[Figure], bytes]] = {"svg": as_svg, "png": as_png, "pdf": as_pdf}
+"""What writes a figure as bytes that are equal between runs."""

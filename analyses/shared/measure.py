@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, nan
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from analyses.shared.table import excerpt, listing, overview
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,6 +127,31 @@ class Measures(tuple[Measure, ...]):
             for some in (self, self._reported, self._grid)
         )
         return Measures(every, falling=self.falling, reported=reported or None, grid=grid)
+
+    def require(self, names: Sequence[str], cutoffs: Sequence[int]) -> None:
+        """Refuse a name of no metric or measure, and a cut-off at which nothing is measured."""
+        known = [*self.metrics, *map(str, self)]
+        for name in names:
+            if name not in known:
+                raise InputError(f"no measure is called {name!r}; {nearest(name, known)}")
+        for cutoff in cutoffs:
+            if cutoff not in self.cutoffs:
+                raise InputError(f"nothing was measured for cut-off {cutoff}.")
+
+    def choose(self, names: Sequence[str], cutoffs: Sequence[int]) -> Measures:
+        """Report some alone: by the name of a metric or measure, at some cut-offs or its usual."""
+
+        def is_meant(measure: Measure) -> bool:
+            is_named = not names or measure.metric in names or str(measure) in names
+            return is_named and (not cutoffs or measure.cutoff in cutoffs)
+
+        every, grid = filter(is_meant, self), filter(is_meant, self._grid)
+        usual = {
+            *self._reported,
+            *_deepest(m for m in self if m.metric not in self.reported.metrics),
+        }
+        reported = [m for m in every if cutoffs or m in usual or str(m) in names]
+        return Measures(self, falling=self.falling, reported=reported, grid=grid)
 
     def at(self, cutoff: int | None) -> Measures:
         """Give the measures at a cut-off, or of whole lists."""

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from analyses.shared.figures import as_png, as_svg, draw_figure
+from analyses.shared.figure_options import FigureOptions
+from analyses.shared.figures import NO_OPTIONS, as_png, as_svg, draw_figure
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import FORMATS, Table
 from runs import InputError
@@ -105,11 +106,15 @@ def frame_files(result: Result) -> dict[str, bytes]:
 
 
 def figure_files(
-    result: Result, face: FigureFace, *, kinds: Collection[str] = tuple(DRAWN)
+    result: Result,
+    face: FigureFace,
+    *,
+    kinds: Collection[str] = tuple(DRAWN),
+    usual: FigureOptions = NO_OPTIONS,
 ) -> dict[str, bytes]:
     """Write a figure of a result as files of some kinds, with its caption, by their endings."""
     with _uncollected():
-        figure = draw_figure(result, face)
+        figure = draw_figure(result, face, usual=usual)
         drawn = {kind: DRAWN[kind](figure) for kind in kinds}
     return drawn | {"txt": f"{face.caption(result)}\n".encode()}
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
 from analyses.shared.drawing import axes_or_new
+from analyses.shared.figure_options import SHOWN, STYLE, FigureOptions
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
 from analyses.shared.table import Table, excerpt, overview
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 Facts = ParamSpec("Facts")
 Method = TypeVar("Method", bound=Callable[..., Any])
+Shown = TypeVar("Shown", bound=Callable[..., Any])
 MARK = "__shown__"
 
 METRIC = "metric"
@@ -75,9 +78,7 @@ class FigureFace:
         Whether curves run over cut-offs, or are of several of one metric: where no metric has
         several in the grid there is no figure.
     roomy
-        Whether panels are large, two side by side, for long legends.
-    in_row
-        Whether panels stand in one row, and share the rows that they draw.
+        Whether panels are wide, for long names or many cells.
     method
         Name of the method that draws a panel on given axes.
     """
@@ -90,7 +91,6 @@ class FigureFace:
     of: str | None = None
     over_cutoffs: bool = False
     roomy: bool = False
-    in_row: bool = False
     method: str = ""
 
     @property
@@ -124,11 +124,23 @@ class FigureFace:
         if self.panels != METRIC:
             return tuple(getattr(result, plural(str(self.panels))))
         measures = measures_of(result)
-        return tuple(measures.curves) if self.over_cutoffs else measures.metrics
+        if self.over_cutoffs:
+            return tuple(metric for metric in measures.metrics if measures.curve(metric))
+        return measures.reported.metrics
 
     def is_single(self, result: Result) -> bool:
         """Say whether it is one panel of usual size; of metrics there are small ones."""
         return self.panels is None or (self.panels != METRIC and len(self.panels_of(result)) == 1)
+
+    def options_in(
+        self, result: Result, chosen: Mapping[str, Any]
+    ) -> tuple[FigureOptions, dict[str, Any]]:
+        """Tell the options of all figures from what this one lets a reader choose, and check them.
+
+        A metric chooses a panel, or the curves over its cut-offs; several, or a measure with its
+        cut-off, choose what is shown.
+        """
+        return _options_in(result, getattr(type(result), self.method), chosen, self.short)
 
     def first_panel(self, result: Result) -> dict[str, str]:
         """Choose the first panel, where the method that draws must be told of one."""
@@ -141,8 +153,8 @@ class FigureFace:
         """Say in full sentences what it shows of a result."""
         return result.caption() if self.of is None else result.caption_of(self.of)
 
-    def draw(self, result: Result, ax: Axes, **chosen: Any) -> Axes:
-        """Draw a panel."""
+    def draw(self, result: Result, ax: Axes | None, **chosen: Any) -> Axes:
+        """Draw a panel, on new axes if none are given."""
         drawn: Axes = getattr(result, self.method)(ax, **chosen)
         return drawn
 
@@ -192,18 +204,13 @@ class Result:
         return self.draw(faces[0].name, *args, **chosen)
 
     def draw(self, name: str, ax: Axes | None = None, **chosen: Any) -> Axes:
-        """Draw a panel of a figure."""
+        """Draw a panel of a figure; see `analyses.shared.figure_options` for what may be chosen."""
         faces = {known: face for face in figures_of(type(self)) for known in face.names}
         if name not in faces:
             known = [face.short for face in figures_of(type(self))]
             raise InputError(f"no figure is called {name!r}; {nearest(name, known)}")
         face = faces[name]
-        return face.draw(self, axes_or_new(ax), **(face.first_panel(self) | chosen))
-
-    def draw_part(self, part: str, ax: Axes | None, *, draw: str, **chosen: Any) -> Axes:
-        """Draw a part by one of its own methods; see `part_figure`."""
-        drawn: Axes = getattr(getattr(self, part), draw)(ax, **chosen)
-        return drawn
+        return face.draw(self, ax, **(face.first_panel(self) | chosen))
 
     def estimates(self) -> Estimates | None:
         """Give the summary value of each measure with its interval; None if there is none."""
@@ -260,38 +267,69 @@ def measures_of(result: Result) -> Measures:
 
 
 def _declaring(
-    kind: Callable[Facts, TableFace | FigureFace],
-) -> Callable[Facts, Callable[[Method], Method]]:
+    kind: Callable[Facts, TableFace | FigureFace], made: Callable[[Method], Shown]
+) -> Callable[Facts, Callable[[Method], Shown]]:
     """Give the decorator of methods of a result that keeps what it is told as a face of a kind."""
 
-    def decorator(*args: Facts.args, **facts: Facts.kwargs) -> Callable[[Method], Method]:
-        def declare(method: Method) -> Method:
+    def decorator(*args: Facts.args, **facts: Facts.kwargs) -> Callable[[Method], Shown]:
+        def declare(method: Method) -> Shown:
             face = replace(kind(*args, **facts), method=method.__name__)
-            setattr(method, MARK, (face, *getattr(method, MARK, ())))
-            return method
+            shown = made(method)
+            setattr(shown, MARK, (face, *getattr(method, MARK, ())))
+            return shown
 
         return declare
 
     return decorator
 
 
-table = _declaring(TableFace)
+def _as_it_is(method: Method) -> Method:
+    return method
+
+
+def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
+    """Let a method that draws a panel make its axes, and take the options of all figures."""
+    if hasattr(method, MARK):
+        return method
+
+    @wraps(method)
+    def plot(self: Result, ax: Axes | None = None, **chosen: Any) -> Axes:
+        name = method.__name__
+        options, own = _options_in(self, method, chosen, name)
+        with options.look(STYLE if ax is None else None):
+            shown = options.chosen_of(self, figure=name)
+            size = options.width or 5.0, options.height or 3.6
+            drawn: Axes = method(shown, axes_or_new(ax, size), **own)
+            options.applied(drawn, figure=name, systems=getattr(self, "systems", ()))
+        if options.title is False:
+            drawn.set_title("")
+        return drawn
+
+    return plot
+
+
+def _options_in(
+    result: Result, method: Callable[..., Any], chosen: Mapping[str, Any], name: str
+) -> tuple[FigureOptions, dict[str, Any]]:
+    if any(p.kind == p.VAR_KEYWORD for p in signature(method).parameters.values()):
+        return FigureOptions(), dict(chosen)
+    known = _keywords(method)
+    own = {key: value for key, value in chosen.items() if key in known}
+    if own.get(METRIC) not in (None, *measures_of(result).metrics):
+        del own[METRIC]
+    others = {key: value for key, value in chosen.items() if key not in own}
+    options = [*FigureOptions.model_fields, *known]
+    for key in others:
+        if key not in (*options, *SHOWN):
+            raise InputError(f"{name} has no {key!r} to choose; {nearest(key, options)}")
+    return FigureOptions.read(others), own
+
+
+table = _declaring(TableFace, _as_it_is)
 """Declare a method of a result as a table; see `TableFace`."""
 
-figure = _declaring(FigureFace)
+figure = _declaring(FigureFace, _with_options)
 """Declare a method of a result as what draws a panel of a figure; see `FigureFace`."""
-
-
-def part_figure(
-    name: str, title: str, *, of: str, draw: str = "plot", number: int | None = None, **chosen: Any
-) -> Callable[..., Axes]:
-    """Declare ``plot_NAME``, a figure that a part of the result draws itself."""
-
-    def plot(self: Result, ax: Axes | None = None) -> Axes:
-        return self.draw_part(of, ax, draw=draw, **chosen)
-
-    plot.__name__ = f"plot_{name}"
-    return figure(name, title, number=number, of=of)(plot)
 
 
 def tables_of(kind: type[Result]) -> list[TableFace]:
@@ -313,8 +351,11 @@ def choices_of(kind: type[Result], face: TableFace | FigureFace) -> dict[str, tu
     """Say what a reader may choose: the keywords of the method, with their values if few."""
     method = getattr(kind, face.method)
     hints = get_type_hints(method, localns={"Axes": Any})
-    keywords = [p.name for p in signature(method).parameters.values() if p.kind == p.KEYWORD_ONLY]
-    return {name: _literals(hints.get(name)) for name in keywords}
+    return {name: _literals(hints.get(name)) for name in _keywords(method)}
+
+
+def _keywords(method: Callable[..., Any]) -> list[str]:
+    return [p.name for p in signature(method).parameters.values() if p.kind == p.KEYWORD_ONLY]
 
 
 def _literals(hint: Any) -> tuple[Any, ...]:

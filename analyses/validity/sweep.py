@@ -15,14 +15,7 @@ from analyses.intervals.systems import over_worlds
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
-from analyses.shared.drawing import (
-    axes_or_new,
-    categories,
-    chosen_panel,
-    draw_band,
-    draw_whiskers,
-    label_curves,
-)
+from analyses.shared.drawing import categories, chosen_panel, draw_band, draw_whiskers, label_curves
 from analyses.shared.estimate import SAME
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
@@ -291,12 +284,10 @@ class ValiditySweep(Result):
         panels="aspect",
         comparable=False,
     )
-    def plot(
-        self, ax: Axes | None = None, *, aspect: str | None = None, density: float | None = None
-    ) -> Axes:
+    def plot(self, ax: Axes, *, aspect: str | None = None, density: float | None = None) -> Axes:
         """Draw the means of one aspect, by default validity, against the strength of the bias."""
         d = self._usual(self.densities) if density is None else self.densities.index(density)
-        ax, place, along = axes_or_new(ax), self._place(aspect), np.asarray(self.strengths)
+        place, along = self._place(aspect), np.asarray(self.strengths)
         spread = deviation_of_defined(self.values)
         every = (each[place, :, :, d] for each in (self.means, *self.limits, spread))
         styles = categories(self.measures.labels)
@@ -313,10 +304,10 @@ class ValiditySweep(Result):
         "Robustness against validity over worlds, by metric",
         of="means",
     )
-    def plot_robustness(self, ax: Axes | None = None, *, strength: float | None = None) -> Axes:
+    def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> Axes:
         """Draw one point a measure: its means at one strength, by default next to the study's."""
         s = self._usual(self.strengths) if strength is None else self.strengths.index(strength)
-        at, ax = (slice(None), s, self._usual(self.densities)), axes_or_new(ax)
+        at = slice(None), s, self._usual(self.densities)
         taus, low, high = (each[self._place(None)][at] for each in (self.means, *self.limits))
         robustness = self.means[self._place(ROBUSTNESS)][at]
         draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
 from analyses.intervals.systems import system_subsets, taus_within, too_few
-from analyses.shared.drawing import COLOURS, axes_or_new, categories, chosen_panel, label_curves
+from analyses.shared.drawing import categories, chosen_panel, colours, label_curves
 from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 Known = TypeVar("Known")
 
-VERDICT_COLOURS = dict(zip(VERDICTS, (*COLOURS[:2], COLOURS[4], "0.6", "0.9"), strict=True))
 
 WITH_TRUTH = "tau-b with the true ordering"
 
@@ -288,16 +287,18 @@ class Validity(Result):
         return Table("verdicts", title, caption, headings, rows, decimals=2)
 
     @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
-    def plot(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, truth: str | None = None) -> Axes:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
-        place, ax = self.place(truth), axes_or_new(ax)
+        place = self.place(truth)
         numbers = self.best_first(self.measures.reported)
         names = dict(zip(self._reported.tolist(), self._labels, strict=True))
         rows = np.arange(len(numbers))[::-1]
         for (low, high), width in zip((self.tau.both, self.tau.users), (0.8, 2.5), strict=True):
-            ax.hlines(rows, low[place, numbers], high[place, numbers], COLOURS[0], linewidth=width)
+            ax.hlines(
+                rows, low[place, numbers], high[place, numbers], colours()[0], linewidth=width
+            )
         taus, ideal = self.tau.values[place, numbers], self.attainable[place, numbers]
-        ax.plot(taus, rows, "o", color=COLOURS[0], markersize=4, label="tau-b")
+        ax.plot(taus, rows, "o", color=colours()[0], markersize=4, label="tau-b")
         ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="attainable")
         ax.set_yticks(rows, [names[n] for n in numbers])
         ax.set_xlabel(WITH_TRUTH)
@@ -308,9 +309,9 @@ class Validity(Result):
     @figure(
         "validity_robustness", "Robustness and validity", number=22, panels="truth", of="robustness"
     )
-    def plot_robustness(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+    def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> Axes:
         """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
-        place, numbers, ax = self.place(truth), self._reported, axes_or_new(ax)
+        place, numbers = self.place(truth), self._reported
         low, high = (limit[place, numbers] for limit in self.tau.users)
         robustness = _known(self.robustness)[numbers]
         taus = self.tau.values[place, numbers]
@@ -325,12 +326,14 @@ class Validity(Result):
         panels="truth",
         of="verdicts",
     )
-    def plot_pairs(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+    def plot_pairs(self, ax: Axes, *, truth: str | None = None) -> Axes:
         """Stack the shares of pairs by verdict, a bar for each report measure."""
-        ax, rows = axes_or_new(ax), np.arange(len(self._labels))[::-1]
+        rows = np.arange(len(self._labels))[::-1]
         percent = 100 * self.verdicts.shares()[self.place(truth), self._reported]
         starts = np.cumsum(percent, axis=1) - percent
-        for n, (name, colour) in enumerate(VERDICT_COLOURS.items()):
+        right, wrong, _, _, unsure, *_ = colours() * 5
+        each = zip(VERDICTS, (right, wrong, unsure, "0.6", "0.9"), strict=True)
+        for n, (name, colour) in enumerate(each):
             ax.barh(rows, percent[:, n], left=starts[:, n], color=colour, label=name)
         ax.set_yticks(rows, self._labels)
         ax.set_xlim(0, 100)
@@ -346,7 +349,7 @@ class Validity(Result):
         panels="truth",
         of="kept",
     )
-    def plot_judgements(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+    def plot_judgements(self, ax: Axes, *, truth: str | None = None) -> Axes:
         """Draw tau-b with the truth against the share of judgements kept."""
         return self._plot_loss(ax, _known(self.kept), truth, "judgements kept (%)")
 
@@ -357,15 +360,13 @@ class Validity(Result):
         panels="truth",
         of="popular",
     )
-    def plot_popularity(self, ax: Axes | None = None, *, truth: str | None = None) -> Axes:
+    def plot_popularity(self, ax: Axes, *, truth: str | None = None) -> Axes:
         """Draw tau-b with the truth against the share of items kept, the least popular."""
         return self._plot_loss(ax, _known(self.popular), truth, "least popular items kept (%)")
 
-    def _plot_loss(
-        self, ax: Axes | None, curves: TruthCurves, truth: str | None, label: str
-    ) -> Axes:
+    def _plot_loss(self, ax: Axes, curves: TruthCurves, truth: str | None, label: str) -> Axes:
         drawn = curves.curves(self.place(truth), self.measures)
-        ax = drawn.plot(ax, metric=None, cutoff=None)
+        ax = drawn.plot(ax, metric=None)
         ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
         return ax
 
@@ -461,7 +462,7 @@ def draw_robustness(
     """Draw a point a measure, with the interval of its validity."""
     each = zip(categories(labels), robustness, taus, *limits, strict=True)
     for (label, style), robust, valid, low, high in each:
-        ax.plot([robust], [valid], label=label, **style)
+        ax.plot([robust], [valid], label=label, **{**style, "linestyle": "none"})
         ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
     ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
     ax.set_xlim(right=1.01)

@@ -268,6 +268,9 @@ def _type(name: str, facts: Mapping[str, Any]) -> click.ParamType[Any]:
         return click.Choice(facts["enum"])
     if facts.get("format") == "path":
         return PATH
+    if {"type": "number"} in facts.get("anyOf", ()):
+        # A number, or a word for one.
+        return click.STRING
     if facts.get("type") not in TYPES:
         raise TypeError(f"no option can be made of the field `{name}`: leave it out.")
     return TYPES[facts["type"]]

@@ -17,12 +17,15 @@ from harness.cli.options import (
     clustered,
     extensible,
     formatted,
+    given,
+    imported,
     in_study_folder,
     quietly,
     redrawing,
     refuse_typed,
     removed,
     renamed_to,
+    settings_options,
     workers,
 )
 
@@ -177,34 +180,43 @@ def table(
     click.echo(FORMATS[format_]([tabulate(finished, name, **options)]), nl=False)
 
 
-@click.command()
+@click.command(cls=SettingsCommand)
 @click.argument("study", type=PATH)
 @click.argument("name", metavar="[fig1|fig2|...]", required=False)
-@click.option("--to", "target", type=PATH, help="A file: svg, pdf or png. Default: FIGURE.svg.")
-@click.option("--cutoff", type=int, help="Of a figure of all metrics: another cut-off.")
 @click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="Of a figure with a panel for each metric: this one alone; may be repeated.",
+    "--output",
+    type=PATH,
+    help="File to write, in any format of matplotlib: .pdf, .svg, .png, .eps, ...; default: "
+    "FIGURE.svg.",
 )
+@settings_options(imported("analyses.shared.figure_options.FigureOptions"))
 @click.option(
-    "--width",
-    type=click.Choice(["single", "double"]),
-    help="One column (3.33 in) or two (7 in); by default two for figures of many panels.",
+    "--axes",
+    type=click.Choice(["share", "pairs"]),
+    help="Axes of the figures of p-values: the share of pairs over p, or p over the pairs in "
+    "order, as in the RecSys'18 paper.",
 )
-@removed("--format", "the name behind --to ends in .svg, .pdf or .png.")
-@removed("--grey", "dashes and markers tell curves apart without colours.")
+@removed("--to", "--output names the file.")
+@removed("--metric", "--measure chooses metrics and measures.")
+@removed("--format", "the name behind --output ends in .svg, .pdf, .png or another format.")
+@removed("--grey", "dashes and markers tell curves apart without colours; --style grayscale.")
 @redrawing
 def figure(
-    study: Path, name: str | None, target: Path | None, plugins: tuple[Path, ...], **options: Any
+    study: Path,
+    name: str | None,
+    output: Path | None,
+    plugins: tuple[Path, ...],
+    axes: str | None,
+    **asked: Any,
 ) -> None:
-    """Redraw a figure of the study folder STUDY for print; without a name, list the figures.
+    """Draw a figure of the study folder STUDY for print; without a name, list the figures.
 
-    Prints the caption, and where the figure is.
+    Prints the caption, and the name of the file. What is not given is as [figures] in the study
+    file has it.
     """
-    from harness.report.print import caption_of, find_figure, format_of, print_figure
+    from analyses.shared.figure_options import FigureOptions
+    from analyses.shared.figures import draw_figure, written_as
+    from harness.report.print import caption_of, find_figure
     from harness.report.study_folder import FinishedStudy
 
     finished = FinishedStudy.at(study, plugins)
@@ -213,12 +225,12 @@ def figure(
         print_tables(Table("figures", "", "", ["name", "title"], rows))
         return
     key, face = find_figure(finished, name)
-    path = target or Path(f"{face.file}.svg")
-    content = format_of(path)
-    result = finished.result(key)
-    drawn = print_figure(result, face, **options)
+    path = output or Path(f"{face.file}.svg")
+    written, options, result = written_as(path), given(FigureOptions, asked), finished.result(key)
+    _, chosen = face.options_in(result, {} if axes is None else {"axes": axes})
+    drawn = draw_figure(result, face, options, usual=finished.figure_options, chosen=chosen)
     click.echo(caption_of(finished, result, face))
-    write_and_name("figure", path, content(drawn))
+    write_and_name("figure", path, written(drawn))
 
 
 @click.command()

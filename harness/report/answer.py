@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.discrimination import Discrimination
-from analyses.shared.drawing import COLOURS, axes_or_new, chosen_panel
+from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
@@ -89,12 +89,15 @@ class Answer(Result):
     ----------
     keys, every
         The analyses that have a number for each measure, and these numbers, from the best.
+    measures
+        The report measures.
     power
         What the users tell apart; None where pairs of systems were not tested.
     """
 
     keys: tuple[str, ...]
     every: tuple[Estimates, ...]
+    measures: Measures
     power: Power | None = None
 
     @classmethod
@@ -105,7 +108,8 @@ class Answer(Result):
         ordered = {key: each.in_order() for key, each in estimates}
         found = {key: each for key, each in ordered.items() if each.measures}
         power = None if tested is None else Power.of(tested)
-        return cls(tuple(found), tuple(found.values()), power)
+        measures = dict.fromkeys(m for each in found.values() for m in each.measures)
+        return cls(tuple(found), tuple(found.values()), Measures(measures), power)
 
     @property
     def deciding(self) -> Mapping[str, Estimates]:
@@ -243,9 +247,10 @@ class Answer(Result):
 
     @property
     def rows(self) -> tuple[Measure, ...]:
-        """The measures in one order: by the numbers that decide, from the best."""
+        """The measures that are shown, in one order: by the numbers that decide, from the best."""
         first = [*self.deciding.values(), *self.every]
-        return tuple(dict.fromkeys(measure for each in first for measure in each.measures))
+        every = dict.fromkeys(measure for each in first for measure in each.measures)
+        return tuple(measure for measure in every if measure in self.measures.reported)
 
     @table("answer", "the numbers that compare report measures, with intervals", alias="areas")
     def table(self) -> Table:
@@ -267,25 +272,20 @@ class Answer(Result):
         number=0,
         panels="subject",
         comparable=False,
-        in_row=True,
         of="shown",
     )
-    def plot(self, ax: Axes | None = None, *, subject: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
         """Draw a point a measure with its interval; filled points are unbeaten."""
         number = chosen_panel(self.subjects, subject)
-        ax, key, found = axes_or_new(ax), self.keys[number], self.every[number]
-        places = np.array([self.rows.index(measure) for measure in found.measures])
+        key, found, colour = self.keys[number], self.every[number], colours()[0]
+        rows = {measure: row for row, measure in enumerate(self.rows)}
         best = unbeaten(key, found)
-        ax.hlines(places, found.low, found.high, COLOURS[0], linewidth=1.2)
-        for chosen, inside in ((best, COLOURS[0]), (~best, "white")):
-            ax.plot(
-                found.values[chosen],
-                places[chosen],
-                "o",
-                color=COLOURS[0],
-                markerfacecolor=inside,
-                markersize=4.5,
-            )
+        for number, measure in enumerate(found.measures):
+            if measure in rows:
+                row, inside = rows[measure], colour if best[number] else "white"
+                ax.hlines(row, found.low[number], found.high[number], colour, linewidth=1.2)
+                point = {"color": colour, "markerfacecolor": inside, "markersize": 4.5}
+                ax.plot(found.values[number], row, "o", **point)
         if found.threshold is not None and found.shares is None:
             ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
         ends = np.array([*found.values, *found.low, *found.high])

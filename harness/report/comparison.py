@@ -16,7 +16,7 @@ import numpy as np
 
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
-from analyses.shared.figures import PANEL, ROOMY_PANEL, as_pdf, as_svg, side_by_side
+from analyses.shared.figures import as_pdf, as_svg, draw_panels
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table
@@ -255,10 +255,10 @@ def _figure(face: FigureFace, of: Mapping[str, Result], rows: Sequence[dict[str,
         for label, result in of.items():
             title = f"({ascii_lowercase[len(panels) % 26]}) {', '.join([label, *row.values()])}"
             panels[title] = partial(_draw, face, result, row, title)
-    return side_by_side(
+    return draw_panels(
         panels,
         most_columns=len(of),
-        size=ROOMY_PANEL if face.panels is None else PANEL,
+        roomy=face.panels is None,
         alike=face.comparable,
         legend="cut-off" if face.panels == METRIC and face.comparable else None,
     )

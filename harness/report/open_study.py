@@ -138,10 +138,20 @@ class OpenStudy:
         name
             Its name or number, such as ``fig6``.
         chosen
-            What the figure lets a reader choose, such as ``cutoff``.
+            Options of all figures, as `harness figure` has them: ``measures``, ``cutoffs``,
+            ``systems`` (one or several), ``width`` ("single", "double" or inches), ``height``,
+            ``palette``, ``style``, ``font_size``, ``bands``, ``title``; by default those of the
+            study. And what the figure alone lets a reader choose, such as ``axes`` of p-values.
+
+        Raises
+        ------
+        InputError
+            If there is no such figure, or it cannot vary what is chosen.
         """
         key, face = find_figure(self.finished, name)
-        return draw_figure(self.finished.result(key), face, chosen=chosen)
+        result = self.finished.result(key)
+        options, own = face.options_in(result, chosen)
+        return draw_figure(result, face, options, usual=self.finished.figure_options, chosen=own)
 
     def _repr_html_(self) -> str:
         """Show what was studied, and found, in a notebook."""

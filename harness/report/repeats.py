@@ -13,7 +13,7 @@ import numpy as np
 from analyses.intervals.systems import deviation_over_systems
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.shared.drawing import COLOURS, MARKERS, axes_or_new, chosen_panel, label_curves
+from analyses.shared.drawing import MARKERS, chosen_panel, colours, label_curves
 from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
@@ -158,9 +158,9 @@ class Repeats(Result):
         comparable=False,
         roomy=True,
     )
-    def plot(self, ax: Axes | None = None, *, subject: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
         """Draw the mean of each measure over the seeds, with its standard deviations."""
-        place, ax = chosen_panel(self.subjects, subject), axes_or_new(ax)
+        place = chosen_panel(self.subjects, subject)
         means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
         for number, (source, own) in enumerate(zip(SOURCES, self.sources[:, place], strict=True)):
             ax.errorbar(
@@ -168,7 +168,7 @@ class Repeats(Result):
                 rows + APART * (1 - number),
                 xerr=own,
                 fmt=MARKERS[number],
-                color=COLOURS[number],
+                color=colours()[number % len(colours())],
                 markersize=3.5,
                 linewidth=1.2,
                 label=source,

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
+from analyses.shared.figure_options import FigureOptions
 from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of, title_of
 from analyses.shared.sentences import TOPIC, USER, plural
 from harness.report.answer import Answer
@@ -207,6 +208,11 @@ class FinishedStudy:
     def units(self) -> str:
         """The plural of the unit."""
         return plural(self.unit)
+
+    @property
+    def figure_options(self) -> FigureOptions:
+        """How the study has its figures drawn."""
+        return FigureOptions(**self.manifest.get("figures", {}))
 
     @property
     def metrics(self) -> tuple[str, ...]:

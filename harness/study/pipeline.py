@@ -10,12 +10,21 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from analyses.shared.analysis import Analysis
+from analyses.shared.evidence import read_evidence
+from analyses.shared.figure_options import FigureOptions
 from harness.report.checks import checks_of
 from harness.report.page import render_report
-from harness.report.study_folder import FinishedStudy
+from harness.report.study_folder import FinishedStudy, evidence_name
 from harness.study.collection import checksum
 from harness.study.provenance import ROOT, home_of, made_by, versions_of
-from harness.study.store import Store, content_key, portable, result_files, with_portable_paths
+from harness.study.store import (
+    FIGURES,
+    Store,
+    content_key,
+    portable,
+    result_files,
+    with_portable_paths,
+)
 from harness.study.study_file import StudyFile
 from harness.version import __version__
 from runs.shared.files import write_whole
@@ -66,6 +75,9 @@ def run_source(source: Source, remarks: Sequence[str]) -> Path:
     folder = source.store.folder
     for warning in remarks:
         source.progress.note(f"Warning: {warning}")
+    # A look that there is not is refused before the work.
+    with source.study.errors_at(FIGURES), source.study.figures.look():
+        pass
     with source.store.held():
         # What refuses to be made leaves a finished study finished.
         source.make()
@@ -111,18 +123,29 @@ def make_analysis(
     asked = settings.model_dump(mode="json")
     key = content_key(made_from, analysis.key, asked, work.seed, *read)
     by = made_by([home_of(analysis.make), home_of(result_files), *makers])
+    store, options = source.store, source.study.figures
 
     def build() -> dict[str, bytes]:
-        with source.study.errors_at("analyses", analysis.section):
-            result = analysis(work, settings)
+        if store.is_made(analysis.key, key, by):
+            # Figures alone are to look otherwise.
+            result = read_evidence(store.folder / evidence_name(analysis.key), analysis.result)
+        else:
+            with source.study.errors_at("analyses", analysis.section):
+                result = analysis(work, settings)
         # What a user's analysis shows is kept.
         is_users = not analysis.make.__module__.startswith("analyses.")
         with source.progress("Drawing figures", 1) as bar:
-            files = result_files(analysis.key, result, is_users=is_users)
+            files = result_files(analysis.key, result, options, is_users=is_users)
             bar.advance()
         return files
 
-    make_part(source.store, analysis.key, key, build, by)
+    make_part(store, analysis.key, key, build, drawn_by(by, options))
+
+
+def drawn_by(made_by: Mapping[str, str], options: FigureOptions) -> dict[str, str]:
+    """Add to what made a part how its figures look, if that is said."""
+    look = {FIGURES: content_key(options.given)} if options.given else {}
+    return {**made_by, **look}
 
 
 def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:
@@ -136,6 +159,7 @@ def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:
     return {
         "study": study.name,
         "seed": study.seed,
+        FIGURES: study.figures.given,
         **facts,
         "inputs": with_portable_paths(facts["inputs"], folder),
         "warnings": [_with(paths, remark) for remark in remarks],

@@ -30,7 +30,7 @@ from harness.report.tables import answer_of
 from harness.scoring.means import averaged, weighted
 from harness.study.collection import TRUE_QRELS, Build, Collection, checksum, input_parts
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
-from harness.study.pipeline import make_analysis, make_part
+from harness.study.pipeline import drawn_by, make_analysis, make_part
 from harness.study.provenance import home_of, made_by
 from harness.study.score_parts import (
     RUNS_FILE,
@@ -294,9 +294,11 @@ class Stages:
         analyses = [home_of(a.make) for a, _ in self.wanted if a.key in results]
 
         def build() -> dict[str, bytes]:
-            return result_files(name, replace(gathered(), unit=self.collection.unit))
+            result = replace(gathered(), unit=self.collection.unit)
+            return result_files(name, result, self.study.figures)
 
-        self._make(name, content_key(files), build, [*makers, home_of(result_files), *analyses])
+        by = drawn_by(made_by([*makers, home_of(result_files), *analyses]), self.study.figures)
+        make_part(self.store, name, content_key(files), build, by)
 
     @property
     def _results(self) -> list[str]:

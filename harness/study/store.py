@@ -21,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.evidence import to_evidence
+from analyses.shared.figure_options import FigureOptions
+from analyses.shared.figures import NO_OPTIONS
 from analyses.shared.publish import figure_files, frame_files
 from analyses.shared.result import Result, figures_of
 from harness.report.kept_result import keep_result
@@ -32,6 +34,10 @@ from runs.shared.progress import Cost
 
 SEEDS = "seeds"
 """The folder of the same study under other seeds."""
+
+
+FIGURES = "figures"
+"""What an entry of the ledger calls the options of its figures, if there are any."""
 
 
 def content_key(*parts: Any) -> str:
@@ -94,6 +100,14 @@ class Store:
             and entry.made_by == made_by
             and all(self.ledger.checksum(name) == known for name, known in entry.files.items())
         )
+
+    def is_made(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
+        """Tell the same, though its figures may look otherwise."""
+        entry = self.entry(part)
+        if entry is None:
+            return False
+        look = {name: by for name, by in entry.made_by.items() if name == FIGURES}
+        return self.is_complete(part, key, {**made_by, **look})
 
     def write(
         self,
@@ -194,7 +208,9 @@ def with_portable_paths(value: Any, folder: Path) -> Any:
     return value
 
 
-def result_files(key: str, result: Result, *, is_users: bool = False) -> dict[str, bytes]:
+def result_files(
+    key: str, result: Result, options: FigureOptions = NO_OPTIONS, *, is_users: bool = False
+) -> dict[str, bytes]:
     """Give the files of a result, by their names in the study folder.
 
     What a user's analysis shows is kept: its file may be gone, or another, when it is read.
@@ -204,6 +220,6 @@ def result_files(key: str, result: Result, *, is_users: bool = False) -> dict[st
     files |= {f"tables/{name}": content for name, content in frame_files(result).items()}
     for face in figures_of(type(result)):
         if face.is_of(result):
-            drawn = figure_files(result, face, kinds=("svg",))
+            drawn = figure_files(result, face, kinds=("svg",), usual=options)
             files |= {f"figures/{face.file}.{ending}": content for ending, content in drawn.items()}
     return files

@@ -303,6 +303,10 @@ class Study(StudyFile):
                     f"the deepest cut-off, {self.cutoffs[-1]}, is below the rankings, which end at "
                     f"rank {self.systems.depth} (`depth` in [systems])"
                 )
+        try:
+            self.measures.require(self.figures.measures, self.figures.cutoffs)
+        except InputError as error:
+            raise refused(str(error).rstrip("."), "figures") from None
         if truth is not None and is_world and truth.path is not None:
             raise refused("a simulated world has its own truth: it has no `path`", "truth")
         if truth is not None and not is_world and truth.path is None:

@@ -16,6 +16,7 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
+from analyses.shared.figure_options import FigureOptions
 from harness.study.store import with_portable_paths
 from runs import InputError
 from runs.shared.settings import Section, Whole, broken_rule
@@ -72,6 +73,7 @@ class StudyFile(Section):
     name: str = Field(pattern=f"^{NAME}$", description="Name of the study.")
     seed: Whole = Field(20261121, ge=0, lt=2**63, description="Random seed.")
     output: Path | None = Field(None, description="Study folder; default: study-NAME.")
+    figures: FigureOptions = Field(FigureOptions(), description="How all figures are drawn.")
     _origin: Origin | None = PrivateAttr(default=None)
 
     def __init__(self, /, **values: Any) -> None:

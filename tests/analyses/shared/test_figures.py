@@ -11,7 +11,9 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
 
 
-def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) -> Popularity:
+def curves(
+    metrics: list[str], cutoffs: list[int], levels: tuple[float, ...], replicates: int = 0
+) -> Popularity:
     """A result whose curves fall."""
     measures = Measures(Measure(metric, cutoff) for metric in metrics for cutoff in cutoffs)
     return Popularity(
@@ -25,7 +27,7 @@ def curves(metrics: list[str], cutoffs: list[int], levels: tuple[float, ...]) ->
             taus=np.tile(np.linspace(1.0, 0.5, len(levels)), (len(measures), 1)),
             deviations=np.zeros((len(measures), len(levels))),
             coefficients={},
-            replicates=np.empty((len(measures), len(levels), 0)),
+            replicates=np.full((len(measures), len(levels), replicates), 0.5),
             within=np.empty((len(measures), 0)),
             n_kept=np.arange(len(levels), dtype=np.float64),
         ),

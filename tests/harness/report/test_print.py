@@ -1,14 +1,28 @@
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 
+from analyses.popularity import Popularity
+from analyses.sampled.papers import Example
+from analyses.shared.figure_options import COLUMN_WIDTHS, FigureOptions
+from analyses.shared.figures import draw_figure, written_as
+from analyses.shared.result import Result as ShownResult
+from analyses.shared.result import figures_of
 from harness.cli.main import main
-from harness.report.print import FORMATS, INCHES, TYPE, Width, caption_of, find_figure, print_figure
+from harness.report.open_study import OpenStudy, open_study
+from harness.report.print import caption_of, find_figure
 from harness.report.study_folder import FinishedStudy
+from runs import InputError
+from tests.analyses.shared.test_figures import curves
+from tests.harness.small import METRICS, SYSTEMS, WORLD, contents, run_text
 
 
 def figure(*arguments: str | Path) -> Result:
@@ -20,9 +34,9 @@ def study(finished: Path) -> FinishedStudy:
     return FinishedStudy.at(finished)
 
 
-def drawn(study: FinishedStudy, name: str, **options: Any) -> Figure:
-    key, face = find_figure(study, name)
-    return print_figure(study.result(key), face, **options)
+@pytest.fixture(scope="module")
+def opened(finished: Path) -> OpenStudy:
+    return open_study(finished)
 
 
 @pytest.mark.parametrize("name", ["fig6", "Fig. 6", "figure6", "6", "figure6_sparsity_metrics"])
@@ -37,49 +51,124 @@ def test_every_figure_is_found_by_its_full_name(study: FinishedStudy) -> None:
     assert [find_figure(study, face.file) for _, face in figures] == figures
 
 
-@pytest.mark.parametrize("width", ["single", "double"])
-def test_the_width_is_that_of_the_columns(study: FinishedStudy, width: Width) -> None:
-    printed = drawn(study, "fig2", width=width)
-    assert printed.get_size_inches()[0] == INCHES[width]
-
-
-@pytest.mark.slow
-def test_all_type_has_one_size(study: FinishedStudy) -> None:
-    printed = drawn(study, "fig6")
-    FORMATS["svg"](printed)
-    texts = printed.findobj(lambda artist: isinstance(artist, Text) and bool(artist.get_text()))
-    assert {text.get_fontsize() for text in texts if isinstance(text, Text)} == {TYPE}
+@pytest.mark.parametrize(("width", "inches"), [*COLUMN_WIDTHS.items(), (4.5, 4.5)])
+def test_the_width_is_that_of_the_columns(
+    opened: OpenStudy, width: str | float, inches: float
+) -> None:
+    assert opened.figure("fig2", width=width, height=3).get_size_inches().tolist() == [inches, 3]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["svg", "pdf"])
-def test_a_figure_printed_twice_is_the_same_bytes(study: FinishedStudy, kind: str) -> None:
-    first, second = (FORMATS[kind](drawn(study, "fig8")) for _ in range(2))
+def test_a_figure_printed_twice_is_the_same_bytes(opened: OpenStudy, kind: str) -> None:
+    write = written_as(Path(f"a.{kind}"))
+    first, second = (write(opened.figure("fig8")) for _ in range(2))
     assert first == second
 
 
-def test_a_cutoff_chooses_the_panel(study: FinishedStudy) -> None:
-    (panel,) = drawn(study, "fig6", cutoff=5).axes
-    assert panel.get_title() == "cut-off 5"
+def titles(printed: Figure) -> list[str]:
+    return [axes.get_title() for axes in printed.axes]
 
 
-def test_metrics_choose_the_panels(study: FinishedStudy) -> None:
-    printed = drawn(study, "fig2", metrics=["nDCG"])
-    assert [axes.get_title() for axes in printed.axes] == ["nDCG"]
+@pytest.mark.parametrize(
+    ("name", "chosen", "found"),
+    [
+        ("fig6", {"cutoff": 5, "bands": False}, ["cut-off 5"]),
+        ("fig6", {"cutoffs": [5, 20]}, ["P@5", "P@20", "nDCG@5", "nDCG@20"]),
+        ("fig6", {"metric": ["nDCG@5", "P", "nDCG"]}, ["P@20", "nDCG@5", "nDCG@20"]),
+        ("fig6", {"metric": "nDCG@20"}, ["cut-off 20"]),
+        ("fig6", {"bands": False, "title": False}, [""]),
+        ("fig2", {"measure": "nDCG"}, ["nDCG"]),
+        ("fig21", {"truth": "P@10"}, ["true P@10"]),
+    ],
+)
+def test_measures_and_cutoffs_are_chosen_by_name(
+    opened: OpenStudy, name: str, chosen: dict[str, Any], found: list[str]
+) -> None:
+    assert titles(opened.figure(name, **chosen)) == found
+
+
+def test_curves_with_bands_have_a_panel_each_on_one_grid(opened: OpenStudy) -> None:
+    printed = opened.figure("fig6", cutoffs=[5, 20])
+    places = [axes.get_position() for axes in printed.axes]
+    sizes = {(round(place.width, 9), round(place.height, 9)) for place in places}
+    assert len(printed.axes) > 2
+    assert len(sizes) == 1
+
+
+def test_a_palette_a_style_and_a_size_of_text_are_used(opened: OpenStudy, tmp_path: Path) -> None:
+    style = tmp_path / "mine.mplstyle"
+    style.write_text("axes.facecolor: 123456\n")
+    printed = opened.figure("fig6", palette="tab10", style=str(style), font_size=6, bands=False)
+    (axes,) = printed.axes
+    assert axes.get_facecolor()[:3] == pytest.approx([0x12 / 255, 0x34 / 255, 0x56 / 255])
+    assert axes.lines[0].get_color() == "#1f77b4"
+    assert {text.get_fontsize() for text in texts_of(printed)} == {6.0}
+
+
+def texts_of(printed: Figure) -> list[Text]:
+    """Texts of a figure that are drawn."""
+    found: list[Text] = []
+    draw = Text.draw
+
+    def noted(self: Text, *arguments: Any, **options: Any) -> None:
+        if self.get_visible() and self.get_text().strip():
+            found.append(self)
+        draw(self, *arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Text, "draw", noted)
+        written_as(Path("a.png"))(printed)
+    return found
+
+
+def misplaced(printed: Figure) -> list[str]:
+    """Texts that are outside of the page, or overlap."""
+    boxes = {text: text.get_window_extent() for text in texts_of(printed)}
+    page = printed.bbox.padded(1)
+    inside = {t: page.contains(*box.min) and page.contains(*box.max) for t, box in boxes.items()}
+    found = [text.get_text() for text, is_inside in inside.items() if not is_inside]
+    for (one, first), (other, second) in combinations(boxes.items(), 2):
+        shared = Bbox.intersection(first, second)
+        if shared is not None and shared.width > 1 and shared.height > 1:
+            found.append(f"{one.get_text()} on {other.get_text()}")
+    return found
+
+
+def many_curves() -> Popularity:
+    """A result of as many measures as a usual study, with bands."""
+    metrics = ["P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP"]
+    return curves(metrics, [*range(10, 101, 10)], (1.0, 0.75, 0.5), replicates=2)
+
+
+@pytest.fixture
+def of_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[ShownResult]:
+    """What `harness sampled` and `harness correct` find in a small table of ranks."""
+    found: list[ShownResult] = []
+    table, folder = tmp_path / "ranks.csv", tmp_path / "out"
+    ranks = np.random.default_rng(1).integers(1, 20, (40, 3))
+    pd.DataFrame(ranks, columns=["a", "b", "a system of a long name"]).to_csv(table, index=False)
+    monkeypatch.setattr(
+        "analyses.shared.publish.write_results", lambda results, _: found.extend(results.values())
+    )
+    usual = [str(table), "--negatives", "20", "--candidates", "300", "--output", str(folder)]
+    for asked in (["sampled", "--study", "all", "--repeats", "2", "--jobs", "1"], ["correct"]):
+        answer = CliRunner().invoke(main, [*asked, "--quiet", *usual])
+        assert answer.exit_code == 0, answer.output
+    return found
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["fig2", "fig4"])
-@pytest.mark.parametrize("width", ["single", "double"])
-def test_the_legend_lies_within_the_page(study: FinishedStudy, name: str, width: Width) -> None:
-    printed = drawn(study, name, width=width)
-    FORMATS["png"](printed)
-    (legend,) = printed.legends
-    box = legend.get_window_extent()
-    assert box.x0 >= 0
-    assert box.y0 >= 0
-    assert box.x1 <= printed.bbox.x1
-    assert box.y1 <= printed.bbox.y1
+@pytest.mark.parametrize("width", COLUMN_WIDTHS)
+def test_no_text_is_outside_of_the_page_or_on_another(
+    study: FinishedStudy, of_samples: list[ShownResult], width: str
+) -> None:
+    results = [*(result for _, result in study.results()), *of_samples, Example(), many_curves()]
+    for result in results:
+        for face in figures_of(type(result)):
+            if face.is_of(result):
+                printed = draw_figure(result, face, FigureOptions.read({"width": width}))
+                assert (face.name, misplaced(printed)) == (face.name, [])
 
 
 def test_the_caption_says_what_the_data_are(study: FinishedStudy) -> None:
@@ -90,7 +179,7 @@ def test_the_caption_says_what_the_data_are(study: FinishedStudy) -> None:
 
 @pytest.mark.slow
 def test_the_command_prints_caption_and_path(finished: Path, tmp_path: Path) -> None:
-    answer = figure(finished, "fig5", "--to", tmp_path / "a.pdf")
+    answer = figure(finished, "fig5", "--output", tmp_path / "a.pdf")
     assert answer.exit_code == 0
     assert "study seed 3." in answer.output
     assert answer.output.endswith(f"The figure is {tmp_path / 'a.pdf'}\n")
@@ -110,11 +199,14 @@ def test_without_a_file_name_the_figure_lies_here(
     [
         (["fig66"], "no figure is called 'fig66'"),
         (["fig6", "--cutoff", "7"], "nothing was measured for cut-off 7"),
-        (["fig2", "--metric", "nDGC"], "no metric 'nDGC'; did you mean 'nDCG'?"),
-        (["fig6", "--metric", "P"], "fig6 has no metric to choose."),
-        (["fig2", "--cutoff", "5"], "fig2 has no cut-off to choose."),
-        (["fig6", "--to", "a.gif"], "a.gif: the name must end in .svg, .png or .pdf."),
-        (["fig6", "--format", "pdf"], "the name behind --to ends in .svg"),
+        (["fig2", "--measure", "nDGC"], "no measure is called 'nDGC'; did you mean 'nDCG'?"),
+        (["fig6", "--system", "ease"], "fig6 does not show single systems"),
+        (["fig6", "--axes", "pairs"], "fig6 has no 'axes' to choose"),
+        (["fig6", "--width", "triple"], "must be single, double or inches, got 'triple'"),
+        (["fig6", "--palette", "tab11"], "no colormap 'tab11'; did you mean 'tab10'?"),
+        (["fig6", "--output", "a.gf"], "a.gf: the name must end in one of .avif,"),
+        (["fig2", "--metric", "nDCG"], "--measure chooses"),
+        (["fig6", "--to", "a.pdf"], "--output names the file"),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(
@@ -123,3 +215,25 @@ def test_a_mistake_is_answered_with_a_sentence(
     answer = figure(finished, *arguments)
     assert answer.exit_code == 2
     assert finding in answer.output
+
+
+def test_the_look_of_a_study_makes_figures_again_and_no_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyses = '[analyses]\nnames = ["sparsity"]\n[analyses.sparsity]\nsamples = 2\n'
+    text, folder = WORLD + SYSTEMS + METRICS + analyses, tmp_path / "study"
+    run_text(text, tmp_path, output=folder)
+    before = contents(folder, "evidence/*") | contents(folder, "tables/*")
+    monkeypatch.setattr("analyses.shared.analysis.Analysis.__call__", None)
+    look = '[figures]\nmeasures = ["nDCG"]\npalette = "tab10"\n'
+    run_text(text + look, tmp_path, output=folder)
+    assert contents(folder, "evidence/*") | contents(folder, "tables/*") == before
+    drawn = (folder / "figures/figure6_sparsity_metrics.svg").read_text(encoding="utf-8")
+    assert "#1f77b4" in drawn
+    assert open_study(folder).figure("fig6").axes[0].lines[0].get_color() == "#1f77b4"
+
+
+def test_measures_of_the_look_are_checked_before_the_work(tmp_path: Path) -> None:
+    text = WORLD + SYSTEMS + METRICS + '[figures]\nmeasures = ["nDGC"]\n'
+    with pytest.raises(InputError, match=r"no measure is called 'nDGC'; did you mean 'nDCG'\?"):
+        run_text(text, tmp_path, output=tmp_path / "study")

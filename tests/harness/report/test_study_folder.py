@@ -66,7 +66,8 @@ def test_a_study_of_given_runs_speaks_of_topics(given: Path) -> None:
     assert "topics" in tabulate(study, "users").title
     drawn = "".join(path.read_text(encoding="utf-8") for path in (given / "figures").glob("*.svg"))
     labels = re.findall(r">([^<>]+)</text>", drawn)
-    assert {"topics", "Kendall's tau-b with all topics"} <= set(labels)
+    assert "topics" in labels
+    assert not [label for label in labels if "user" in label]
     assert not any(re.search(r"\busers?\b", text, re.IGNORECASE) for text in labels)
     caption = (given / "figures/figure9_users_tau.txt").read_text(encoding="utf-8")
     assert "random subsets of the 3 topics" in caption

@@ -150,7 +150,7 @@ def test_nothing_that_the_folder_names_is_run(forbidden: Path, tmp_path: Path) -
         ("table", study),
         ("table", study, "spread"),
         ("figure", study),
-        ("figure", study, "fig6", "--to", tmp_path / "fig6.svg"),
+        ("figure", study, "fig6", "--output", tmp_path / "fig6.svg"),
         ("card", "P@5", study, "--output", tmp_path / "card.html"),
         ("export", study, "--output", tmp_path / "exported"),
     ):
