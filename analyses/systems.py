@@ -253,10 +253,8 @@ class Systems(Result):
             ]
         )
         headings = self.labels if one is None else ("mean", "95 %", "groups", "ranks")
-        rows = [
-            [self.systems[place], *cells[place]]
-            for place in self.order(self.shown[0] if one is None else one)
-        ]
+        order = self.order(self.shown[0] if one is None else one)
+        rows = [[self.systems[place], *cells[place]] for place in order]
         title = f"Comparison of the systems{'' if one is None else f' under {measure}'}"
         return Table("systems", title, self.caption(), ["system", *headings], rows)
 

@@ -109,7 +109,9 @@ class Answer(Result):
         found = {key: each for key, each in ordered.items() if each.measures}
         power = None if tested is None else Power.of(tested)
         measures = dict.fromkeys(m for each in found.values() for m in each.measures)
-        return cls(tuple(found), tuple(found.values()), Measures(measures), power)
+        return cls(
+            tuple(found), tuple(found.values()), Measures(measures, reported=measures), power
+        )
 
     @property
     def deciding(self) -> Mapping[str, Estimates]:
@@ -284,8 +286,8 @@ class Answer(Result):
             if measure in rows:
                 row, inside = rows[measure], colour if best[number] else "white"
                 ax.hlines(row, found.low[number], found.high[number], colour, linewidth=1.2)
-                point = {"color": colour, "markerfacecolor": inside, "markersize": 4.5}
-                ax.plot(found.values[number], row, "o", **point)
+                (point,) = ax.plot(found.values[number], row, "o", color=colour, markersize=4.5)
+                point.set_markerfacecolor(inside)
         if found.threshold is not None and found.shares is None:
             ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
         ends = np.array([*found.values, *found.low, *found.high])
