@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 from pydantic import Field
@@ -22,6 +22,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import axes_or_new
 from analyses.shared.estimate import REACH
 from analyses.shared.result import Result, figure
+from analyses.shared.sentences import USER
 from qrels.interactions.held_out_users import split_users
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
@@ -70,6 +71,7 @@ class ExperimentWork:
     known. The seed is the key of all that is random.
     """
 
+    unit: ClassVar[str] = USER
     name: str
     seed: int
     progress: Progress

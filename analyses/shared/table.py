@@ -6,9 +6,10 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from statistics import median_low
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -185,6 +186,11 @@ def decimals_of(low: float, high: float) -> int:
     if math.isnan(high - low) or high <= low:
         return 3
     return min(5, max(0, math.ceil(-math.log10((high - low) / 8))))
+
+
+def common_decimals(lows: Iterable[float], highs: Iterable[float]) -> int:
+    """Give the decimals for a table: the median of those that the intervals support."""
+    return median_low([*map(decimals_of, lows, highs)] or [3])
 
 
 def rounded(value: float, decimals: int = 3) -> str:

@@ -97,7 +97,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + '[analyses.discrimination]\ntest = "u"\n', "input should be 'exact', 'monte-"),
         (
             RATINGS + '[analyses.discrimination]\ncorrection = "tukey"\nbaseline = "random"\n',
-            "the correction 'tukey' is a test of all pairs of systems; with a baseline, choose",
+            "the correction 'tukey' tests all pairs of systems at once; with a baseline, choose",
         ),
         (RATINGS + '[analyses.sparsity]\nmode = "user"\n', "input should be 'all', 'per-user' or"),
         (RATINGS + "[analyses.users]\nsizes = [0, 9]\n", "`sizes` in [analyses.users]: input"),
