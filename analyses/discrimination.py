@@ -21,7 +21,7 @@ from analyses.shared.estimate import FLOOR, REACH, Estimate, Estimates, deviatio
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table, decimals_of, rounded, shown
+from analyses.shared.table import Cell, Table, common_decimals, decimals_of, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -495,8 +495,9 @@ class Discrimination(Result):
         poor = [cell for cell, passes in passing.items() if not passes]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
+        decimals = common_decimals(*self.interval)
         facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
-        return Table.crossed(*facts, best=lambda _: min, poor=poor, decimals=max(self.decimals))
+        return Table.crossed(*facts, best=lambda _: min, poor=poor, decimals=decimals)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:

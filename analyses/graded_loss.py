@@ -133,7 +133,7 @@ class GradedLoss(RandomLoss):
     @property
     def loss(self) -> str:
         """What is lost."""
-        return f"graded loss of judgements (gamma = {self.gamma:g})"
+        return f"graded loss of judgements (gamma {self.gamma:g})"
 
     @property
     def drawing(self) -> str:

@@ -26,7 +26,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measures, Scores, grid_exponents, to_grid
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, decimals_of
+from analyses.shared.table import Table, common_decimals
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
@@ -243,8 +243,8 @@ class Users(Result):
         some = values[measures.numbers(compared), : len(sizes)]
         keys = product(compared.labels, [f"{size} {self.units}" for size in sizes])
         cells = dict(zip(keys, mean_of_defined(some).ravel().tolist(), strict=True))
-        limits = (each.ravel() for each in percentiles(some, confidence=CONFIDENCE))
-        decimals = max((decimals_of(*each) for each in zip(*limits, strict=True)), default=3)
+        low, high = percentiles(some, confidence=CONFIDENCE)
+        decimals = common_decimals(low.ravel(), high.ravel())
         title = f"{title}{compared.where}"
         return Table.crossed(name, title, note, "metric", cells, decimals=decimals)
 

@@ -1,4 +1,4 @@
-"""Sentences about estimates: which measure is best, and whether that may be noise."""
+"""Sentences about estimates, and the forms of numbers and lists in sentences."""
 
 from __future__ import annotations
 
@@ -28,22 +28,21 @@ def best_of(estimates: Estimates) -> str:
     top = leaders or replace(ordered, threshold=None).leaders()
     names, found = listed([*map(str, top)]), f"{estimates.quantity} = {numbers[top[0]]}"
     if not leaders:
-        have = "has" if len(top) == 1 else "have"
+        threshold = estimates.required
         return (
-            f"No measure is {best}: {names} {have} the best value ({found}), and the threshold is "
-            f"{estimates.required}."
+            f"No measure is {best}: {names} comes first with {found}; the threshold is {threshold}."
         )
     if len(leaders) > 1:
-        return f"{names} tie as the most {best} ({found})."
+        return f"{names} tie as the most {best}, with {found}."
     if len(numbers) == 1:
-        return f"{names} is {best} ({found})."
+        return f"{names} is {best}, with {found}."
     second = next(measure for measure in numbers if measure not in leaders)
     difference = estimates.difference(leaders[0], second, among=estimates.every_two)
     significance = "not " * (not difference.is_beyond_noise) + "significant"
     if not difference.has_interval:
         significance = "of unknown significance"
     return (
-        f"{names} is the most {best} ({found}), followed by {second} ({numbers[second]}); "
+        f"{names} is the most {best}, with {found}, followed by {second} ({numbers[second]}); "
         f"their difference is {significance}."
     )
 

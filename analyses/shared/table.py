@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
+from statistics import median_low
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -223,6 +224,11 @@ def decimals_of(low: float, high: float) -> int:
     if math.isnan(high - low) or high <= low:
         return 3
     return min(5, max(0, math.ceil(-math.log10((high - low) / 8))))
+
+
+def common_decimals(lows: Iterable[float], highs: Iterable[float]) -> int:
+    """Give the decimals for a table: the median of those that the intervals support."""
+    return median_low([*map(decimals_of, lows, highs)] or [3])
 
 
 def rounded(value: float, decimals: int = 3) -> str:

@@ -18,7 +18,7 @@ from analyses.shared.estimate import Estimates, Limits
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
-from analyses.shared.table import Cell, Table, decimals_of, rounded
+from analyses.shared.table import Cell, Table, common_decimals, rounded
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
 from analyses.validity.loss_curves import TruthCurves
@@ -248,7 +248,7 @@ class Validity(Result):
         title = f"Agreement with {self.title(truth)}"
         taus, (low, high) = self.tau.values[place, best], self.tau.users
         poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
-        decimals = max(map(decimals_of, low[place, best], high[place, best]))
+        decimals = common_decimals(low[place, best], high[place, best])
         facts = headings, rows, {1: max, 4: max}, poor, decimals
         return Table("validity", title, self.caption(), *facts)
 

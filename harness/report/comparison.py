@@ -202,13 +202,12 @@ class Comparison:
                 for study, each in by_study.items()
             ]
             estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
-            alike, opposite = directions(by_study)
+            found = directions(by_study)
+            same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
             yield (
-                f"The most {estimates.best}: {listed(leaders)}. Of {comb(n_measures, 2)} pairs of "
-                "measures, "
-                f"{len(alike)} differ significantly in the same direction in all studies (the "
-                f"better first: {paired(alike) or 'none'}), and {len(opposite)} in opposite "
-                f"directions ({paired(opposite) or 'none'})."
+                f"The most {estimates.best}: {listed(leaders)}. Pairs of measures that differ "
+                f"significantly in the same direction in all studies (the better first), of "
+                f"{comb(n_measures, 2)}: {same}; in opposite directions: {opposite}."
             )
 
     def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:

@@ -200,6 +200,7 @@ def test_losing_judgements_at_random_is_what_the_study_makes_of_it() -> None:
     found = robustness(LISTS, JUDGEMENTS, MEASURES, **FEW)
     assert found.frame().columns[:4].tolist() == ["metric", "cutoff", "level", "tau"]
     assert found.frame().tau[0] == 1.0
+    assert len(found.findings()) == 1
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_scores_need_no_judgements_and_systems_no_order(lists: Lists, complete: 
     ("asked", "finding"),
     [
         ({}, "a truth needs a reference, such as nDCG@10"),
-        ({"references": ["AP"]}, "the truth has no scores of AP, but of P@5"),
+        ({"references": ["AP"]}, "the truth has no scores of AP; it has P@5"),
         ({"references": ["P@5"], "tests": "t"}, "has no argument 'tests'; did you mean 'test'"),
     ],
 )

@@ -174,9 +174,9 @@ def test_impossible_grids_are_refused(choices: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("choices", "min_items", "message"),
     [
-        ({"cutoffs": [51]}, 2, "cut-off 51 is deeper than ranks are known, 50"),
-        ({"betas": [500]}, 2, "too large to be added up"),
-        ({}, 9, "no user with at least 9 items"),
+        ({"cutoffs": [51]}, 2, "ranks are known up to 50"),
+        ({"betas": [500]}, 2, "weights of rare items are too large"),
+        ({}, 9, "users with at least 9 items"),
     ],
 )
 def test_grids_without_an_answer_are_refused(

@@ -91,7 +91,7 @@ def test_the_frame_has_every_mean_with_its_limits(found: ValiditySweep) -> None:
 
 def test_a_study_without_a_world_is_refused() -> None:
     given = StudyFacts(systems=("a", "b"), measures=MEASURES, has_training=True, has_truth=True)
-    with pytest.raises(SettingError, match="only where it begins with a simulated one"):
+    with pytest.raises(SettingError, match="begins with a simulated world"):
         Settings().check(given)
 
 

@@ -65,7 +65,7 @@ def test_systems_without_a_rate_are_left_out_and_named(study: Path) -> None:
     manifest = json.loads((study / "manifest.json").read_bytes())
     assert "item-knn, elsewhere" in str(manifest["warnings"])
     caption = (study / f"figures/{DRAWN[0]}.txt").read_text(encoding="utf-8")
-    assert "without a rate: item-knn, elsewhere." in caption
+    assert "they have no rate: item-knn, elsewhere." in caption
 
 
 def test_what_was_found_is_read_back_to_the_last_bit(study: Path) -> None:

@@ -99,7 +99,7 @@ def test_exact_metrics_are_those_of_the_study_but_for_users_without_relevant_ite
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("negatives = 99", "`negatives` must be at least 1 and not above the irrelevant"),
+        ("negatives = 99", "`negatives` must be from 1 to the number of irrelevant"),
         ('negatives = 9\nestimators = ["adaptive-mle"]', "one relevant item each"),
     ],
 )

@@ -191,7 +191,7 @@ RATES = "model,rate\nfull,0.03\npartial,0.02\nthird,0.01\n"
 @pytest.mark.usefixtures("blank_figures")
 def test_another_seed_makes_the_analyses_of_given_runs_again(tmp_path: Path) -> None:
     write_collection(tmp_path)
-    text = TREC + TREC_METRICS + '[analyses]\nnames = ["swaps"]\n'
+    text = TREC + TREC_METRICS + '[analyses]\nnames = ["discrimination"]\n'
     kept, fresh = made_twice("seed = 3" + text, "seed = 4" + text, tmp_path)
     assert kept == fresh
 

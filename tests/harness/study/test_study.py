@@ -91,7 +91,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + '[analyses.discrimination]\ntest = "u"\n', "must be 'exact', 'monte-"),
         (
             RATINGS + '[analyses.discrimination]\ncorrection = "tukey"\nbaseline = "random"\n',
-            "the correction 'tukey' is a test of all pairs of systems; with a baseline, choose",
+            "the correction 'tukey' tests all pairs of systems at once; with a baseline, choose",
         ),
         (RATINGS + '[analyses.sparsity]\nmode = "user"\n', "must be 'all', 'per-user' or"),
         (RATINGS + "[analyses.users]\nsizes = [0, 9]\n", "`sizes` in [analyses.users] must be"),
