@@ -233,7 +233,8 @@ def _fit_texts(
     if title and has_title:
         figure.suptitle(fill(title, int(0.9 * width)))
     for panel in panels:
-        panel.set_title(fill(panel.get_title(), int(across)) if has_title or panels[1:] else "")
+        is_titled = has_title or len(panels) > 1
+        panel.title.set_text(fill(panel.get_title(), int(across)) if is_titled else "")
     for along, shared, most in (("x", width, across), ("y", height, up)):
         labels = [getattr(panel, f"get_{along}label")() for panel in panels]
         is_shared = len(panels) > 1 and len(set(filter(None, labels))) == 1
@@ -278,19 +279,21 @@ def _add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
     if images:
         bar = figure.colorbar(images[0], ax=[*panels], aspect=30, fraction=0.05, pad=0.02)
         bar.outline.set_visible(False)
-        bar.set_label(str(images[0].get_label()))
+        most = 0.7 * figure.get_size_inches()[1] / (CHARACTER * _size())
+        bar.set_label(fill(str(images[0].get_label()), int(most)))
 
 
 def _lay_out(figure: Figure) -> None:
     """Find places once for all kinds of files; drop what would be too small or overlap."""
-    for axes in figure.axes:
+    every = [*figure.axes, *(child for axes in figure.axes for child in axes.child_axes)]
+    for axes in every:
         # Else the number of ticks depends on settings when the figure is drawn.
         axes.tick_params(labelsize=_size())
     layout = figure.get_layout_engine()
     if layout is not None:
         layout.execute(figure)
         figure.set_layout_engine("none")
-    for axes in figure.axes:
+    for axes in every:
         _thin_out(axes.xaxis, gap=GAP)
         _thin_out(axes.yaxis, gap=0.0)
         cells = axes.images[0].get_array() if axes.images else None
