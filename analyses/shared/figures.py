@@ -39,11 +39,9 @@ CHARACTER, HANDLE, LINE = 0.0078, 0.062, 0.021
 """Mean width of a character, width of a line in a legend with the space around, and height of a
 line of text, in inches for each point of its size."""
 
-ROW = 0.018
-"""Height of a row with a name, in inches for each point of its size."""
-
-GAP = 4.0
-"""Least distance of two labels of ticks on an x-axis, in pixels."""
+ROW, GAP = 0.018, 4.0
+"""Height of a row with a name, in inches for each point of its size, and least distance of two
+labels of ticks on an x-axis, in pixels."""
 
 CELL_TEXT, LEAST_TEXT = 2.0, 5.0
 """Width of a number in a cell in units of its size, and the least size printed, in points."""
@@ -90,14 +88,13 @@ def draw_figure(
         If the figure cannot vary what is asked for.
     """
     shown = {"measures", "cutoffs", "systems"}
-    if not shown & options.given.keys():
-        for unsuited in ((), ("systems",)) if shown & usual.given.keys() else ():
-            some = usual.model_copy(update=dict.fromkeys(unsuited, ()))
-            try:
-                return _draw(result, face, options.over(some), chosen or {})
-            except InputError:
-                continue
+    if shown & options.given.keys():
         usual = usual.model_copy(update=dict.fromkeys(shown, ()))
+    elif shown & usual.given.keys():
+        try:
+            return _draw(result, face, options.over(usual), chosen or {})
+        except InputError:
+            usual = usual.model_copy(update=dict.fromkeys(shown, ()))
     return _draw(result, face, options.over(usual), chosen or {})
 
 
@@ -107,34 +104,30 @@ def _draw(
     result = options.chosen_of(whole, figure=face.short)
     systems = getattr(result, "systems", ())
 
-    def draw(ax: Axes, **own: Any) -> Axes:
-        drawn = face.draw(result, ax, **{**chosen, **own})
+    def draw(panel: Mapping[str, Any], ax: Axes) -> Axes:
+        drawn = face.draw(result, ax, **{**chosen, **panel})
         options.applied(drawn, figure=face.short, systems=systems)
         return drawn
 
     keyword, is_alike = face.panels, face.comparable
     if keyword is None or keyword in chosen:
-        figure = draw_panels({"": draw}, options)
+        figure = draw_panels({"": partial(draw, {})}, options)
         names = hidden_spreads(figure.axes[0])
         if not names:
             return figure
-        draws = {name: partial(_draw_singly, draw, name) for name in names}
+        draws = {name: partial(_draw_singly, partial(draw, {}), name) for name in names}
         return draw_panels(draws, options, title=figure.axes[0].get_title())
     names = list(face.panels_of(result))
     if keyword == METRIC:
         curves = [[m.cutoff for m in measures_of(result).curve(name)] for name in names]
         is_alike = is_alike and all(curve == curves[0] for curve in curves)
     return draw_panels(
-        {name: partial(_draw_panel, draw, keyword, name) for name in names},
+        {name: partial(draw, {keyword: name}) for name in names},
         options,
         roomy=face.roomy,
         alike=is_alike,
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
-
-
-def _draw_panel(draw: Callable[..., Axes], keyword: str, name: str, ax: Axes) -> Axes:
-    return draw(ax, **{keyword: name})
 
 
 def _draw_singly(draw: Callable[[Axes], Axes], name: str, ax: Axes) -> Axes:
@@ -247,10 +240,8 @@ def _fit_texts(
 
 def _share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: str | None) -> int:
     """Show a legend that all panels have, or begin, once, above; give its number of lines."""
-    legends = [panel.get_legend() for panel in panels]
-    if len(panels) == 1 and legends[0] is None:
-        return 0
-    if not [panel for panel in panels if remove_names(panel)]:
+    is_direct = len(panels) == 1 and panels[0].get_legend() is None
+    if is_direct or not [panel for panel in panels if remove_names(panel)]:
         return 0
     entries = [panel.get_legend_handles_labels() for panel in panels]
     handles, names = max(entries, key=lambda entry: len(entry[1]))
