@@ -174,8 +174,8 @@ def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> Axes:
     ax.set_xlabel("exponent of popularity (beta)")
     above, shares = ax.secondary_xaxis("top"), recalls.groupby("beta")["effective_share"].first()
     some = sorted({round(place) for place in np.linspace(0, len(shares) - 1, 5)})
-    above.set_xticks(shares.index[some], [f"{share:.0%}" for share in shares.iloc[some]])
-    above.set_xlabel("effective share of hidden items")
+    above.set_xticks(shares.index[some], [f"{100 * share:.0f}" for share in shares.iloc[some]])
+    above.set_xlabel("effective share (%)")
     # Points of room for the axis above.
     ax.set_title(title, pad=28.0)
     ax.set_ylabel("recall")

@@ -39,11 +39,9 @@ CHARACTER, HANDLE, LINE = 0.0078, 0.062, 0.021
 """Mean width of a character, width of a line in a legend with the space around, and height of a
 line of text, in inches for each point of its size."""
 
-ROW = 0.018
-"""Height of a row with a name, in inches for each point of its size."""
-
-GAP = 4.0
-"""Least distance of two labels of ticks on an x-axis, in pixels."""
+ROW, GAP = 0.018, 4.0
+"""Height of a row with a name, in inches for each point of its size, and least distance of two
+labels of ticks on an x-axis, in pixels."""
 
 CELL_TEXT, LEAST_TEXT = 2.0, 5.0
 """Width of a number in a cell in units of its size, and the least size printed, in points."""
@@ -90,14 +88,13 @@ def draw_figure(
         If the figure cannot vary what is asked for.
     """
     shown = {"measures", "cutoffs", "systems"}
-    if not shown & options.given.keys():
-        for unsuited in ((), ("systems",)) if shown & usual.given.keys() else ():
-            some = usual.model_copy(update=dict.fromkeys(unsuited, ()))
-            try:
-                return _draw(result, face, options.over(some), chosen or {})
-            except InputError:
-                continue
+    if shown & options.given.keys():
         usual = usual.model_copy(update=dict.fromkeys(shown, ()))
+    elif shown & usual.given.keys():
+        try:
+            return _draw(result, face, options.over(usual), chosen or {})
+        except InputError:
+            usual = usual.model_copy(update=dict.fromkeys(shown, ()))
     return _draw(result, face, options.over(usual), chosen or {})
 
 
@@ -107,34 +104,30 @@ def _draw(
     result = options.chosen_of(whole, figure=face.short)
     systems = getattr(result, "systems", ())
 
-    def draw(ax: Axes, **own: Any) -> Axes:
-        drawn = face.draw(result, ax, **{**chosen, **own})
+    def draw(panel: Mapping[str, Any], ax: Axes) -> Axes:
+        drawn = face.draw(result, ax, **{**chosen, **panel})
         options.applied(drawn, figure=face.short, systems=systems)
         return drawn
 
     keyword, is_alike = face.panels, face.comparable
     if keyword is None or keyword in chosen:
-        figure = draw_panels({"": draw}, options)
+        figure = draw_panels({"": partial(draw, {})}, options)
         names = hidden_spreads(figure.axes[0])
         if not names:
             return figure
-        draws = {name: partial(_draw_singly, draw, name) for name in names}
+        draws = {name: partial(_draw_singly, partial(draw, {}), name) for name in names}
         return draw_panels(draws, options, title=figure.axes[0].get_title())
     names = list(face.panels_of(result))
     if keyword == METRIC:
         curves = [[m.cutoff for m in measures_of(result).curve(name)] for name in names]
         is_alike = is_alike and all(curve == curves[0] for curve in curves)
     return draw_panels(
-        {name: partial(_draw_panel, draw, keyword, name) for name in names},
+        {name: partial(draw, {keyword: name}) for name in names},
         options,
         roomy=face.roomy,
         alike=is_alike,
         legend="cut-off" if face.comparable and keyword == METRIC else None,
     )
-
-
-def _draw_panel(draw: Callable[..., Axes], keyword: str, name: str, ax: Axes) -> Axes:
-    return draw(ax, **{keyword: name})
 
 
 def _draw_singly(draw: Callable[[Axes], Axes], name: str, ax: Axes) -> Axes:
@@ -233,7 +226,8 @@ def _fit_texts(
     if title and has_title:
         figure.suptitle(fill(title, int(0.9 * width)))
     for panel in panels:
-        panel.set_title(fill(panel.get_title(), int(across)) if has_title or panels[1:] else "")
+        is_titled = has_title or len(panels) > 1
+        panel.title.set_text(fill(panel.get_title(), int(across)) if is_titled else "")
     for along, shared, most in (("x", width, across), ("y", height, up)):
         labels = [getattr(panel, f"get_{along}label")() for panel in panels]
         is_shared = len(panels) > 1 and len(set(filter(None, labels))) == 1
@@ -246,10 +240,8 @@ def _fit_texts(
 
 def _share_legend(figure: Figure, panels: Sequence[Axes], width: float, title: str | None) -> int:
     """Show a legend that all panels have, or begin, once, above; give its number of lines."""
-    legends = [panel.get_legend() for panel in panels]
-    if len(panels) == 1 and legends[0] is None:
-        return 0
-    if not [panel for panel in panels if remove_names(panel)]:
+    is_direct = len(panels) == 1 and panels[0].get_legend() is None
+    if is_direct or not [panel for panel in panels if remove_names(panel)]:
         return 0
     entries = [panel.get_legend_handles_labels() for panel in panels]
     handles, names = max(entries, key=lambda entry: len(entry[1]))
@@ -278,19 +270,21 @@ def _add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
     if images:
         bar = figure.colorbar(images[0], ax=[*panels], aspect=30, fraction=0.05, pad=0.02)
         bar.outline.set_visible(False)
-        bar.set_label(str(images[0].get_label()))
+        most = 0.7 * figure.get_size_inches()[1] / (CHARACTER * _size())
+        bar.set_label(fill(str(images[0].get_label()), int(most)))
 
 
 def _lay_out(figure: Figure) -> None:
     """Find places once for all kinds of files; drop what would be too small or overlap."""
-    for axes in figure.axes:
+    every = [*figure.axes, *(child for axes in figure.axes for child in axes.child_axes)]
+    for axes in every:
         # Else the number of ticks depends on settings when the figure is drawn.
         axes.tick_params(labelsize=_size())
     layout = figure.get_layout_engine()
     if layout is not None:
         layout.execute(figure)
         figure.set_layout_engine("none")
-    for axes in figure.axes:
+    for axes in every:
         _thin_out(axes.xaxis, gap=GAP)
         _thin_out(axes.yaxis, gap=0.0)
         cells = axes.images[0].get_array() if axes.images else None

@@ -157,6 +157,16 @@ def test_rates_over_time_are_those_of_each_day(tmp_path: Path) -> None:
     assert own.get_ydata() == pytest.approx(days["rate"][days["arm"] == "B"].tolist())
 
 
+def test_rates_of_a_sparse_log_are_drawn_by_week(tmp_path: Path) -> None:
+    found = studied(tmp_path, experiment({"A": (5, 0.3), "B": (5, 0.5)}, days=15))
+    tables = found.frames()
+    days, weeks = (tables[n].groupby("arm")[["lists", "accepted"]].sum() for n in ("days", "weeks"))
+    assert_frame_equal(days, weeks)
+    axes = found.plot_over_time(arm="B")
+    assert np.asarray(axes.get_lines()[-1].get_xdata()).tolist() == [1, 2, 3]
+    assert axes.get_xlabel() == "week"
+
+
 def test_periods_are_averaged_as_in_the_thesis(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment(days=2), over_time="thesis")
     periods = found.tables["periods"]
