@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.discrimination import Discrimination
 from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
@@ -24,6 +23,8 @@ from runs.shared.arrays import Floats, Masks
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from analyses.discrimination import Discrimination
 
 TRUTH = "validity"
 """The analysis that compares measures with a truth: where it was made, it decides alone."""

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from analyses.discrimination import Discrimination
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.estimate import Estimates
 from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
@@ -15,6 +14,9 @@ from harness.report.answer import Answer
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
+
+TESTS = "discrimination"
+"""The analysis that tests pairs of systems."""
 
 
 def titles(study: FinishedStudy) -> dict[str, str]:
@@ -76,8 +78,8 @@ def _check_choices(result: Result, face: TableFace, chosen: Mapping[str, Any]) -
 
 def answer_of(study: FinishedStudy) -> Answer:
     """Make the answer from the results of a study."""
-    tested = (result for _, result in study.results() if isinstance(result, Discrimination))
-    return Answer.of(estimates_of(study), next(tested, None))
+    tested: Any = study.result(TESTS) if TESTS in study.kinds else None
+    return Answer.of(estimates_of(study), tested)
 
 
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:

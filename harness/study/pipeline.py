@@ -14,7 +14,7 @@ from analyses.shared.evidence import read_evidence
 from analyses.shared.figure_options import FigureOptions
 from harness.report.checks import checks_of
 from harness.report.page import render_report
-from harness.report.study_folder import FinishedStudy, evidence_name
+from harness.report.study_folder import ANSWER, FinishedStudy, evidence_name
 from harness.study.collection import checksum
 from harness.study.provenance import ROOT, home_of, made_by, versions_of
 from harness.study.store import (
@@ -88,6 +88,8 @@ def run_source(source: Source, remarks: Sequence[str]) -> Path:
         write_whole(folder / "manifest.json", manifest.encode())
         finished = FinishedStudy(folder, json.loads(manifest))
         write_whole(folder / "report.html", render_report(finished))
+    for sentence in finished.result(ANSWER).findings() if ANSWER in finished.kinds else ():
+        source.progress.note(f"Answer: {sentence}")
     for check in checks_of(finished):
         if check.sentence not in remarks:
             source.progress.note(f"To bear in mind: {check.sentence}")

@@ -18,12 +18,20 @@ from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_o
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("blank_figures")]
 
-ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination", "validity"}
+ANALYSED = {
+    "systems",
+    "correlation",
+    "sparsity",
+    "popularity",
+    "users",
+    "discrimination",
+    "validity",
+}
 RUNS = {"run-random", "run-popularity", "run-puresvd"}
 INPUT = {"qrels", "split", "world", "true-qrels"}
 SCORED = {"scores", "true-scores"}
 SHOWN = {*SCORED, *ANALYSED, "answer"}
-TESTED = {"users", "discrimination", "validity"}
+TESTED = {"systems", "users", "discrimination", "validity"}
 
 
 def page_of(folder: Path, part: str) -> Path:

@@ -53,7 +53,15 @@ COLUMNS = {
 PARTS = ("train", "test")
 TABLES, SVGS = "tables/*.csv", "figures/*.svg"
 SCORED = {"scores", "true-scores"}
-ANALYSED = {"correlation", "sparsity", "popularity", "users", "discrimination", "validity"}
+ANALYSED = {
+    "systems",
+    "correlation",
+    "sparsity",
+    "popularity",
+    "users",
+    "discrimination",
+    "validity",
+}
 SHOWN = {*SCORED, *ANALYSED, "answer"}
 
 

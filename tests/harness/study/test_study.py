@@ -116,7 +116,8 @@ def test_inputs_count_from_the_folder_of_the_study_file(tmp_path: Path) -> None:
 
 def test_all_usual_analyses_are_made_where_the_table_is_absent() -> None:
     asked = parse(RATINGS).analyses.asked
-    assert set(asked) == {"correlation", "sparsity", "popularity", "users", "discrimination"}
+    usual = {"systems", "correlation", "sparsity", "popularity", "users", "discrimination"}
+    assert set(asked) == usual
     assert [key for key, settings in asked.items() if settings != type(settings)()] == []
 
 
