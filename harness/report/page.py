@@ -18,7 +18,7 @@ from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
 
-LAST = ("means", "coverage")
+LAST = ("systems", "means", "coverage")
 """Results whose tables stand at the end of the page, folded."""
 
 MOST_ROWS = 12
