@@ -252,7 +252,7 @@ class Systems(Result):
                 for row in zip(*columns, strict=True)
             ]
         )
-        headings = self.labels if one is None else ("mean", "95 %", "groups", "ranks")
+        headings = self.labels if one is None else ("mean", "95 %", "letters", "ranks")
         order = self.order(self.shown[0] if one is None else one)
         rows = [[self.systems[place], *cells[place]] for place in order]
         title = f"Comparison of the systems{'' if one is None else f' under {measure}'}"

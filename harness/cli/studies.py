@@ -152,6 +152,7 @@ def report(study: Path, plugins: tuple[Path, ...]) -> None:
     type=int,
     help="Cut-off of the measures; default: the report measures, and in table3 all cut-offs.",
 )
+@click.option("--measure", help="Measure to tabulate, such as nDCG@10; default: all.")
 @click.option(
     "--convention",
     type=click.Choice(["dp", "dp_ordered"]),

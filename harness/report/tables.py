@@ -68,7 +68,9 @@ def _check_choices(result: Result, face: TableFace, chosen: Mapping[str, Any]) -
     known = choices_of(type(result), face)
     for keyword, value in chosen.items():
         what = "cut-off" if keyword == "cutoff" else keyword
-        values = measures_of(result).cutoffs if keyword == "cutoff" else known.get(keyword, ())
+        measures = measures_of(result)
+        own = {"cutoff": measures.cutoffs, "measure": tuple(map(str, measures.reported))}
+        values = own.get(keyword, known.get(keyword, ()))
         if keyword not in known:
             raise InputError(f"the table {face.name!r} has no {what} to choose.")
         if value not in values:

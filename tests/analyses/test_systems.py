@@ -69,7 +69,7 @@ def test_groups_are_the_largest_without_a_difference() -> None:
 
 def test_the_table_of_one_measure_has_its_numbers_in_columns() -> None:
     found = compared([0.5, 0.1])
-    assert found.tabulate(measure="P@5").headings == ["system", "mean", "95 %", "groups", "ranks"]
+    assert found.tabulate(measure="P@5").headings == ["system", "mean", "95 %", "letters", "ranks"]
     with pytest.raises(InputError, match="P@5, loss@5"):
         found.tabulate(measure="P@7")
 
