@@ -39,6 +39,9 @@ CHARACTER, HANDLE, LINE = 0.0078, 0.062, 0.021
 """Mean width of a character, width of a line in a legend with the space around, and height of a
 line of text, in inches for each point of its size."""
 
+LEAST_PLOT, SECOND_AXIS = 0.7, 3
+"""Least height of the axes of a panel without rows, in inches, and lines that an axis above takes."""
+
 ROW, GAP = 0.018, 4.0
 """Height of a row with a name, in inches for each point of its size, and least distance of two
 labels of ticks on an x-axis, in pixels."""
@@ -177,7 +180,9 @@ def draw_panels(
         if options.height is None:
             texts = [f"{panel.get_title()}\n{panel.get_xlabel()}" for panel in panels]
             n_around = 4 + max(text.count("\n") for text in texts)
-            least = (max(map(len, names)) * ROW + n_around * LINE) * _size()
+            n_around += SECOND_AXIS * any(panel.child_axes for panel in panels)
+            least = max(map(len, names)) * ROW * _size() or LEAST_PLOT
+            least += n_around * LINE * _size()
             usual = LEAST_HEIGHT if names[0] and not panels[0].images else each[1]
             height = n_rows * max(usual, least) + n_lines * LINE * _size()
             figure.set_size_inches(width, height)
