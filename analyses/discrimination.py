@@ -466,9 +466,9 @@ class Discrimination(Result):
         if near.any():
             pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
             found.append(
-                f"No measure finds a significant difference (p < .05) for {len(pairs):,} of the "
-                f"{len(self.pairs):,} pairs of systems ({paired(pairs)}); their order may be due "
-                "to chance."
+                f"{len(pairs):,} of {len(self.pairs):,} pairs of systems differ significantly "
+                f"(p < .05) by none of the report measures ({paired(pairs)}); their order may be "
+                "due to chance."
             )
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
         if len(reported) and least >= MOST:

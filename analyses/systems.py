@@ -227,7 +227,7 @@ class Systems(Result):
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
             f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval, letters, "
-            "and the ranks that a system may have. Two systems that share a letter do not differ "
+            "and the ranks compatible with the test. Two systems that share a letter do not differ "
             "significantly. Letters and ranks come from one simultaneous test of all pairs per "
             f"measure ({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )
@@ -264,7 +264,12 @@ class Systems(Result):
         ranks = zip(*(ends[number] for ends in self.rank_intervals()), strict=True)
         letters = self.letters(number)
         return [
-            (rounded(mean), f"[{rounded(low)}, {rounded(high)}]", groups, f"{first}–{last}")
+            (
+                rounded(mean),
+                f"[{rounded(low)}, {rounded(high)}]",
+                groups,
+                f"{first}" if first == last else f"{first}–{last}",
+            )
             for (mean, low, high), groups, (first, last) in zip(ends, letters, ranks, strict=True)
         ]
 

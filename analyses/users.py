@@ -26,7 +26,7 @@ from analyses.shared.drawing import (
 )
 from analyses.shared.measure import Measures, Scores, grid_exponents, to_grid
 from analyses.shared.result import Result, figure, table
-from analyses.shared.table import Table, common_decimals
+from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
@@ -291,6 +291,22 @@ class Users(Result):
         ax.minorticks_off()
         label_curves(ax, ordered=not with_spread)
         return ax
+
+    def findings(self) -> Sequence[str]:
+        """Say how well the largest subset of at most half of the users does."""
+        fewer = [n for n, size in enumerate(self.sizes) if 2 * size <= self.sizes[-1]]
+        reported = self.measures.reported
+        if not fewer or not reported:
+            return ()
+        means = mean_of_defined(self.taus[self.measures.numbers(reported), fewer[-1]])
+        if np.isnan(means).any():
+            return ()
+        low, high = int(np.nanargmin(means)), int(np.nanargmax(means))
+        return (
+            f"On {self.sizes[fewer[-1]]:,} of the {self.sizes[-1]:,} {self.units}, tau-b with the "
+            f"ordering on all is {rounded(float(means[low]), 2)} ({reported[low]}) to "
+            f"{rounded(float(means[high]), 2)} ({reported[high]}).",
+        )
 
     def caption(self) -> str:
         """Say what the curves are, and how pairs were tested."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -28,6 +28,9 @@ REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 SAME = 1e-9
 """Numbers of measures that differ by less are equal."""
+
+MOST_VALUES = 3
+"""Numbers that a sentence gives one by one."""
 
 FLOOR = 1e-16
 """Of what is compared by ratio: smaller values are as good as 0."""
@@ -236,6 +239,26 @@ class Estimates:
             within=None if self.within is None else self.within[chosen],
             shares=None if self.shares is None else self.shares[chosen],
         )
+
+    @property
+    def has_replicates(self) -> bool:
+        """Whether differences between measures have intervals."""
+        return self.replicates.shape[1] > 1
+
+    def values_in_words(self, some: Sequence[Measure]) -> str:
+        """Print the numbers of some measures, or of more than three their range."""
+        numbers = [Estimate(*self._limits_of(measure)) for measure in some]
+        if len(numbers) > MOST_VALUES:
+            low, high = (f(n.value for n in numbers) for f in (min, max))
+            decimals = max(number.decimals for number in numbers)
+            return f"{self.quantity} from {rounded(low, decimals)} to {rounded(high, decimals)}"
+        *others, last = map(str, numbers)
+        return f"{self.quantity} = {', '.join(others)}{' and ' * bool(others)}{last}"
+
+    def _limits_of(self, measure: Measure) -> tuple[float, float, float]:
+        number = self.measures.index(measure)
+        value, low, high = (float(each[number]) for each in (self.values, self.low, self.high))
+        return value, low, high
 
     def apart(self) -> Masks:
         """Mark every two measures that differ significantly, of shape (n_measures, n_measures).

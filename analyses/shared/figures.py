@@ -40,7 +40,7 @@ CHARACTER, HANDLE, LINE = 0.0078, 0.062, 0.021
 line of text, in inches for each point of its size."""
 
 LEAST_PLOT, SECOND_AXIS = 0.7, 3
-"""Least height of the axes of a panel without rows, in inches, and lines that an axis above takes."""
+"""Least height of axes without rows, in inches, and lines that a second axis above takes."""
 
 ROW, GAP = 0.018, 4.0
 """Height of a row with a name, in inches for each point of its size, and least distance of two

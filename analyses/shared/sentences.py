@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -19,36 +18,31 @@ USER, TOPIC = "user", "topic"
 
 
 def best_of(estimates: Estimates) -> str:
-    """Say which report measure has the best number, or that none passes the threshold."""
+    """Say which report measures no other beats significantly, or that none passes the threshold."""
     ordered, best = estimates.in_order(), estimates.best
-    numbers = dict(zip(ordered.measures, ordered.of(ordered.measures).values(), strict=True))
-    if not numbers:
+    if not ordered.measures:
         return ""
-    leaders = ordered.leaders()
-    top = leaders or replace(ordered, threshold=None).leaders()
-    names, found = listed([*map(str, top)]), f"{estimates.quantity} = {numbers[top[0]]}"
-    if not leaders:
-        threshold = estimates.required
+    if not ordered.leaders():
+        first = ordered.values_in_words(ordered.measures[:1])
         return (
-            f"No measure is {best}: {names} comes first with {found}; the threshold is {threshold}."
+            f"No measure is acceptably {best}: {ordered.measures[0]} comes first with {first}; the "
+            f"threshold is {estimates.required}."
         )
-    if len(leaders) > 1:
-        return f"{names} tie as the most {best}, with {found}."
-    if len(numbers) == 1:
+    apart = ordered.apart()[0]
+    top = [m for m, differs in zip(ordered.measures, apart, strict=True) if not differs]
+    names, found = listed([*map(str, top)]), ordered.values_in_words(top)
+    if len(ordered.measures) == 1:
         return f"{names} is {best}, with {found}."
-    second = next(measure for measure in numbers if measure not in leaders)
-    difference = estimates.difference(leaders[0], second, among=estimates.every_two)
-    significance = "not " * (not difference.is_beyond_noise) + "significant"
-    if not difference.has_interval:
-        significance = "of unknown significance"
-    return (
-        f"{names} is the most {best}, with {found}, followed by {second} ({numbers[second]}); "
-        f"their difference is {significance}."
-    )
+    if not ordered.has_replicates:
+        return f"{names} in this order are {best} ({found}); the significance is unknown."
+    if len(top) == 1:
+        return f"{names} is the most {best}, significantly more than any other ({found})."
+    rest = "all measures" if len(top) == len(ordered.measures) else names
+    return f"The most {best} are {rest}, without a significant difference ({found})."
 
 
 def deeper_or_shallower(estimates: Estimates) -> str:
-    """Compare the deepest cut-off of the grid with the shallowest, metric by metric, if any."""
+    """Say for which metrics the deepest cut-off differs significantly from the shallowest."""
     curves = estimates.measures.curves
     cutoffs = rising_cutoffs(measure for curve in curves.values() for measure in curve)
     if not cutoffs:
@@ -59,17 +53,18 @@ def deeper_or_shallower(estimates: Estimates) -> str:
         for metric, curve in curves.items()
         if (curve[0].cutoff, curve[-1].cutoff) == (shallow, deep)
     }
-    metrics: dict[str, list[str]] = {"more": [], "less": [], "equally": []}
+    metrics: dict[str, list[str]] = {"more": [], "less": []}
     for metric, pair in pairs.items():
         found = estimates.difference(*pair, among=pairs.values())
-        gain = -found.value if estimates.lower_is_better else found.value
-        if not np.isnan(gain):
-            how = "more" if gain > 0 else "less" if gain < 0 else "equally"
-            metrics[how].append(f"{metric}{'*' * found.is_beyond_noise}")
-    parts = listed([f"{listed(names)} {how}" for how, names in metrics.items() if names] or [""])
-    mark = " (*: significant difference)" * ("*" in parts)
+        if found.is_beyond_noise:
+            is_more = (found.value > 0) != estimates.lower_is_better
+            metrics["more" if is_more else "less"].append(metric)
+    parts = [f"{listed(names)} significantly {how}" for how, names in metrics.items() if names]
+    if not parts:
+        return ""
     opening = f"Compared with cut-off {shallow}, cut-off {deep} makes"
-    return f"{opening} {parts} {estimates.best}{mark}." if parts else ""
+    others = sum(map(len, metrics.values())) < len(pairs)
+    return f"{opening} {listed(parts)} {estimates.best}{', and no other metric' * others}."
 
 
 def plural(noun: str) -> str:

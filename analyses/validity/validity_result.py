@@ -58,6 +58,10 @@ REGRET = (
 )
 
 
+BOTH = "95 %, systems too"
+"""Heading of intervals over users and systems."""
+
+
 @dataclass(frozen=True, eq=False)
 class Validity(Result):
     """Agreement of every measure with the truth. All scores are such that more is better.
@@ -244,7 +248,7 @@ class Validity(Result):
             ]
             for n in best
         ]
-        headings = ["measure", "tau-b", "95 %", "with systems", "tau_AP", "attainable"]
+        headings = ["measure", "tau-b", "95 %", BOTH, "tau_AP", "attainable"]
         title = f"Agreement with {self.title(truth)}"
         taus, (low, high) = self.tau.values[place, best], self.tau.users
         poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
@@ -281,7 +285,7 @@ class Validity(Result):
                 both, users = (written_interval(x, place, n) for x in (rate.both, rate.users))
                 row += [float(rate.values[place, n]), both or users]
             rows.append(row)
-        headings = ["measure", "power", "95 %", "type III", "95 %", "inverted", "95 %"]
+        headings = ["measure", "power", BOTH, "type III", BOTH, "inverted", BOTH]
         title = f"Pairs of systems, by {self.title(truth)}"
         caption = f"{self._tested()} {RATES_IN_WORDS}"
         return Table("verdicts", title, caption, headings, rows, decimals=2)
@@ -409,11 +413,10 @@ class Validity(Result):
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
                 f"both. Lines: 95 % over {self.units}."
             )
-        how = "at random" if part == "kept" else "of the most popular items first"
+        how = "at random" if part == "kept" else "from the most popular items on"
         return (
             f"Kendall's tau-b between the ordering of {over} on the judgements that are kept and "
-            f"their true ordering. Judgements are removed {how}. Higher is better. Bands: 95 % "
-            f"bootstrap over {self.units}."
+            f"their true ordering. Judgements are removed {how}. Higher is better."
         )
 
     def findings(self) -> Sequence[str]:

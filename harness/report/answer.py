@@ -32,9 +32,6 @@ TRUTH = "validity"
 WITHOUT_TRUTH = ("sparsity", "popularity", "discrimination")
 """The analyses that decide where no truth is known, all of them together."""
 
-MOST_VALUES = 3
-"""Measures whose numbers a sentence gives one by one."""
-
 TITLE = 26
 """Characters in a line of a panel's title."""
 
@@ -76,9 +73,10 @@ class Power:
         """Say whether the users are enough, under a measure or the one that tells most apart."""
         number = int(self.apart.argmax()) if measure is None else self.measures.index(measure)
         return (
-            f"The {self.n_users:,} {units} tell {self.apart[number]:.0f} of {self.n_pairs:,} pairs "
-            f"of systems apart under {self.measures[number]} (p < .05). With power .8 they show a "
-            f"difference of {rounded(float(self.detectable[number]))} or more (median pair)."
+            f"{self.measures[number]} separates {self.apart[number]:.0f} of {self.n_pairs:,} pairs "
+            f"of systems (p < .05, not corrected). With {self.n_users:,} {units}, it detects a "
+            f"difference of {rounded(float(self.detectable[number]))} between two systems with "
+            "power .8 (median pair)."
         )
 
 
@@ -147,9 +145,9 @@ class Answer(Result):
             measure = supported[0] if supported else None
             answer.append((self.power.sentence(measure, self.units), "discrimination"))
         scope = (
-            f"Differences between measures are called significant if they exceed sampling error "
-            f"over {self.units}, in 95 % intervals that hold for all pairs of measures at once. "
-            "Other systems, splits or data sets may order the measures otherwise."
+            "A difference between measures is significant if its 95 % interval, simultaneous for "
+            f"all pairs of measures, excludes 0. These intervals are over {self.units} alone: "
+            "other systems, splits or data sets may order the measures otherwise."
         )
         if TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
@@ -164,10 +162,12 @@ class Answer(Result):
         found = self.deciding[TRUTH]
         if not supported:
             first, *level = compress(found.measures, unbeaten(TRUTH, found))
-            also = f" {both(level)} {are(level)} not significantly less valid." if level else ""
+            which = "the other measures" if len(level) == len(found.measures) - 1 else both(level)
+            also = f" It does not differ significantly from {which}." if level else ""
             sentence = (
-                f"No measure orders the systems acceptably: the most valid, {first}, has "
-                f"{values(found, [first])}; the threshold is {found.required}.{also}"
+                f"No measure, at its reported depth, orders the systems acceptably. {first} "
+                f"comes closest to the truth, with {found.values_in_words([first])}; the threshold "
+                f"is {found.required}.{also}"
             )
             return [(sentence, TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
@@ -175,10 +175,10 @@ class Answer(Result):
         closest = "no measure orders the systems significantly closer to the truth"
         if len(supported) == 1:
             closest = "every other measure orders the systems significantly further from the truth"
-        answer = [(f"Report {which}: {closest} ({values(found, supported)}).", TRUTH)]
+        answer = [(f"Report {which}: {closest} ({found.values_in_words(supported)}).", TRUTH)]
         if others:
             why = f"significantly less valid, or below the threshold of {found.required}"
-            sentence = f"Do not rely on {both(others)}: {why} ({values(found, others)})."
+            sentence = f"Do not rely on {both(others)}: {why} ({found.values_in_words(others)})."
             answer.append((sentence, TRUTH))
         return answer
 
@@ -271,7 +271,7 @@ class Answer(Result):
 
     @figure(
         "answer",
-        "Report measures by every number that compares them",
+        "Summary of the measures",
         number=0,
         panels="subject",
         comparable=False,
@@ -302,12 +302,15 @@ class Answer(Result):
 
     def caption(self) -> str:
         """Say what the figure shows."""
+        first = next(iter(self.deciding.values()), None)
+        order = "" if first is None else f", ordered by {first.subject.lower()}"
         falling = [each.quantity for each in self.every if each.lower_is_better]
-        less = f" Lower is better for {listed(falling)}, higher for the others." if falling else ""
+        less = f" Lower is better for {listed(falling)}." if falling else ""
         return (
-            "Every number that compares the report measures, with 95 % intervals over "
-            f"{self.units}.{less} Filled points: no other measure is significantly better. Dotted "
-            "lines: least acceptable values."
+            f"The report measures by each criterion{order}, with 95 % intervals over {self.units}. "
+            f"An area is the mean tau over the shares of judgements or items kept.{less} Filled "
+            "points: no other measure is significantly better. Dotted lines: least acceptable "
+            "values, which are conventions."
         )
 
 
@@ -328,19 +331,10 @@ def respect(key: str, found: Estimates) -> str:
         first = found.measures[0]
         return (
             f"{found.subject}: no {'unbeaten ' if good.any() else ''}measure is acceptable. The "
-            f"best, {first}, has {values(found, [first])}; the threshold is {found.required}."
+            f"best, {first}, has {found.values_in_words([first])}; the threshold is "
+            f"{found.required}."
         )
-    return f"{found.subject}: {both(best)} {are(best)} unbeaten ({values(found, best)})."
-
-
-def values(found: Estimates, some: Sequence[Measure]) -> str:
-    """Give the numbers of some measures, or of many their range."""
-    by_measure = dict(zip(found.measures, found.of(found.measures).values(), strict=True))
-    numbers = [by_measure[measure] for measure in some]
-    if len(numbers) <= MOST_VALUES:
-        return f"{found.quantity} = {listed([*map(str, numbers)])}"
-    ends = sorted(number.value for number in numbers)
-    return f"{found.quantity} from {rounded(ends[0], 2)} to {rounded(ends[-1], 2)}"
+    return f"{found.subject}: {both(best)} {are(best)} unbeaten ({found.values_in_words(best)})."
 
 
 def are(some: Sequence[Measure]) -> str:

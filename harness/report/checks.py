@@ -54,7 +54,7 @@ def judgement_checks(
     emptied = facts.get(f"{plural(unit)} without relevant items", 0)
     if emptied:
         graded = any(parse_name(name).name == GRADED for name in names)
-        but = f", except {GRADED}, which also uses low grades" if graded else ""
+        but = f", except by {GRADED}, which uses grades below relevance" if graded else ""
         yield Check(
             f"{_counted(emptied, facts, unit)} no relevant item: for them all scores are 0{but}."
         )

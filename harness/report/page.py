@@ -28,8 +28,8 @@ LEAST_SCALE = 0.83
 """Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
 
 INTERVALS = (
-    "Intervals (95 %) hold for each number alone. Differences that are called significant hold for "
-    "all comparisons of a sentence at once."
+    "Intervals (95 %) hold for each number alone. A difference is called significant if its "
+    "interval, simultaneous for all comparisons of the sentence, excludes 0."
 )
 
 

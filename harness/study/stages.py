@@ -318,8 +318,8 @@ class Stages:
         simulated = "" if self.collection.truth is None else " of a simulated world"
         measures = listed([*map(str, study.measures.reported)])
         return {
-            "lead": f"Can these metrics be trusted to compare {compared}? {n_systems}, {counts}, "
-            f"the measures {measures}; seed {study.seed}.",
+            "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, "
+            f"{counts}{simulated}; the measures {measures}.",
             "data": f"Data: {study.name}{simulated} ({counts}); {n_systems}; study seed "
             f"{study.seed}.",
             "ranked for": units,

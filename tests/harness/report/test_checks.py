@@ -50,7 +50,7 @@ def test_users_without_judged_non_relevant_items_are_counted(metric: str, other:
 
 
 @pytest.mark.parametrize(
-    ("metric", "but"), [("AP", ""), ("nDCG", ", except nDCG, which also uses low grades")]
+    ("metric", "but"), [("AP", ""), ("nDCG", ", except by nDCG, which uses grades below relevance")]
 )
 def test_users_without_relevant_items_are_counted(metric: str, but: str) -> None:
     assert of_judgements(metric, emptied=20) == [
