@@ -325,10 +325,11 @@ def _accept(tables: Mapping[str, LogTable], window: int | None) -> None:
 
 def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:
     """Say how far both tables fit together."""
-    (users,) = database.row("SELECT count(DISTINCT user) FROM lists")
+    (users,) = database.row("SELECT count(*) FROM (SELECT DISTINCT user FROM lists)")
     events, known = database.row(
-        "SELECT count(*), count(DISTINCT user) FILTER (WHERE user IN (SELECT user FROM lists)) "
-        "FROM events"
+        # Counts of distinct values do not leave memory; distinct rows do.
+        "SELECT (SELECT count(*) FROM events), "
+        "(SELECT count(*) FROM (SELECT user FROM events INTERSECT SELECT user FROM lists))"
     )
     times = {"first_time": span[0], "last_time": span[1]}
     return {"users": users, "events": events, **times, "known_users": known / users}
