@@ -303,7 +303,8 @@ def judgements_of(given: Judgements) -> QrelsFile:
     for place in np.flatnonzero((numbers != np.floor(numbers)) | (numbers > HIGHEST_GRADE))[:1]:
         raise InputError(
             f"the qrels: a grade must be a whole number of at most {HIGHEST_GRADE}, and "
-            f"{_name_of(pairs, place)} has {numbers[place]:g}."
+            f"{_name_of(pairs, place)} has {numbers[place]:g}. Multiply half stars and "
+            "`relevance_level` by 2, or round them."
         )
     return QrelsFile(*pairs, numbers.astype(np.int32))
 

@@ -291,8 +291,9 @@ def collect_lists(
     systems: tuple[str, ...] = (),
     popularity: Mapping[str, int] | None = None,
     others: Sequence[str] = (),
+    least: int = 2,
 ) -> Collection:
-    """Judge runs by qrels, wherever they were read."""
+    """Judge runs by qrels, wherever they were read; at least two systems, or what is said."""
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
@@ -300,7 +301,7 @@ def collect_lists(
     trained = None if popularity is None else np.zeros(len(items), dtype=np.intp)
     if trained is not None and popularity is not None:
         trained[items.numbers(popularity)] = [*popularity.values()]
-    runs = lists_of(run_files, file.users, items, systems)
+    runs = lists_of(run_files, file.users, items, systems, least=least)
     return Collection(
         topics=file.users,
         items=items,

@@ -160,9 +160,10 @@ def lists_of(
     systems: Sequence[str],
     *,
     others: Sequence[str] = (),
+    least: int = 2,
 ) -> tuple[Run, ...]:
     """Give the lists of runs whose tags and users are checked."""
-    check_tags(run_files, systems, others=others)
+    check_tags(run_files, systems, others=others, least=least)
     for file in run_files:
         require_known_users(file, topics)
     return tuple(file.to_run(topics, items) for file in run_files)
@@ -180,12 +181,12 @@ def _warn_of_training_items(path: Path | str, run: Run, rated: Any) -> None:
 
 
 def check_tags(
-    files: Sequence[RunFile], systems: Sequence[str], *, others: Sequence[str] = ()
+    files: Sequence[RunFile], systems: Sequence[str], *, others: Sequence[str] = (), least: int = 2
 ) -> None:
-    """Refuse fewer than two systems, long tags, and those that name two systems."""
+    """Refuse too few systems, long tags, and those that name two systems."""
     names = systems or [file.system for file in files]
     n_systems = len(set(systems) if systems else files) + len(others)
-    if n_systems < 2:
+    if n_systems < least:
         raise InputError(f"a study compares at least two systems, got {n_systems}.")
     first: dict[str, RunFile] = {}
     for file, name in zip(files, names, strict=True):
