@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from harness.readers.rankings import read_run_files
 from harness.study.sections import SplitSection, numbered, systems_of
 from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Scale, Split, k_core, qrels_from_columns
@@ -25,7 +26,6 @@ from qrels.ratings.statistics import (
 )
 from qrels.ratings.world import World, fit_world, like_settings, make_world, world_settings
 from runs import InputError, Numbering, Run
-from runs.formats import read_run
 from runs.run_file import RunFile, require_known_users
 from runs.shared.errors import warn
 
@@ -122,7 +122,7 @@ LONGEST_TAG = 150
 
 def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
     """Read the runs of a study, and which systems they are of, if several may be of one."""
-    files = [read_run(path) for path in paths]
+    files = read_run_files(paths)
     pattern = None if study.runs is None else study.runs.replicates
     if pattern is None:
         return files, ()

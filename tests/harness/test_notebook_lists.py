@@ -149,7 +149,7 @@ REFUSED_RUNS: list[tuple[Any, str]] = [
     ({"a": RUN, "b": {}}, "the run 'b': there is no item."),
     ({"a": RUN, "b": []}, "the run 'b': there is no item."),
     ({"a": RUN, "b": {"u1": 3}}, "the run 'b': numbers by item are expected for topic 'u1', got i"),
-    ({"a": RUN, "b": {"u1": {"d": "x"}}}, "the run 'b': numbers are expected (could not convert"),
+    ({"a": RUN, "b": {"u1": {"d": "x"}}}, "the run 'b': numbers are expected, found 'x'."),
     ({"a": RUN, "b": {"u1": {"d": np.nan}}}, "the run 'b': item 'd' of topic 'u1' has no number."),
     ({"a": RUN, "b": {"u1": {None: 1.0}}}, "the run 'b': in row 1 an id is missing."),
     ({"a": RUN, "b": {"u9": {"d": 1.0}}}, "the run 'b': none of its 1 users is in the qrels"),
