@@ -21,12 +21,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError
+from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Role: TypeAlias = Literal["topic", "item", "score", "rank", "grade", "system", "measure", "value"]
+Role: TypeAlias = Literal[
+    "topic", "item", "score", "rank", "grade", "system", "name", "measure", "value"
+]
 
 NAMES: Final[Mapping[Role, tuple[str, ...]]] = {
     "topic": ("query_id", "qid", "topic", "topic_id", "user", "user_id", "uid", "query"),
@@ -35,11 +38,13 @@ NAMES: Final[Mapping[Role, tuple[str, ...]]] = {
     "rank": ("rank",),
     "grade": ("relevance", "label", "grade", "rel", "score", "rating"),
     "system": ("system", "run_id", "run", "tag", "model"),
+    "name": ("name",),  # in tables of scores alone: with items it may be a title
     "measure": ("measure", "metric"),
     "value": ("score", "value"),
 }
 """Names of the columns of each role, the first that a table has counts."""
 
+GRADE = re.compile(rb"-?[0-9]{1,3}")
 LZ4, ARROW, PARQUET = b"\x04\x22\x4d\x18", b"ARROW1", b"PAR1"
 
 
@@ -107,6 +112,19 @@ class Table:
         """Part the table by the values of a column."""
         rows = self.frame.groupby(column, sort=False)
         return {str(name): replace(self, frame=part) for name, part in rows}
+
+
+def trec_kind(content: bytes) -> str:
+    """Tell "a TREC run" and "a qrels file" by their first lines; "" for other files."""
+    lines = [line.split() for line in content[:4096].splitlines()[:20]]
+    rows = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
+    rows = rows[:-1] or rows  # The last may be cut off.
+    widths = {len(fields) for fields in rows}
+    if widths == {6} and all(NUMBER.fullmatch(r[3]) and SCORE.fullmatch(r[4]) for r in rows):
+        return "a TREC run"
+    if widths == {4} and all(r[1] in (b"0", b"Q0") and GRADE.fullmatch(r[3]) for r in rows):
+        return "a qrels file"
+    return ""
 
 
 def is_frame(data: Any) -> bool:

@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import feather
 
-from harness import InputError, score
+from harness import InputError, discriminate, score
 from harness.cli.main import main
+from harness.readers.scores import read_score_tables, scores_of
 
 RUN = pd.DataFrame(
     [("1", "a", 3.0), ("1", "b", 2.0), ("2", "b", 5.0), ("2", "a", 4.5)],
@@ -114,3 +115,65 @@ def test_a_bad_table_is_told_with_its_place(text: str, finding: str, tmp_path: P
     with pytest.raises(InputError) as caught:
         score({"a": tmp_path / "bad.csv"}, QRELS, MEASURES)
     assert finding in str(caught.value)
+
+
+def list_metrics(*models: str) -> pd.DataFrame:
+    """Measure the run as LensKit does: a row for each list, a column for each metric."""
+    data, metrics = (pytest.importorskip(f"lenskit.{name}") for name in ("data", "metrics"))
+    fields = ["model", "user_id"] if models else ["user_id"]
+    runs, test = data.ItemListCollection(fields), data.ItemListCollection(data.UserIDKey)
+    for user in "12":
+        test.add(data.ItemList(item_ids=["b"], rating=[4.0]), user_id=user)
+        for place, model in enumerate(models or ("",)):
+            own = {"model": model} if models else {}
+            items = data.ItemList(item_ids=["ab", "ba"][place], ordered=True)
+            runs.add(items, user_id=user, **own)
+    analysis = metrics.RunAnalysis()
+    analysis.add_metric(metrics.NDCG(n=2))
+    analysis.add_metric(metrics.RecipRank())
+    return analysis.measure(runs, test).list_metrics()
+
+
+def test_metrics_of_lenskit_are_measures_and_no_systems(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least two systems, got 1"):
+        discriminate(list_metrics())
+    found = scores_of(list_metrics("x", "y"))
+    assert (found.systems, [*map(str, found.measures)]) == (("x", "y"), ["NDCG@2", "RecipRank"])
+    assert found.values[1].tolist() == [[0.5, 0.5], [1.0, 1.0]]
+    for name, model in (("x", "x"), ("y", "y")):
+        list_metrics("x", "y").loc[model].to_csv(tmp_path / f"{name}.csv")
+    of_files = read_score_tables([tmp_path / "x.csv", tmp_path / "y.csv"])
+    assert np.array_equal(of_files.values, found.values)
+
+
+def test_frames_of_pyterrier_are_read_topic_by_topic(tmp_path: Path) -> None:
+    """Experiment(perquery=True) gives the columns name, qid, measure and value."""
+    systems, names = {"BM25": 0.5, "DPH": 0.75}, ("map", "P_5")
+    rows = [(s, t, m, v) for s, v in systems.items() for t in "12" for m in names]
+    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    frame.to_csv(tmp_path / "any.csv", index=False)
+    for found in (scores_of(frame), read_score_tables([tmp_path / "any.csv"])):
+        assert (found.systems, [*map(str, found.measures)]) == (("BM25", "DPH"), ["map", "P_5"])
+        assert found.values.tolist() == [[[0.5] * 2, [0.75] * 2]] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("nDCG@2,RR\n.5,.5\n", "any.csv, line 1: the columns are measures (nDCG@2, RR), not sys"),
+        ("x,item,y\n1,2,3\n", "any.csv, line 1: the column 'item' holds items"),
+        ("user,RR\nu,.5\nu,.5\n", "any.csv, line 3: RR of system 'any' for topic 'u' is duplic"),
+        ("user,RR\nu,.5\nv,\n", "any.csv, line 3: RR of system 'any' for topic 'v' has no num"),
+        ("user,model,RR\nu,x,1\nu,y,1\nv,x,1\n", "topic 'v' has no score of system 'y' by RR"),
+        ("u Q0 i 1 2 sys\nu Q0 j 2 1 sys\n", "this is a TREC run, not scores; `harness evaluate`"),
+    ],
+)
+def test_scores_that_cannot_be_read_are_told(text: str, finding: str, tmp_path: Path) -> None:
+    (tmp_path / "any.csv").write_text(text)
+    assert finding in harness("discriminate", tmp_path / "any.csv").stderr
+
+
+def test_the_column_of_the_users_may_stand_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "any.csv").write_text("x,y,user\n.1,.2,u\n.3,.4,v\n")
+    found = read_score_tables([tmp_path / "any.csv"])
+    assert (found.systems, found.users.tolist()) == (("x", "y"), ["u", "v"])
