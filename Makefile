@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted kills large-log sizes clean
+.PHONY: demo check test test-lowest lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -17,6 +17,10 @@ check: $(VENV)/installed
 
 test: lint types contracts
 	$(BIN)/python -m pytest -m "not validity"
+
+# All tests with the lowest versions that pyproject.toml allows.
+test-lowest: .venv-lowest/installed
+	.venv-lowest/bin/python -m pytest -m "not validity"
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -85,7 +89,12 @@ conformance: $(VENV)/installed
 $(VENV)/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; name one with: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[recommenders,tune,online,cluster,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[recommenders,check,tune,online,cluster,dev]'
+	@touch $@
+
+.venv-lowest/installed: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt --editable '.[recommenders,check]' pytest pytest-benchmark
 	@touch $@
 
 $(VENV)/documented: $(VENV)/installed

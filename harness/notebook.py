@@ -15,6 +15,7 @@ from analyses.shared.measure import Scores
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
 from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.register import available_metrics, translated
 from harness.readers.rankings import (
     Counts,
     Judgements,
@@ -76,7 +77,8 @@ def score(
         The judgements, in any of these forms; see `harness.readers.rankings.judgements_of`.
     measures
         Names such as ``"nDCG@10"``, ``"P(rel=2)@5"`` and ``"bpref"``, or metrics such as
-        ``harness.P(rel=2) @ 5``, also your own. A measure without a cut-off scores whole lists.
+        ``harness.P(rel=2) @ 5``, also your own, and trec_eval's names, such as
+        ``"ndcg_cut_10"`` and ``"map"``. A measure without a cut-off scores whole lists.
         All measures are compared with one another.
     relevance_level
         Lowest relevant grade, at least 1; trec_eval's ``-l``.
@@ -101,7 +103,7 @@ def score(
     2     P@1      a   t1    1.0
     3     P@1      b   t1    0.0
     """
-    return _work(runs, qrels, measures, relevance_level).scores
+    return _work(runs, qrels, measures, relevance_level, least=1).scores
 
 
 @with_known_keywords
@@ -560,6 +562,7 @@ def _work(
     popularity: Counts | None = None,
     seed: int = 0,
     n_jobs: int = 1,
+    least: int = 2,
 ) -> StudyWork:
     """Read and score runs, and give what an analysis may use of them."""
     from harness.scoring.means import averaged
@@ -568,9 +571,12 @@ def _work(
     from harness.study.run import check_metrics
     from harness.study.work import StudyWork
 
-    named = [measures] if isinstance(measures, str | Metric) else measures
+    named = [measures] if isinstance(measures, str | Metric) else [*measures]
+    own = [each for each in named if isinstance(each, Metric)]
+    known = available_metrics(own=own)
+    named = [each if isinstance(each, Metric) else translated(each, known) for each in named]
     section = _section_of(named)
-    metrics = check_metrics(section, own=[each for each in named if isinstance(each, Metric)])
+    metrics = check_metrics(section, own=own)
     run_files, systems = replicates_of(runs)
     collection = collect_lists(
         run_files,
@@ -579,14 +585,15 @@ def _work(
         source=str(qrels) if isinstance(qrels, str | PathLike) else "the qrels",
         systems=systems,
         popularity=None if popularity is None else counts_of(popularity),
+        least=least,
     )
-    known = Catalogue(len(collection.items))
+    catalogue = Catalogue(len(collection.items))
     users = collection.topics.ids
     measured = section.measures.with_falling(
         name for name, metric in metrics.items() if not metric.higher_is_better
     )
     scores = score_runs(
-        collection.runs, collection.qrels, measured, metrics, users=users, catalogue=known
+        collection.runs, collection.qrels, measured, metrics, users=users, catalogue=catalogue
     )
     replicates = Replicates.of(systems, collection.runs) if systems else None
     return StudyWork(
@@ -598,7 +605,7 @@ def _work(
         runs=collection.runs,
         scores=averaged(scores, replicates),
         metrics=metrics,
-        catalogue=known,
+        catalogue=catalogue,
         ranks={},
         replicates=replicates,
     )

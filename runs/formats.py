@@ -177,6 +177,17 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     return stream.getvalue()
 
 
+def is_own(content: bytes) -> bool:
+    """Tell whether a Parquet file has the columns of our runs, or cannot be read at all."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return {*COLUMNS} <= {*parquet.read_schema(pa.py_buffer(content)).names}
+    except (pa.ArrowException, OSError):
+        return True
+
+
 def run_from_parquet(path: Path | str, content: bytes) -> RunFile:
     """Read the columns system, user, item and score; others are ignored."""
     columns = _columns(path, content)

@@ -116,7 +116,9 @@ class _Rows:
             raise InputError.at(self.path, int(row["line"]), finding.format(**row))
 
     def whole(self, column: str, what: str, *, least: int) -> None:
-        numbers = np.array([int(t) if t.isdecimal() else least - 1 for t in self.frame[column]])
+        # Where a value is missing, pandas writes the ranks of all others as 3.0.
+        texts = [text.removesuffix(".0") for text in self.frame[column]]
+        numbers = np.array([int(t) if t.isdecimal() else least - 1 for t in texts])
         rule = f"{what} must be a whole number from {least}, found {{{column}!r}}."
         self.refuse(numbers < least, rule)
         self.frame[column] = numbers
@@ -154,10 +156,10 @@ class _Rows:
             self.number(MASS)
         frame, kept = self.frame, ["line", *self.frame.columns.intersection([*sizes, MASS])]
         if not {"user", "rank"} <= set(frame):
-            first, *_ = names = [*frame.columns[1:]]
-            has_ids = first.lower() in ID_HEADERS
-            frame["user"] = frame[first] if has_ids else frame["line"].astype(str)
-            systems = [name for name in names[has_ids:] if name not in kept]
+            names = [*frame.columns[1:]]
+            ids = next((name for name in names if name.lower() in ID_HEADERS), "line")
+            frame["user"] = frame[ids].astype(str)
+            systems = [name for name in names if name not in (*kept, ids, "item")]
             frame = frame.melt([*kept, "user"], systems, var_name="system", value_name="rank")
             self.frame = frame.sort_values("line", kind="stable", ignore_index=True)
         elif "system" not in frame:
@@ -229,6 +231,10 @@ def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
         users.append((line, found[1]))
         rows += [(line, found[1], score, "10"[place > 0]) for place, score in enumerate(scores)]
     distinct(path, users, "user")
+    if all(len({*own}) == len(own) and all(map(str.isdecimal, own)) for _, (_, *own) in body):
+        finding = "whole numbers, none twice, are ids of items as in test.negative of NCF; the "
+        finding += "scores of the held-out item and of its negatives must stand in their place."
+        raise InputError.at(path, body[0][0], finding)
     return pd.DataFrame(rows, columns=["line", "user", "score", "label"])
 
 

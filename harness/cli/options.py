@@ -134,7 +134,14 @@ class _Options(click.Option):
         self.made = made
 
 
-class _Assignment(click.ParamType[tuple[str, str | int]]):
+# Before click 8.5 types of parameters name no class in brackets.
+if TYPE_CHECKING:
+    _Pair = click.ParamType[tuple[str, str | int]]
+else:
+    _Pair = click.ParamType
+
+
+class _Assignment(_Pair):
     """A name and what it stands for; digits are a number."""
 
     name = "NAME=VALUE"

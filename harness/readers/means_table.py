@@ -10,13 +10,13 @@ from typing import Literal
 import numpy as np
 
 from analyses.shared.measure import Measure
+from harness.readers.columns import column_of
 from harness.readers.scores import heading_and_rows, measure_named
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.fields import distinct, is_number, read_number
 
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
-TOPIC_HEADERS = ("topic", "user", "query", "qid")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +34,11 @@ def is_means_table(path: Path) -> bool:
     The latter has ids of topics in its first column, as its heading says, or no column of names at
     all: all its fields are numbers, and none of the usual headings is above the first.
     """
-    if path.is_dir() or path.suffix == ".parquet":
+    if path.is_dir() or path.suffix in (".parquet", ".json", ".feather"):
         return False
     (_, heading), rows = heading_and_rows(path)
     first = heading[0].lower()
-    if first in TOPIC_HEADERS:
+    if column_of(heading, "topic") is not None:
         return False
     return first in SYSTEM_HEADERS or not all(is_number(row[0]) for _, row in rows)
 

@@ -2,85 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qrels.trec import GRADE_FIELD, HIGHEST_GRADE, QrelsFile, read_qrels
+from harness.readers.columns import (
+    NAMES,
+    PARQUET,
+    Table,
+    column_of,
+    folded,
+    frame_of,
+    is_frame,
+    read_table,
+    with_index,
+)
+from qrels.trec import GRADE_FIELD, HIGHEST_GRADE, QrelsFile, parse_qrels
 from qrels.trec import N_FIELDS as N_QRELS_FIELDS
 from runs import InputError, Numbering
-from runs.formats import N_FIELDS, SCORE_FIELD, TAG_FIELD, find_run_files, read_run
+from runs.formats import (
+    N_FIELDS,
+    SCORE_FIELD,
+    TAG_FIELD,
+    find_run_files,
+    is_own,
+    parse_run,
+    run_from_parquet,
+)
 from runs.run_file import RunFile
 from runs.shared.arrays import Floats
 from runs.shared.fields import Pairs
+from runs.shared.files import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "topic_id", "user", "user_id", "userId")
-ITEM_NAMES = ("doc_id", "docno", "docid", "item", "item_id", "itemId", "movieId")
-
-
 @dataclass(frozen=True)
 class Form:
-    """How a run, or qrels, are laid out in a frame, and what is said of them.
+    """How a run, or qrels, are laid out, and what is said of them.
 
     Parameters
     ----------
     what, forms
         What is read, such as "the run 'bm25'", and what it may be, for messages.
-    names
-        What the column of numbers may be called.
-    number, width
-        Its place, and how many columns there are, where they have no names: those of a TREC file.
+    number
+        What the numbers are: scores, for which ranks may stand, or grades.
+    place, width
+        The place of the numbers, and how many columns there are, where they have no names: those
+        of a TREC file.
     """
 
     what: str
     forms: str
-    names: Sequence[str]
-    number: int
+    number: Literal["score", "grade"]
+    place: int
     width: int
 
 
 def read_pairs(data: Any, form: Form) -> tuple[Pairs, Floats]:
-    """Read what a notebook has: pairs of topics and items, and a number for each.
+    """Read what a notebook or a table has: pairs of topics and items, and a number for each.
 
     Parameters
     ----------
     data
         Numbers by topic and item, ``{topic: {item: number}}``; what has ``to_dict()`` and gives
-        such, as ranx does; a data frame, or what has ``to_df()``, as lists of LensKit have; or
-        records with names, as ir_measures has them.
+        such, as ranx does; a table, or an object that `harness.readers.columns` makes a frame of;
+        or records with names, as ir_measures has them.
     form
         How a frame is laid out.
     """
-    frame = _frame_of(data, form)
-    if has_columns_of_trec(frame, width=form.width):
-        columns = [frame.iloc[:, place] for place in (0, 2, form.number)]
+    table = data if isinstance(data, Table) else Table(_frame_of(data, form), form.what)
+    if has_columns_of_trec(table.frame, width=form.width):
+        topics, items, numbers = (table.frame.iloc[:, at] for at in (0, 2, form.place))
     else:
-        every = {"topics": TOPIC_NAMES, "items": ITEM_NAMES, "numbers": form.names}
-        columns = [frame[_column(frame, names, role, form)] for role, names in every.items()]
-    topics, items = (_ids(column, form) for column in columns[:2])
-    try:
-        numbers = np.asarray(columns[2], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{form.what}: numbers are expected ({error}).") from None
-    if not len(topics):
-        raise InputError(f"{form.what}: there is no item.")
-    users, ids = Numbering.of(topics), Numbering.of(items)
-    pairs = Pairs(users, ids, users.numbers(topics), ids.numbers(items))
-    wrong = {"has no number": np.flatnonzero(np.isnan(numbers)), "is duplicated": pairs.repeated()}
+        topics, items, numbers = table.column("topic"), table.column("item"), _numbers(table, form)
+    topic_ids, item_ids, values = table.ids(topics), table.ids(items), table.numbers(numbers)
+    if numbers.name is not None and folded(numbers.name) == "rank":
+        values = -values
+    if not len(values):
+        raise InputError(f"{table.what}: there is no item.")
+    users, ids = Numbering.of(topic_ids), Numbering.of(item_ids)
+    pairs = Pairs(users, ids, users.numbers(topic_ids), ids.numbers(item_ids))
+    wrong = {"has no number": np.flatnonzero(np.isnan(values)), "is duplicated": pairs.repeated()}
     for finding, places in wrong.items():
         for place in places[:1]:
-            raise InputError(f"{form.what}: {_name_of(pairs, place)} {finding}.")
-    return pairs, numbers
+            raise table.error(int(place), f"{_name_of(pairs, place)} {finding}.")
+    return pairs, values
+
+
+def _numbers(table: Table, form: Form) -> pd.Series[Any]:
+    """Give the column of grades or scores; of a run without scores, the ranks."""
+    columns = table.frame.columns
+    has_ranks = form.number == "score" and column_of(columns, "rank") is not None
+    own = column_of(columns, form.number)
+    if has_ranks and (own is None or table.frame[own].isna().all()):
+        return table.column("rank")
+    return table.column(form.number)
 
 
 def _name_of(pairs: Pairs, place: int) -> str:
@@ -88,35 +111,15 @@ def _name_of(pairs: Pairs, place: int) -> str:
     return f"item {str(item)!r} of topic {str(user)!r}"
 
 
-def is_frame(data: Any) -> TypeGuard[pd.DataFrame]:
-    """Tell whether it is a data frame."""
-    return hasattr(data, "columns") and hasattr(data, "iloc")
-
-
 def is_single(data: Any) -> bool:
     """Tell whether it is one run, not several: a dictionary of dictionaries, or records."""
     if isinstance(data, Mapping):
         return all(isinstance(one, Mapping) and _is_of_numbers(one) for one in data.values())
-    return hasattr(data, "to_dict") or hasattr(data, "to_df")
+    return hasattr(data, "to_dict") or is_frame(data)
 
 
 def _is_of_numbers(items: Mapping[Any, Any]) -> bool:
     return not any(isinstance(number, Mapping) for number in items.values())
-
-
-def column_of(frame: pd.DataFrame, names: Sequence[str]) -> str | None:
-    """Give the column of a frame that has one of the names; None if there is none."""
-    return next((name for name in names if name in frame.columns), None)
-
-
-def _column(frame: pd.DataFrame, names: Sequence[str], role: str, form: Form) -> str:
-    name = column_of(frame, names)
-    if name is None:
-        raise InputError(
-            f"{form.what}: no column holds the {role}; it is called {' or '.join(names)}, and "
-            f"there are {', '.join(map(str, frame.columns)) or 'none'}."
-        )
-    return name
 
 
 def has_columns_of_trec(frame: pd.DataFrame, *, width: int) -> bool:
@@ -128,10 +131,9 @@ def _frame_of(data: Any, form: Form) -> pd.DataFrame:
     """Make a frame of what is laid out otherwise."""
     import pandas as pd
 
-    names = (TOPIC_NAMES[0], ITEM_NAMES[0], form.names[0])
-    if is_frame(data) or hasattr(data, "to_df"):
-        frame: pd.DataFrame = data if is_frame(data) else data.to_df()
-        return frame
+    names = ("topic", "item", form.number)
+    if is_frame(data):
+        return with_index(frame_of(data))
     if isinstance(data, Mapping) or hasattr(data, "to_dict"):
         by_topic = data if isinstance(data, Mapping) else data.to_dict()
         for topic, items in by_topic.items():
@@ -150,20 +152,10 @@ def _frame_of(data: Any, form: Form) -> pd.DataFrame:
     return pd.DataFrame(records, columns=records[0]._fields if records else names)
 
 
-def _ids(column: pd.Series[Any], form: Form) -> NDArray[np.str_]:
-    """Give ids as text."""
-    missing = column.isna().to_numpy()
-    if missing.any():
-        raise InputError(f"{form.what}: in row {int(missing.argmax()) + 1} an id is missing.")
-    return column.astype(str).to_numpy(dtype=np.str_)
-
-
 RUN_FORMS = (
     "a path, a dictionary {topic: {item: score}}, a data frame, ScoredDocs of ir_measures or a Run "
     "of ranx"
 )
-SCORE_NAMES = ("score", "sim")
-SYSTEM_NAMES = ("system", "run_id", "run", "tag", "model")
 
 Runs: TypeAlias = "str | PathLike[str] | Sequence[Any] | Mapping[str, Any] | pd.DataFrame"
 """Run files, or runs by the names of their systems; see `runs_of`."""
@@ -182,7 +174,7 @@ def replicates_of(given: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     -------
     What the runs say, and the name of the system of each; no names if each is of its own.
     """
-    if is_frame(given) or not isinstance(given, Mapping) or is_single(given):
+    if not isinstance(given, Mapping) or is_single(given):
         return runs_of(given), ()
     if not any(map(_are_runs, given.values())):
         return runs_of(given), ()
@@ -209,7 +201,8 @@ def runs_of(given: Runs) -> list[RunFile]:
     Parameters
     ----------
     given
-        Run files: a path, a pattern such as ``"runs/*.run"``, or several. Runs by the names of
+        Run files, also tables of other tools: a path, a pattern such as ``"runs/*.run"``, or
+        several. Runs by the names of
         their systems: ``{"bm25": run, "ease": run}``, where a run is a path, a dictionary
         ``{topic: {item: score}}``, a data frame with columns such as query_id, doc_id and score, or
         of TREC's six columns without names, an iterable of ir_measures' ScoredDoc, or a Run of
@@ -221,9 +214,10 @@ def runs_of(given: Runs) -> list[RunFile]:
     What the runs say, as if it had been read from files.
     """
     if is_frame(given):
-        return [_named(name, run) for name, run in _parts(given)]
+        table = Table(with_index(frame_of(given)), "the runs")
+        return [_named(name, run) for name, run in _parts(table).items()]
     if isinstance(given, str | PathLike):
-        return [*map(read_run, find_run_files([str(given)]))]
+        return read_run_files(find_run_files([str(given)]))
     if is_single(given):
         return [_own(given)]
     if isinstance(given, Mapping):
@@ -249,27 +243,57 @@ def _nameless(given: Any) -> InputError:
     )
 
 
-def _named(name: str, run: Any) -> RunFile:
+def read_run_files(paths: Iterable[Path]) -> list[RunFile]:
+    """Read run files: TREC's lines, our Parquet, and tables and JSON of other tools.
+
+    A table may hold several runs, if a column names their systems; else the run is called as the
+    file, without its extension.
+    """
+    return [run for path in paths for run in _runs_in(Path(path))]
+
+
+def _runs_in(path: Path) -> list[RunFile]:
+    content = read_bytes(path)
+    if content.startswith(PARQUET) and is_own(content):
+        return [run_from_parquet(path, content)]
+    found = read_table(path, content)
+    if found is None:
+        return [parse_run(path, content)]
+    name = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
+    if isinstance(found, Table) and column_of(found.frame.columns, "system") is not None:
+        return [_named(name, part, path) for name, part in _parts(found).items()]
+    return [_named(name, found, path)]
+
+
+def _named(name: str, run: Any, path: Path | None = None) -> RunFile:
     if isinstance(run, str | PathLike):
-        return replace(read_run(Path(run)), system=name)
-    form = Form(f"the run {name!r}", RUN_FORMS, SCORE_NAMES, number=SCORE_FIELD, width=N_FIELDS)
+        found = read_run_files([Path(run)])
+        if len(found) > 1:
+            raise InputError(f"{run}: {len(found)} systems found, one expected for {name!r}.")
+        return replace(found[0], system=name)
+    what = f"the run {name!r}" if path is None else str(path)
+    form = Form(what, RUN_FORMS, "score", place=SCORE_FIELD, width=N_FIELDS)
+    if path is None and isinstance(run, Table):
+        run = replace(run, what=what)
     pairs, scores = read_pairs(run, form)
-    return RunFile(form.what, name, *pairs, scores)
+    return RunFile(path or what, name, *pairs, scores)
 
 
-def _parts(frame: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Part a frame by the systems of its rows."""
-    is_of_trec = has_columns_of_trec(frame, width=N_FIELDS)
-    column = frame.columns[TAG_FIELD] if is_of_trec else column_of(frame, SYSTEM_NAMES)
+def _parts(table: Table) -> dict[str, Table]:
+    """Part a table by the systems of its rows."""
+    frame = table.frame
+    if has_columns_of_trec(frame, width=N_FIELDS):
+        return table.parts(frame.columns[TAG_FIELD])
+    column = column_of(frame.columns, "system")
     if column is None:
         raise InputError(
-            f"no column of the runs holds the systems; it is called {' or '.join(SYSTEM_NAMES)}. "
-            "Frames of one run each are given by name: {name: frame}."
+            "no column of the runs holds the systems; it is called "
+            f"{' or '.join(NAMES['system'])}. Frames of one run each are given by name: "
+            "{name: frame}."
         )
-    return ((str(name), part) for name, part in frame.groupby(column, sort=False))
+    return table.parts(column)
 
 
-GRADE_NAMES = ("relevance", "label", "grade", "rel", "score", "rating")
 QRELS_FORMS = (
     "a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of ir_measures or Qrels of "
     "ranx"
@@ -290,20 +314,27 @@ def judgements_of(given: Judgements) -> QrelsFile:
     Parameters
     ----------
     given
-        A qrels file, a dictionary ``{topic: {item: grade}}``, a data frame with columns such as
-        query_id, doc_id and relevance, or of TREC's four columns without names, an iterable of
-        ir_measures' Qrel, or Qrels of ranx.
+        A qrels file or a table of another tool, a dictionary ``{topic: {item: grade}}``, a data
+        frame with columns such as query_id, doc_id and relevance (`harness.readers.columns` has
+        all names), or of TREC's four columns without names, an iterable of ir_measures' Qrel,
+        Qrels of ranx, or lists of LensKit.
     """
+    data: Any
+    what, data = "the qrels", given
     if isinstance(given, str | PathLike):
-        return read_qrels(Path(given))
-    form = Form("the qrels", QRELS_FORMS, GRADE_NAMES, number=GRADE_FIELD, width=N_QRELS_FIELDS)
-    pairs, numbers = read_pairs(given, form)
+        what, path, content = str(given), Path(given), read_bytes(Path(given))
+        data = read_table(path, content)
+        if data is None:
+            return parse_qrels(path, content)
+    form = Form(what, QRELS_FORMS, "grade", place=GRADE_FIELD, width=N_QRELS_FIELDS)
+    pairs, numbers = read_pairs(data, form)
     # Negative grades, of any size, mean "not judged".
     numbers = np.maximum(numbers, -1.0)
     for place in np.flatnonzero((numbers != np.floor(numbers)) | (numbers > HIGHEST_GRADE))[:1]:
         raise InputError(
-            f"the qrels: a grade must be a whole number of at most {HIGHEST_GRADE}, and "
-            f"{_name_of(pairs, place)} has {numbers[place]:g}."
+            f"{what}: a grade must be a whole number of at most {HIGHEST_GRADE}, and "
+            f"{_name_of(pairs, place)} has {numbers[place]:g}. Multiply half stars and "
+            "`relevance_level` by 2, or round them."
         )
     return QrelsFile(*pairs, numbers.astype(np.int32))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,9 +13,20 @@ import numpy as np
 
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
+from harness.metrics.shared.register import built_in_metrics, own_name
+from harness.readers.columns import (
+    PARQUET,
+    Table,
+    column_of,
+    frame_of,
+    read_table,
+    trec_kind,
+    with_index,
+)
 from runs import InputError
 from runs.replicates import Replicates
-from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines, read_number
+from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
+from runs.shared.files import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +58,11 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     """
     if not paths:
         raise InputError("no table of scores was given.")
-    if all(path.is_dir() or path.suffix == ".parquet" for path in paths):
+    if all(map(_is_study, paths)):
         return _mean_over(paths, [_read_study(path) for path in paths])
+    long = [part for part in map(_read_long, paths) if part is not None]
+    if len(long) == len(paths):
+        return _of_long(long)
     measures = _measures(paths)
     tables = [read_score_table(path) for path in paths]
     first = tables[0]
@@ -71,12 +86,23 @@ def read_score_table(path: Path) -> pd.DataFrame:
     heading, rows = heading_and_rows(path)
     if not rows:
         raise InputError.at(path, heading[0], "the table has a heading but no scores.")
-    has_ids = heading[1][0].lower() in ID_HEADERS or not any(is_number(r[0]) for _, r in rows)
-    systems = distinct(path, [(heading[0], name) for name in heading[1][has_ids:]], "system")
+    line, names = heading
+    topic, item = column_of(names, "topic"), column_of(names, "item")
+    if item is not None:
+        finding = f"the column {item!r} holds items, and scores are of topics or users."
+        raise InputError.at(path, line, finding)
+    place = 0 if topic is None else names.index(topic)
+    if place:
+        names, rows = _first(names, place), [(at, _first(row, place)) for at, row in rows]
+    has_ids = topic is not None or not names[0] or not any(is_number(r[0]) for _, r in rows)
+    systems = distinct(path, [(line, name) for name in names[has_ids:]], "system")
     if len(systems) < 2:
-        raise InputError.at(path, heading[0], f"two or more systems expected, found {systems}.")
-    names = [(line, row[0] if has_ids else str(n)) for n, (line, row) in enumerate(rows, start=1)]
-    topics = distinct(path, names, "topic")
+        raise InputError.at(path, line, f"two or more systems expected, found {systems}.")
+    if are_metrics(systems):
+        finding = f"the columns are measures ({', '.join(systems)}), not systems"
+        raise InputError.at(path, line, f"{finding}; name the column of the topics `user`.")
+    ids = [(line, row[0] if has_ids else str(n)) for n, (line, row) in enumerate(rows, start=1)]
+    topics = distinct(path, ids, "topic")
     values = [
         [
             read_number(path, line, name, text)
@@ -87,6 +113,11 @@ def read_score_table(path: Path) -> pd.DataFrame:
     return pd.DataFrame(values, index=list(topics), columns=list(systems))
 
 
+def _first(fields: list[str], place: int) -> list[str]:
+    """Put the field at a place first."""
+    return [fields[place], *fields[:place], *fields[place + 1 :]]
+
+
 def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
     """Read the lines of a table, all as wide as the first."""
     lines = list(read_lines(path))
@@ -94,6 +125,26 @@ def heading_and_rows(path: Path) -> tuple[Line, list[Line]]:
         raise InputError(f"{path}: the file is empty.")
     (first, heading), *rows = lines
     return (first, heading), [(line, check_width(path, line, row, heading)) for line, row in rows]
+
+
+def _is_study(path: Path) -> bool:
+    """Tell a folder, or the scores of a study, from tables of other tools."""
+    if path.is_dir() or path.suffix != ".parquet" or not path.exists():
+        return path.is_dir() or path.suffix == ".parquet"
+    content = read_bytes(path)
+    table = read_table(path, content) if content.startswith(PARQUET) else None
+    return not isinstance(table, Table) or "cutoff" in table.frame
+
+
+def _read_long(path: Path) -> pd.DataFrame | None:
+    """Read a table of several measures, with a row for each topic or score; None for others."""
+    if not path.is_file():
+        return None
+    content = read_bytes(path)
+    if kind := trec_kind(content):
+        raise InputError(f"{path}: this is {kind}, not scores; `harness evaluate` scores runs.")
+    table = read_table(path, content)
+    return _long(table, path.stem) if isinstance(table, Table) else None
 
 
 def _read_study(path: Path) -> Scores:
@@ -243,12 +294,20 @@ def scores_of(data: Framed) -> Scores:
     data
         Scores, as they are. Or a frame for each measure by its name, such as "nDCG@10": a row for
         each topic, a column for each system. Or one long frame with the columns measure, system,
-        user and score; what else it has does no harm. One frame of topics and systems alone is
-        that of a measure called "score".
+        user and score, or their names in other tools; what else it has does no harm. Or a frame
+        with a column for each metric, as LensKit's ``list_metrics()``. One frame of topics and
+        systems alone is that of a measure called "score".
     """
     if isinstance(data, Scores):
         return data
-    frames = data if isinstance(data, Mapping) else _by_measure(data)
+    if not isinstance(data, Mapping):
+        frame = frame_of(data)
+        long = _long(Table(with_index(frame), "the scores"), "model")
+        if long is not None:
+            return _of_long([long])
+        topic = column_of(frame.columns, "topic")
+        data = {"score": frame if topic is None else frame.set_index(topic)}
+    frames = {name: frame_of(frame) for name, frame in data.items()}
     if not frames:
         raise InputError("there is no measure: give a frame for each, by its name.")
     first, *others = frames
@@ -268,12 +327,61 @@ def scores_of(data: Framed) -> Scores:
     )
 
 
-def _by_measure(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Part a long frame by measure; one of topics and systems is a measure's."""
-    if not set(LONG) <= set(frame.columns):
-        return {"score": frame}
-    parts = frame.groupby("measure", sort=False)
-    return {
-        str(name): part.pivot(index="user", columns="system", values="score")
-        for name, part in parts
+def are_metrics(names: Iterable[object]) -> bool:
+    """Tell whether columns are measures: all have names of metrics, or one has also a cut-off."""
+    known = built_in_metrics()
+    found = {str(name): own_name(str(name).partition("@")[0], known) for name in names}
+    return all(found.values()) or any("@" in name and own for name, own in found.items())
+
+
+def _long(table: Table, system: str) -> pd.DataFrame | None:
+    """Give a table of several measures in long form; None if its columns are systems.
+
+    Where no column names the system, all scores are of the one that is given.
+    """
+    names = table.frame.columns
+    topic, measure, value = (column_of(names, role) for role in ("topic", "measure", "value"))
+    model = column_of(names, "system") or column_of(names, "name")
+    if topic is None:
+        return None
+    frame = table.frame.assign(**({} if model else {"system": system}))
+    keys = [topic, model or "system"]
+    if measure is None or value is None:
+        columns = [name for name in names if name not in keys]
+        if not columns or not are_metrics(columns):
+            return None
+        frame = frame.melt(keys, columns, "measure", "score", ignore_index=False)
+        measure, value = "measure", "score"
+    found = frame[[measure, keys[1], topic, value]].set_axis(LONG, axis=1)
+    melted = replace(table, frame=found)
+    numbers = melted.numbers(found["score"])
+    found = found.assign(user=melted.ids(found["user"]), score=numbers)
+    is_repeated = found.duplicated([*LONG[:3]]).to_numpy()
+    wrong = {"has no number": np.isnan(numbers), "is duplicated": is_repeated}
+    for finding, places in wrong.items():
+        for place in np.flatnonzero(places)[:1]:
+            name, model, user, _ = found.iloc[place]
+            which = f"{name} of system {model!r} for topic {user!r}"
+            raise melted.error(int(place), f"{which} {finding}.")
+    return found
+
+
+def _of_long(parts: Sequence[pd.DataFrame]) -> Scores:
+    """Put scores in long form together; every system has all topics and measures."""
+    import pandas as pd
+
+    long = pd.concat(parts).astype({"measure": str, "system": str})
+    for twice in np.flatnonzero(long.duplicated([*LONG[:3]]))[:1]:
+        raise InputError(f"the system {long.system.iloc[twice]!r} is in two files.")
+    wide = long.pivot(index="user", columns=["measure", "system"], values="score")
+    systems = sorted(long.system.unique())
+    frames = {
+        name: wide.reindex(columns=[(name, s) for s in systems]) for name in long.measure.unique()
     }
+    for name, frame in frames.items():
+        for user, system in np.argwhere(frame.isna().to_numpy())[:1]:
+            raise InputError(
+                f"topic {frame.index[user]!r} has no score of system {systems[system]!r} by "
+                f"{name}; give it one, such as 0, or leave out the topic."
+            )
+    return scores_of({name: frame.set_axis(systems, axis=1) for name, frame in frames.items()})

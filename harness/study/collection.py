@@ -14,6 +14,7 @@ import numpy as np
 
 from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
+from harness.readers.rankings import judgements_of
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
     beside_trained,
@@ -31,7 +32,7 @@ from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_c
 from qrels.qrels import judgement_facts, nothing_relevant
 from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world import Observation, Truth
-from qrels.trec import QrelsFile, format_qrels, read_qrels
+from qrels.trec import QrelsFile, format_qrels
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
 from runs.shared.arrays import Numbers
@@ -258,7 +259,7 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
 
 
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
-    file = read_qrels(section.path)
+    file = judgements_of(section.path)
     paths = run_paths(study)
     run_files, systems = read_runs(paths, study)
     with study.errors_at("truth"):
@@ -291,8 +292,9 @@ def collect_lists(
     systems: tuple[str, ...] = (),
     popularity: Mapping[str, int] | None = None,
     others: Sequence[str] = (),
+    least: int = 2,
 ) -> Collection:
-    """Judge runs by qrels, wherever they were read."""
+    """Judge runs by qrels, wherever they were read; at least two systems, or what is said."""
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
@@ -300,7 +302,7 @@ def collect_lists(
     trained = None if popularity is None else np.zeros(len(items), dtype=np.intp)
     if trained is not None and popularity is not None:
         trained[items.numbers(popularity)] = [*popularity.values()]
-    runs = lists_of(run_files, file.users, items, systems)
+    runs = lists_of(run_files, file.users, items, systems, least=least)
     return Collection(
         topics=file.users,
         items=items,

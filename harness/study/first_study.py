@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from harness.readers.columns import trec_kind
 from harness.study.inputs import split_ratings
 from harness.study.run import check
 from harness.study.sections import usual_split
@@ -178,7 +179,13 @@ def describe_data(section: RatingsSection) -> DataDescription:
     if section.path is None:
         raise InputError("`harness schema` describes the settings of a simulated world.")
     files, fold = _given_parts(section.path)
-    found = recognise(open_source(files.train if files else section.path), section)
+    source = open_source(files.train if files else section.path)
+    if (kind := trec_kind(source.data)) and section.format is None:
+        raise InputError(
+            f"{source.label}: this is {kind}, not ratings. `harness evaluate` scores runs; a study "
+            "file names runs in [runs] and judgements in [qrels]."
+        )
+    found = recognise(source, section)
     of_file, whole = found.options.of_file, found.ratings
     if files is not None:
         whole = read_two_parts(files.train, files.test, **of_file)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from harness.readers.rankings import read_run_files
 from harness.study.sections import SplitSection, numbered, systems_of
 from harness.study.study import RatingsSection, Study
 from qrels import Qrels, Ratings, Scale, Split, k_core, qrels_from_columns
@@ -25,7 +26,6 @@ from qrels.ratings.statistics import (
 )
 from qrels.ratings.world import World, fit_world, like_settings, make_world, world_settings
 from runs import InputError, Numbering, Run
-from runs.formats import read_run
 from runs.run_file import RunFile, require_known_users
 from runs.shared.errors import warn
 
@@ -122,7 +122,7 @@ LONGEST_TAG = 150
 
 def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
     """Read the runs of a study, and which systems they are of, if several may be of one."""
-    files = [read_run(path) for path in paths]
+    files = read_run_files(paths)
     pattern = None if study.runs is None else study.runs.replicates
     if pattern is None:
         return files, ()
@@ -160,9 +160,10 @@ def lists_of(
     systems: Sequence[str],
     *,
     others: Sequence[str] = (),
+    least: int = 2,
 ) -> tuple[Run, ...]:
     """Give the lists of runs whose tags and users are checked."""
-    check_tags(run_files, systems, others=others)
+    check_tags(run_files, systems, others=others, least=least)
     for file in run_files:
         require_known_users(file, topics)
     return tuple(file.to_run(topics, items) for file in run_files)
@@ -180,12 +181,12 @@ def _warn_of_training_items(path: Path | str, run: Run, rated: Any) -> None:
 
 
 def check_tags(
-    files: Sequence[RunFile], systems: Sequence[str], *, others: Sequence[str] = ()
+    files: Sequence[RunFile], systems: Sequence[str], *, others: Sequence[str] = (), least: int = 2
 ) -> None:
-    """Refuse fewer than two systems, long tags, and those that name two systems."""
+    """Refuse too few systems, long tags, and those that name two systems."""
     names = systems or [file.system for file in files]
     n_systems = len(set(systems) if systems else files) + len(others)
-    if n_systems < 2:
+    if n_systems < least:
         raise InputError(f"a study compares at least two systems, got {n_systems}.")
     first: dict[str, RunFile] = {}
     for file, name in zip(files, names, strict=True):

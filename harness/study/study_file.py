@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
 
 from analyses.shared.figure_options import FigureOptions
+from harness.readers.columns import trec_kind
 from harness.study.store import with_portable_paths
 from runs import InputError
 from runs.shared.settings import Section, Whole, broken_rule
@@ -132,7 +133,12 @@ class StudyFile(Section):
         try:
             values = tomllib.loads(text)
         except NOT_TOML as error:
-            raise InputError(f"{source}: not a TOML file: {str(error).rstrip('.')}.") from None
+            finding = f"not a TOML file: {str(error).rstrip('.')}."
+            if kind := trec_kind(text.encode()):
+                finding = f"this is {kind}, not a study file; `harness evaluate` scores runs."
+            elif source.endswith((".csv", ".tsv", ".dat", ".data", ".inter", ".gz")):
+                finding += f" `harness init {source}` writes a study file for ratings."
+            raise InputError(f"{source}: {finding}") from None
         origin = Origin(source, text, base)
         study = cls(**{**values, **(changes or {}), "_origin": origin})
         return study.anchored(origin.anchor).model_copy(update={"output": study.output})

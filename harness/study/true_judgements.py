@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.readers.rankings import judgements_of
 from harness.study.sections import QRELS, Candidates, TruthSection
 from qrels import Qrels, Ratings, Scale, Split, qrels_from_columns, rating_scale
 from qrels.grades import GradeRule
@@ -19,7 +20,7 @@ from qrels.ratings import world
 from qrels.ratings.datasets import FORMATS, read_ratings
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.statistics import distribution, usual_threshold
-from qrels.trec import QrelsFile, read_qrels
+from qrels.trec import QrelsFile
 from runs import InputError, Numbering, Run
 from runs.shared.errors import require_choice, warn
 from runs.shared.files import read_bytes
@@ -295,7 +296,7 @@ def _of_qrels(section: TruthSection, path: Path) -> TruthFile:
             "`threshold` in [truth] is the lowest relevant grade of qrels, a whole number of at "
             f"least 1, got {level:g}."
         )
-    file = read_qrels(path)
+    file = judgements_of(path)
     if file.grade.max() < level:
         raise InputError(
             f"{path}: no judgement is relevant: the highest grade is {file.grade.max()}, the "

@@ -14,12 +14,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from analyses.shared.table import FORMATS, Table
+from harness.readers.rankings import judgements_of, read_run_files
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import judge
 from qrels.qrels import judgement_facts, warn_of_one_kind
-from qrels.trec import read_qrels
 from runs import Run
-from runs.formats import read_run
 from runs.run_file import Precision, common_items, require_known_users
 from runs.shared.arrays import Floats
 
@@ -84,8 +83,8 @@ def evaluate_runs(
     topics: Topics = "qrels",
 ) -> Evaluations:
     """Evaluate run files over the topics of a qrels file."""
-    file = read_qrels(qrels_path)
-    run_files = [read_run(path) for path in run_paths]
+    file = judgements_of(qrels_path)
+    run_files = read_run_files(run_paths)
     items = common_items(run_files, file.items)
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     evaluations = []

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.metrics.shared.metric import Metric, geometric_mean
 from harness.metrics.shared.names import DECIMAL, parse_name
-from harness.metrics.shared.register import find_metric
+from harness.metrics.shared.register import find_metric, translated
 from harness.trec_eval.further_measures import ODDITIES
 from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
@@ -233,6 +233,7 @@ SCORERS: dict[str, Callable[[str, Mapping[str, Metric]], Callable[[Judged], Floa
 
 
 def _own_column(text: str, metrics: Mapping[str, Metric]) -> Column:
+    text = translated(text, metrics)
     parsed = parse_name(text)
     if parsed.name not in metrics:
         known = [*metrics, *ORDER, *NICKNAMES]

@@ -175,7 +175,8 @@ def _lines(content: bytes) -> NumberedLines:
 
 def _require_text(path: Path, content: bytes) -> None:
     if content.startswith(BOM_UTF8):
-        finding = "a byte order mark, which trec_eval takes for a part of the first id."
+        finding = "a byte order mark, which trec_eval takes for a part of the first id; save the "
+        finding += "file as UTF-8 without it."
         raise InputError.at(path, 1, finding)
     if b"\0" in content:
         line = content[: content.index(b"\0")].count(b"\n") + 1

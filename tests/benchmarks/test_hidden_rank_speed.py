@@ -7,6 +7,8 @@ cosines, 100 neighbours each. Times are CPU time of one thread. That of `implici
 it ranks them the same is checked first.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version

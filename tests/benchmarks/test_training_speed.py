@@ -5,6 +5,8 @@ Run with ``pytest tests/benchmarks/test_training_speed.py -s --benchmark-only``.
 checked first, by the objective that is written in the system's documentation.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cache
 from math import fsum

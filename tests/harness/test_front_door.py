@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 import harness
 from tests.harness.small import ROOT
@@ -92,3 +95,27 @@ def test_commands_say_in_a_sentence_which_package_is_overwritten(
 @pytest.mark.parametrize("package", PACKAGES)
 def test_the_types_of_every_package_are_for_others_too(package: str) -> None:
     assert (ROOT / package / "py.typed").is_file()
+
+
+def test_a_check_without_hypothesis_names_the_extra(tmp_path: Path) -> None:
+    code = (
+        "import importlib.util as found; find = found.find_spec\n"
+        "found.find_spec = lambda name, *of: None if name == 'hypothesis' else find(name, *of)\n"
+        "from harness.cli.main import main; main(['check', 'P@5'])"
+    )
+    answer = python(code, tmp_path)
+    assert answer.returncode == MISUSED
+    assert "pip install 'metric-robustness-harness[check]'" in answer.stderr
+
+
+def test_the_lowest_versions_are_those_that_are_tested() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    asked = [*project["dependencies"], *extras["recommenders"], *extras["check"]]
+    floors = {Requirement(text).name: Requirement(text).specifier for text in asked}
+    lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if "==" in line)
+    for name, specifier in floors.items():
+        lowest = next(Version(each.version) for each in specifier if each.operator == ">=")
+        assert Version(tested[name]) in specifier
+        assert Version(tested[name]) == lowest, name

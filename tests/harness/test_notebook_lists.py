@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from ir_measures import Qrel, ScoredDoc
 
-from harness import InputError, robustness, score
+from harness import InputError, discriminate, robustness, score
 from tests.harness.small import FULL, JUDGEMENTS, PARTIAL, write_collection, write_run
 
 MEASURES = ["nDCG@2", "bpref", "P@1"]
@@ -144,13 +144,12 @@ REFUSED_RUNS: list[tuple[Any, str]] = [
     (records("full"), "a run needs the name of its system, and ScoredDoc has none"),
     (OfRanx(RUN), "a run needs the name of its system, and OfRanx has none"),
     (3, "a run needs the name of its system, and int has none"),
-    ({"a": RUN}, "a study compares at least two systems, got 1."),
     ({"a": RUN, "b": 3}, "the run 'b' must be a path, a dictionary"),
     ({"a": RUN, "b": [1]}, "ScoredDocs of ir_measures or a Run of ranx, got a list of int."),
     ({"a": RUN, "b": {}}, "the run 'b': there is no item."),
     ({"a": RUN, "b": []}, "the run 'b': there is no item."),
     ({"a": RUN, "b": {"u1": 3}}, "the run 'b': numbers by item are expected for topic 'u1', got i"),
-    ({"a": RUN, "b": {"u1": {"d": "x"}}}, "the run 'b': numbers are expected (could not convert"),
+    ({"a": RUN, "b": {"u1": {"d": "x"}}}, "the run 'b': numbers are expected, found 'x'."),
     ({"a": RUN, "b": {"u1": {"d": np.nan}}}, "the run 'b': item 'd' of topic 'u1' has no number."),
     ({"a": RUN, "b": {"u1": {None: 1.0}}}, "the run 'b': in row 1 an id is missing."),
     ({"a": RUN, "b": {"u9": {"d": 1.0}}}, "the run 'b': none of its 1 users is in the qrels"),
@@ -181,6 +180,24 @@ def test_qrels_that_cannot_be_read_are_told(qrels: Any, finding: str) -> None:
     with pytest.raises(InputError) as caught:
         score(LISTS, qrels, MEASURES)
     assert finding in str(caught.value)
+
+
+def test_one_run_is_scored_and_is_no_comparison() -> None:
+    one = score({"full": RUN}, JUDGEMENTS, MEASURES)
+    assert np.array_equal(one.values, score(LISTS, JUDGEMENTS, MEASURES).values[:, :1])
+    with pytest.raises(InputError, match="compares at least two systems, got 1"):
+        robustness({"full": RUN}, JUDGEMENTS, MEASURES, **FEW)
+    with pytest.raises(InputError, match="at least two systems, got 1"):
+        discriminate(one)
+
+
+def test_measures_may_have_the_names_of_trec_eval() -> None:
+    found = score(LISTS, JUDGEMENTS, ["ndcg_cut_10", "map", "MRR@5", "P_1", "recip_rank"])
+    expected = score(LISTS, JUDGEMENTS, ["nDCG@10", "AP", "RR@5", "P@1", "RR"])
+    assert found.measures == expected.measures
+    assert np.array_equal(found.values, expected.values)
+    with pytest.raises(InputError, match="no metric is called 'ndcg_cut'"):
+        score(LISTS, JUDGEMENTS, "ndcg_cut")
 
 
 def test_no_measure_is_refused() -> None:

@@ -75,6 +75,21 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     return metrics[parsed.name].with_options(parsed.options)
 
 
+def translated(text: str, metrics: Mapping[str, Metric]) -> str:
+    """Give a measure that others name as it is called here: ``ndcg_cut_10`` is ``nDCG@10``.
+
+    A name of ours, and one that nobody knows, stays as it is; and so does ``ndcg_cut``, which
+    stands for nine cut-offs.
+    """
+    parsed = None if text.startswith(PREFIX) else parse_name(text)
+    if parsed is None or parsed.name in metrics or parsed.name.endswith("_cut"):
+        return text
+    name, _, cutoff = own_name(parsed.name, metrics).partition("@")
+    if not name or (cutoff and parsed.has_depth):
+        return text
+    return name + text.strip()[len(parsed.name) :] + (cutoff and f"@{cutoff}")
+
+
 def own_name(text: str, metrics: Mapping[str, Metric]) -> str:
     """Say what a metric is called here that others call so; "" if it is none of ours."""
     base, cutoff = OF_OTHERS.findall(text)[0]

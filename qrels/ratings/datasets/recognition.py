@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from qrels.ratings.datasets.fields import ISO, NUMBER, Table, read_table
+from qrels.ratings.datasets.fields import ISO, NO_NUMBER, NUMBER, Table, read_table
 from qrels.ratings.datasets.layouts import (
     COUNT_NAMES,
     LAYOUTS,
@@ -151,7 +151,14 @@ def _free(roles: Mapping[str, int], columns: Sequence[Sequence[str]]) -> list[in
 
 def _numeric(roles: Mapping[str, int], columns: Sequence[Sequence[str]]) -> list[int]:
     """Give the places of the columns without a role that hold numbers."""
-    return [at for at in _free(roles, columns) if _all_are(_is_number, columns[at])]
+    return [at for at in _free(roles, columns) if _holds_numbers(columns[at])]
+
+
+def _holds_numbers(texts: Sequence[str]) -> bool:
+    """Tell a column of numbers, of which one or a tenth may be no number: these are told later."""
+    there = [text for text in texts if text not in NO_NUMBER]
+    odd = [text for text in there if not _is_number(text)]
+    return len(there) > 2 * len(odd) and len(odd) <= max(1, len(there) // 10)
 
 
 def _all_are(is_one: Callable[[str], bool], texts: Sequence[str]) -> bool:
@@ -162,7 +169,7 @@ def _all_are(is_one: Callable[[str], bool], texts: Sequence[str]) -> bool:
 def _in_order(columns: Sequence[Sequence[str]]) -> dict[str, str | int]:
     """Place user and item, then a rating and a time as far as there are such."""
     places: dict[str, str | int] = {"user": 0, "item": 1}
-    if len(columns) > 2 and all(map(_is_number, columns[2])):
+    if len(columns) > 2 and _holds_numbers(columns[2]):
         places["rating"] = 2
     at = len(places)
     if len(columns) > at and all(map(_is_time, columns[at])):

@@ -35,6 +35,20 @@ def test_long_and_wide_tables_say_the_same(tmp_path: Path) -> None:
         assert long[system].n_relevant.tolist() == [1, 2, 2]
 
 
+def test_ranks_may_end_in_a_zero_and_users_stand_anywhere(tmp_path: Path) -> None:
+    rows = [line.split(",") for line in WIDE.splitlines()]
+    text = "".join(f"{x},7,{y},{user}\n" for user, x, y in rows).replace(",7,y,", ",item,y,")
+    odd = text.replace("1,", "1.0,").replace("2,", "2.0,")
+    found, expected = (_read(tmp_path, t, negatives=3, candidates=9) for t in (odd, WIDE))
+    assert found.keys() == expected.keys()
+    assert found["x"].rank.tolist() == expected["x"].rank.tolist()
+
+
+def test_ids_of_negatives_are_no_scores(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x\.csv, line 1: whole numbers, none twice, are ids"):
+        _read(tmp_path, "(0,25)\t1064\t174\n(1,133)\t1072\t3154\n", candidates=9)
+
+
 def test_scores_in_recboles_layout_are_ranked(tmp_path: Path) -> None:
     found = _read(tmp_path, RECBOLE, candidates=9)["x"]
     assert found.rank.tolist() == [2, 1, 4]

@@ -155,3 +155,34 @@ def test_a_mistake_is_answered_and_leaves_no_file(
     assert answer.exit_code == MISUSED
     assert sentence in answer.stderr
     assert not Path("study.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "file", "lines", "finding"),
+    [
+        ("init", "sys.run", ["u Q0 i 1 2.5 x", "u Q0 j 2 1 x"], "this is a TREC run, not ratings"),
+        ("init", "t.qrels", ["u 0 i 1", "u 0 j 0"], "this is a qrels file, not ratings"),
+        ("run", "sys.run", ["u Q0 i 1 2.5 x"], "this is a TREC run, not a study file"),
+        ("run", "r.csv", ["user,item", "u,i"], "`harness init r.csv` writes a study file"),
+        ("evaluate", "b.run", ["\ufeffu Q0 i 1 2.5 x"], "save the file as UTF-8 without it"),
+    ],
+)
+def test_files_of_another_kind_are_recognised(
+    command: str, file: str, lines: list[str], finding: str
+) -> None:
+    write(file, lines)
+    write("q", ["u 0 i 1"])
+    options = ("--qrels", "q") if command == "evaluate" else ()
+    found = harness(command, file, *options)
+    assert found.exit_code == MISUSED
+    assert finding in " ".join(found.stderr.split())
+
+
+def test_one_rating_that_is_no_number_hides_no_column() -> None:
+    rated = [f"u{user}|i{item}|{1 + (user + item) % 5}" for user, item in pairs()]
+    write("odd.csv", ["person|thing|mark", *rated, "u99|i3|NaN"])
+    assert "1 of 97 ratings miss a value and are left out" in harness("init", "odd.csv").stdout
+    write("odd.csv", ["person|thing|mark", *rated, "u99|i3|abc"])
+    assert "line 98: the rating must be" in harness("init", "odd.csv", "--overwrite").stderr
+    write("bare.csv", [line.replace("|", ",") + ",881250949" for line in ["9,9,NaN", *rated]])
+    assert "threshold" in harness("init", "bare.csv", "--overwrite").stdout

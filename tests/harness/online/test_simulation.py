@@ -1,5 +1,7 @@
 """Simulated experiments: their worlds, arms, logs and truth."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +139,7 @@ class Fixed:
     def __init__(self, items: list[int]) -> None:
         self.items = items
 
-    def fit(self, history: Interactions) -> "Fixed":
+    def fit(self, history: Interactions) -> Fixed:
         return self
 
     def recommend(self, profiles: csr_array[Any], *, depth: int) -> Any:

@@ -7,8 +7,6 @@ import pytest
 
 from analyses.shared.result import measures_of
 from harness import open_study
-from harness.report.page import summarise
-from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from tests.harness.small import TREC, manifest_of, read_frame, run_text, write_qrels, write_run
 
@@ -58,12 +56,6 @@ def compared(collection: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A study of nDCG@10 and bpref of whole lists, with every analysis of runs."""
     output = tmp_path_factory.mktemp("compared") / "study"
     return run_text(TREC + TWO + ANALYSES, collection, output=output)
-
-
-@pytest.mark.slow
-def test_the_summary_compares_both_with_a_difference_and_its_interval(compared: Path) -> None:
-    for finding in summarise(FinishedStudy.at(compared)).findings[:3]:
-        assert all(name in finding for name in BOTH)
 
 
 @pytest.mark.slow

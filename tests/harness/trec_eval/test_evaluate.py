@@ -185,7 +185,15 @@ def collection(tmp_path: Path) -> tuple[Path, Path]:
 IMPORTED = {"annotated_types", "click", "cloudpickle", "numpy", "pyarrow", "typing_extensions"}
 """What evaluate may import of others: little, so that it starts in a third of a second."""
 
-OURS = ("harness.cli", "harness.metrics", "harness.trec_eval", "qrels", "runs", "analyses.shared")
+OURS = (
+    "harness.cli",
+    "harness.metrics",
+    "harness.readers",
+    "harness.trec_eval",
+    "qrels",
+    "runs",
+    "analyses.shared",
+)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Ranks of hidden items by downdate and by growing sums, against profiles summed anew."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import joblib

@@ -1,0 +1,202 @@
+"""What tools call the columns of runs, qrels and scores; their files and frames as one table.
+
+Capitals, spaces, ``_``, ``-`` and the type behind a ``:`` do not matter in the name of a column:
+``user_id:token`` of RecBole is ``userid``. Where a table has several columns of one role, the name
+that stands first in `NAMES` counts. Files are Parquet, Arrow (Feather), JSON, or text with a
+heading whose fields are separated by tabs, commas or semicolons. Lists of LensKit as Parquet may be
+flat or nested. Objects are data frames of pandas, what exports Arrow (polars, pyarrow), and what
+has ``to_df()`` (lists of LensKit) or ``list_metrics()`` (results of LensKit's RunAnalysis).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runs import InputError
+from runs.formats import NUMBER, SCORE
+from runs.shared.arrays import Floats
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Role: TypeAlias = Literal[
+    "topic", "item", "score", "rank", "grade", "system", "name", "measure", "value"
+]
+
+NAMES: Final[Mapping[Role, tuple[str, ...]]] = {
+    "topic": ("query_id", "qid", "topic", "topic_id", "user", "user_id", "uid", "query"),
+    "item": ("docno", "doc_id", "doc", "item", "item_id", "iid", "movieId"),
+    "score": ("score", "sim", "prediction"),
+    "rank": ("rank",),
+    "grade": ("relevance", "label", "grade", "rel", "score", "rating"),
+    "system": ("system", "run_id", "run", "tag", "model"),
+    "name": ("name",),  # in tables of scores alone: with items it may be a title
+    "measure": ("measure", "metric"),
+    "value": ("score", "value"),
+}
+"""Names of the columns of each role, the first that a table has counts."""
+
+GRADE = re.compile(rb"-?[0-9]{1,3}")
+LZ4, ARROW, PARQUET = b"\x04\x22\x4d\x18", b"ARROW1", b"PAR1"
+
+
+def folded(name: object) -> str:
+    """Give the name of a column without what does not matter in it."""
+    return re.sub(r"[ _-]", "", str(name).strip().partition(":")[0]).casefold()
+
+
+def column_of(names: Iterable[Any], role: Role) -> Any | None:
+    """Give the column of some that has a role; None if there is none."""
+    known = {folded(name): name for name in reversed([*names])}
+    return next((known[name] for name in map(folded, NAMES[role]) if name in known), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A data frame whose rows are numbered in its index, and what messages call it.
+
+    ``what``: the object or the file; ``unit``: what an error counts in a file, lines or rows; ""
+    for an object.
+    """
+
+    frame: pd.DataFrame
+    what: str
+    unit: str = ""
+
+    def error(self, place: int, finding: str) -> InputError:
+        """Say what is wrong with a row."""
+        if not self.unit:
+            return InputError(f"{self.what}: {finding}")
+        row = int(self.frame.index[place]) + 1 + (self.unit == "line")
+        return InputError.at(self.what, row, finding, unit=self.unit)
+
+    def column(self, role: Role) -> pd.Series[Any]:
+        """Give the column of a role."""
+        name = column_of(self.frame.columns, role)
+        if name is None:
+            raise InputError(
+                f"{self.what}: no column holds the {role}s; it is called {' or '.join(NAMES[role])}"
+                f", and there are {', '.join(map(str, self.frame.columns)) or 'none'}."
+            )
+        return self.frame[name]
+
+    def ids(self, column: pd.Series[Any]) -> NDArray[np.str_]:
+        """Give ids as text."""
+        texts = column.astype(str).to_numpy(dtype=np.str_)
+        for place in np.flatnonzero(column.isna().to_numpy() | (texts == ""))[:1]:
+            found = f"in row {place + 1} " if not self.unit else ""
+            raise self.error(int(place), f"{found}an id is missing.")
+        return texts
+
+    def numbers(self, column: pd.Series[Any]) -> Floats:
+        """Give numbers; NaN where one is missing."""
+        import pandas as pd
+
+        try:
+            return np.asarray(column.mask(column == ""), dtype=np.float64)
+        except (TypeError, ValueError):
+            odd = column.notna() & pd.to_numeric(column, errors="coerce").isna()
+            place = int(odd.to_numpy().argmax())
+            finding = f"numbers are expected, found {column.iloc[place]!r}."
+            raise self.error(place, finding) from None
+
+    def parts(self, column: Any) -> dict[str, Table]:
+        """Part the table by the values of a column."""
+        rows = self.frame.groupby(column, sort=False)
+        return {str(name): replace(self, frame=part) for name, part in rows}
+
+
+def trec_kind(content: bytes) -> str:
+    """Tell "a TREC run" and "a qrels file" by their first lines; "" for other files."""
+    lines = [line.split() for line in content[:4096].splitlines()[:20]]
+    rows = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
+    rows = rows[:-1] or rows  # The last may be cut off.
+    widths = {len(fields) for fields in rows}
+    if widths == {6} and all(NUMBER.fullmatch(r[3]) and SCORE.fullmatch(r[4]) for r in rows):
+        return "a TREC run"
+    if widths == {4} and all(r[1] in (b"0", b"Q0") and GRADE.fullmatch(r[3]) for r in rows):
+        return "a qrels file"
+    return ""
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether an object is a data frame, or gives one."""
+    return any(hasattr(data, name) for name in ("columns", "to_df", "list_metrics"))
+
+
+def frame_of(data: Any) -> pd.DataFrame:
+    """Give the data frame that an object is or gives."""
+    import pyarrow as pa
+
+    if hasattr(data, "list_metrics"):
+        data = data.list_metrics()
+    if hasattr(data, "to_df"):
+        data = data.to_df()
+    found: pd.DataFrame = data if hasattr(data, "iloc") else pa.table(data).to_pandas()
+    return found
+
+
+def read_table(path: Path, content: bytes) -> Table | Mapping[str, Any] | None:
+    """Read a file of another tool: a table, or JSON by topic; None if it has no such heading."""
+    import pyarrow as pa
+    from pyarrow import csv, ipc, parquet
+
+    if content.startswith(LZ4):
+        raise InputError(f"{path}: lz4 of ranx is not read; save it with kind='json' or 'parquet'.")
+    try:
+        if content.startswith(PARQUET):
+            return Table(_flat(parquet.read_table(pa.BufferReader(content))), str(path), "row")
+        if content.startswith(ARROW):
+            return Table(_flat(ipc.open_file(content).read_all()), str(path), "row")
+        if content.lstrip()[:1] in (b"{", b"["):
+            found = json.loads(content)
+            if isinstance(found, dict):
+                return found
+            import pandas as pd
+
+            return Table(pd.DataFrame(found), str(path), "row")
+        heading = content.partition(b"\n")[0].decode("utf-8-sig", errors="replace")
+        separator = next((mark for mark in "\t,;" if mark in heading), None)
+        names = [name.strip(' "\r') for name in heading.split(separator)]
+        if separator is None or column_of(names, "topic") is None:
+            return None
+        if b"\n" not in content.strip():
+            raise InputError(f"{path}: the table has a heading but no rows.")
+        table = csv.read_csv(
+            pa.py_buffer(content.rstrip()),
+            csv.ReadOptions(column_names=names, skip_rows=1, use_threads=False),
+            csv.ParseOptions(delimiter=separator, ignore_empty_lines=False),
+            csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )
+        return Table(table.to_pandas(), str(path), "line")
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: the table cannot be read ({error}).") from None
+
+
+def _flat(table: Any) -> pd.DataFrame:
+    """Give a table of Arrow as a frame; lists of LensKit that are nested, an item a row."""
+    import pyarrow as pa
+    import pyarrow.compute as compute
+
+    nested = [field.name for field in table.schema if pa.types.is_list(field.type)]
+    if nested == ["items"] and pa.types.is_struct(table.schema.field("items").type.value_type):
+        lists = table["items"].combine_chunks()
+        items = pa.Table.from_struct_array(lists.flatten())
+        table = table.drop_columns(nested).take(compute.list_parent_indices(lists))
+        for name in items.column_names:
+            table = table.append_column(name, items[name])
+    return with_index(table.to_pandas())
+
+
+def with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """Make columns of the levels of the index that have names, and number the rows from 0."""
+    named = [name for name in frame.index.names if name is not None]
+    return (frame.reset_index(level=named) if named else frame).reset_index(drop=True)

@@ -1,0 +1,179 @@
+"""Runs, qrels and scores as other tools write them, each with its own objects or files."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import feather
+
+from harness import InputError, discriminate, score
+from harness.cli.main import main
+from harness.readers.scores import read_score_tables, scores_of
+
+RUN = pd.DataFrame(
+    [("1", "a", 3.0), ("1", "b", 2.0), ("2", "b", 5.0), ("2", "a", 4.5)],
+    columns=["user", "item", "score"],
+)
+RANKED = RUN[["user", "item"]].assign(rank=[1.0, 2.0, 1.0, 2.0])
+QRELS = {"1": {"b": 2, "a": 0}, "2": {"b": 1}}
+MEASURES = ["nDCG@2", "RR"]
+
+
+def lists() -> Any:
+    """Give the run as LensKit has it."""
+    data = pytest.importorskip("lenskit.data")
+    found = data.ItemListCollection(data.UserIDKey)
+    for user, own in RUN.groupby("user"):
+        own_list = data.ItemList(item_ids=own["item"].to_numpy(), scores=own["score"], ordered=True)
+        found.add(own_list, user_id=user)
+    return found
+
+
+def harness(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def by_topic(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
+    return {
+        str(t): dict(zip(own["item"], own["score"], strict=True))
+        for t, own in frame.groupby("user")
+    }
+
+
+def named(*names: str) -> pd.DataFrame:
+    return RUN.set_axis(names, axis=1)
+
+
+FILES: dict[str, Callable[[Path], object]] = {
+    "any.csv": lambda path: RUN.to_csv(path, index=False),
+    "bom.csv": lambda path: RUN.to_csv(path, index=False, encoding="utf-8-sig"),
+    "recbole.inter": lambda path: named("user_id:token", "item_id:token", "score:float").to_csv(
+        path, sep="\t", index=False
+    ),
+    "pyterrier.csv": lambda path: (
+        named("qid", "docno", "score")
+        .assign(docid=7, rank=0, query="of words")
+        .to_csv(path, index=False)
+    ),
+    "ranks.csv": lambda path: RANKED.to_csv(path, index=False),
+    "records.json": lambda path: RUN.to_json(path, orient="records"),
+    "arrow.feather": lambda path: feather.write_feather(RUN, path),
+    # ranx 0.3 writes Runs and Qrels as JSON by topic, and as Parquet with these columns.
+    "ranx.json": lambda path: path.write_text(json.dumps(by_topic(RUN))),
+    "ranx.parquet": lambda path: named("q_id", "doc_id", "score").to_parquet(path),
+    "nested.parquet": lambda path: lists().save_parquet(path),
+    "flat.parquet": lambda path: lists().save_parquet(path, layout="flat"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_of_other_tools_hold_the_same_run(name: str, tmp_path: Path) -> None:
+    FILES[name](tmp_path / name)
+    found = score(tmp_path / name, QRELS, MEASURES)
+    assert found.systems == (Path(name).stem,)
+    assert found.values.tolist() == score({"a": RUN}, QRELS, MEASURES).values.tolist()
+
+
+@pytest.mark.parametrize("make", [lists, lambda: pa.table(RUN), lambda: RANKED])
+def test_objects_of_other_tools_hold_the_same_run(make: Callable[[], Any]) -> None:
+    found, expected = (score({"a": run}, QRELS, MEASURES) for run in (make(), RUN))
+    assert np.array_equal(found.values, expected.values)
+
+
+def test_a_file_may_hold_several_runs_and_a_table_the_judgements(tmp_path: Path) -> None:
+    runs, qrels = tmp_path / "runs.csv", tmp_path / "qrels.parquet"
+    pd.concat([RUN.assign(model="x"), RUN.assign(model="y", score=-RUN.score)]).to_csv(runs)
+    rows = [(t, item, grade) for t, own in QRELS.items() for item, grade in own.items()]
+    pd.DataFrame(rows, columns=["q_id", "doc_id", "score"]).to_parquet(qrels)
+    answer = harness("evaluate", "--qrels", qrels, runs, "-m", "RR", "--format", "csv")
+    assert [line.split(",")[1:] for line in answer.stdout.splitlines()[1:]] == [
+        ["x", "RR", "all", "0.75"],
+        ["y", "RR", "all", "0.75"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("user,item,score\nu,i,1\nu,j,abc\n", "bad.csv, line 3: numbers are expected, found 'abc'"),
+        ("user,item,score\nu,i,1\nu,i,2\n", "bad.csv, line 3: item 'i' of topic 'u' is dupl"),
+        ("user,item,score\nu,i,1\nu,,2\n", "bad.csv, line 3: an id is missing."),
+        ("user,item,score\nu,i,1\nu,j\n", "Row #3: Expected 3 columns, got 2: u,j"),
+        ("user,item,age\nu,i,1\n", "no column holds the scores; it is called score or sim or"),
+        ("user,item,score\n", "bad.csv: the table has a heading but no rows."),
+        ("\x04\x22\x4d\x18", "save it with kind='json' or 'parquet'"),
+    ],
+)
+def test_a_bad_table_is_told_with_its_place(text: str, finding: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(InputError) as caught:
+        score({"a": tmp_path / "bad.csv"}, QRELS, MEASURES)
+    assert finding in str(caught.value)
+
+
+def list_metrics(*models: str) -> pd.DataFrame:
+    """Measure the run as LensKit does: a row for each list, a column for each metric."""
+    data, metrics = (pytest.importorskip(f"lenskit.{name}") for name in ("data", "metrics"))
+    fields = ["model", "user_id"] if models else ["user_id"]
+    runs, test = data.ItemListCollection(fields), data.ItemListCollection(data.UserIDKey)
+    for user in "12":
+        test.add(data.ItemList(item_ids=["b"], rating=[4.0]), user_id=user)
+        for place, model in enumerate(models or ("",)):
+            own = {"model": model} if models else {}
+            items = data.ItemList(item_ids=["ab", "ba"][place], ordered=True)
+            runs.add(items, user_id=user, **own)
+    analysis = metrics.RunAnalysis()
+    analysis.add_metric(metrics.NDCG(n=2))
+    analysis.add_metric(metrics.RecipRank())
+    return analysis.measure(runs, test).list_metrics()
+
+
+def test_metrics_of_lenskit_are_measures_and_no_systems(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least two systems, got 1"):
+        discriminate(list_metrics())
+    found = scores_of(list_metrics("x", "y"))
+    assert (found.systems, [*map(str, found.measures)]) == (("x", "y"), ["NDCG@2", "RecipRank"])
+    assert found.values[1].tolist() == [[0.5, 0.5], [1.0, 1.0]]
+    for name, model in (("x", "x"), ("y", "y")):
+        list_metrics("x", "y").loc[model].to_csv(tmp_path / f"{name}.csv")
+    of_files = read_score_tables([tmp_path / "x.csv", tmp_path / "y.csv"])
+    assert np.array_equal(of_files.values, found.values)
+
+
+def test_frames_of_pyterrier_are_read_topic_by_topic(tmp_path: Path) -> None:
+    """Experiment(perquery=True) gives the columns name, qid, measure and value."""
+    systems, names = {"BM25": 0.5, "DPH": 0.75}, ("map", "P_5")
+    rows = [(s, t, m, v) for s, v in systems.items() for t in "12" for m in names]
+    frame = pd.DataFrame(rows, columns=["name", "qid", "measure", "value"])
+    frame.to_csv(tmp_path / "any.csv", index=False)
+    for found in (scores_of(frame), read_score_tables([tmp_path / "any.csv"])):
+        assert (found.systems, [*map(str, found.measures)]) == (("BM25", "DPH"), ["map", "P_5"])
+        assert found.values.tolist() == [[[0.5] * 2, [0.75] * 2]] * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("nDCG@2,RR\n.5,.5\n", "any.csv, line 1: the columns are measures (nDCG@2, RR), not sys"),
+        ("x,item,y\n1,2,3\n", "any.csv, line 1: the column 'item' holds items"),
+        ("user,RR\nu,.5\nu,.5\n", "any.csv, line 3: RR of system 'any' for topic 'u' is duplic"),
+        ("user,RR\nu,.5\nv,\n", "any.csv, line 3: RR of system 'any' for topic 'v' has no num"),
+        ("user,model,RR\nu,x,1\nu,y,1\nv,x,1\n", "topic 'v' has no score of system 'y' by RR"),
+        ("u Q0 i 1 2 sys\nu Q0 j 2 1 sys\n", "this is a TREC run, not scores; `harness evaluate`"),
+    ],
+)
+def test_scores_that_cannot_be_read_are_told(text: str, finding: str, tmp_path: Path) -> None:
+    (tmp_path / "any.csv").write_text(text)
+    assert finding in harness("discriminate", tmp_path / "any.csv").stderr
+
+
+def test_the_column_of_the_users_may_stand_anywhere(tmp_path: Path) -> None:
+    (tmp_path / "any.csv").write_text("x,y,user\n.1,.2,u\n.3,.4,v\n")
+    found = read_score_tables([tmp_path / "any.csv"])
+    assert (found.systems, found.users.tolist()) == (("x", "y"), ["u", "v"])
