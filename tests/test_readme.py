@@ -266,10 +266,10 @@ def test_runs_become_an_answer_in_one_command_and_in_five_lines(
     answer = CliRunner().invoke(main, ["run", "study.toml", "--quiet", "--jobs", "1"])
     assert answer.exit_code == 0
     assert "discriminative" in Path("study-their-runs/report.html").read_text()
-    lines = block_with("python", "fig6.pdf")
+    lines = block_with("python", "harness.robustness(")
     assert len(list(filter(None, lines.splitlines()[1:]))) == 5
     exec(lines, {})
-    assert "discriminative" in capsys.readouterr().out
+    assert "DP over unordered pairs" in capsys.readouterr().out
     assert Path("fig6.pdf").read_bytes().startswith(b"%PDF")
 
 

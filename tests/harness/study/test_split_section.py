@@ -19,7 +19,7 @@ from tests.harness.small import (
 )
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
-GUIDE = ROOT / "docs" / "guides" / "study-file.md"
+GUIDE = ROOT / "docs" / "guides" / "splits.md"
 
 
 def parse(text: str, base: Path = Path("/data")) -> Study:
