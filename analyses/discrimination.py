@@ -144,7 +144,7 @@ class Settings(Question):
 @analysis(
     "discrimination",
     source="Valcarce et al. (2018), Figures 4 and 8, Table 3",
-    question="How many pairs of systems does each measure tell apart?",
+    question="How many pairs of systems differ significantly under each measure?",
 )
 def discrimination(work: Work, settings: Settings) -> Discrimination:
     """Test all pairs of systems under every measure, and sum the p-values of each measure."""
@@ -406,7 +406,7 @@ class Discrimination(Result):
             within=self._within_subsets(),
             threshold=LEAST_SHARE,
             shares=self.significant,
-            requirement=f"{LEAST_SHARE:.0%} of the pairs told apart at p < .05".replace("%", " %"),
+            requirement=f"{LEAST_SHARE:.0%} of the pairs with p < .05".replace("%", " %"),
         )
 
     def findings(self) -> Sequence[str]:
@@ -508,6 +508,7 @@ class Discrimination(Result):
         compared = self.measures.compared(cutoff)
         chosen = self.measures.numbers(compared)
         summary = self.summary().iloc[chosen].sort_values("dp", kind="stable")
+        note = f"{self._tested()} {CONVENTIONS['dp']}"
         limits = zip(summary["dp"], summary["dp_low"], summary["dp_high"], strict=True)
         columns: dict[str, Sequence[Cell]] = {
             "measure": [str(self.measures[n]) for n in summary.index],
@@ -515,18 +516,20 @@ class Discrimination(Result):
         }
         columns["mean p"] = summary["dp_mean"].tolist()
         columns["median p"] = [self._median_in_words(n) for n in summary.index]
-        columns["p < .05"] = summary["significant_05"].tolist()
-        columns["p < .01"] = summary["significant_01"].tolist()
+        columns["share p < .05"] = summary["significant_05"].tolist()
+        columns["share p < .01"] = summary["significant_01"].tolist()
         if "significant_adjusted" in summary:
-            columns[f"adjusted p ≤ {self.alpha:g}"] = summary["significant_adjusted"].tolist()
+            columns[f"share adjusted p ≤ {self.alpha:g}"] = summary["significant_adjusted"].tolist()
         if summary["required_max"].notna().any():
-            columns[f"required at {f'{self.alpha:g}'.removeprefix('0')}"] = summary[
-                "required_max"
-            ].tolist()
+            columns["required difference"] = summary["required_max"].tolist()
+            note += (
+                " Required difference: a difference in means that is significant at "
+                f"{self.alpha:g} in every pair."
+            )
         return Table(
             name="discrimination",
             title=f"Discriminative power{'' if compared == self.measures else compared.where}",
-            note=self._with_pairs(f"{self._tested()} {CONVENTIONS['dp']}"),
+            note=self._with_pairs(note),
             headings=list(columns),
             rows=list(zip(*columns.values(), strict=True)),
         )

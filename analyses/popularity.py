@@ -135,7 +135,7 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Removal:
     """Agreement of every measure with itself when judgements of some items are lost.
 

@@ -232,6 +232,16 @@ class Systems(Result):
             f"measure ({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )
 
+    def caption_of(self, part: str) -> str:
+        """Say what the diagram shows."""
+        test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
+        return (
+            f"Points: ranks of the systems by their mean over {self.n_users:,} {self.units}. "
+            "Lines: ranks compatible with one simultaneous test of all pairs per measure "
+            f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed}). Grey bars, on the "
+            "right, connect systems that do not differ significantly."
+        )
+
     def findings(self) -> Sequence[str]:
         """Say how many systems may be the best under each measure."""
         low, _ = self.rank_intervals()
@@ -300,6 +310,7 @@ class Systems(Result):
         panels="label",
         comparable=False,
         roomy=True,
+        of="means",
     )
     def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
         """Draw the rank of every system with its interval; bars join what does not differ.

@@ -203,7 +203,7 @@ class Users(Result):
         """Tabulate how subsets of the users order the systems, compared with all users."""
         return self._by_users(
             self.taus,
-            self.sizes,
+            self.sizes[:-1] or self.sizes,
             self.measures,
             cutoff,
             name="users",
@@ -223,8 +223,8 @@ class Users(Result):
             name="users_dp",
             title=f"Discriminative power with fewer {self.units}",
             note=f"DP over unordered pairs of systems: mean of {self.n_repeats} random subsets of "
-            f"the {self.units} of each size, by a permutation test with {self.permutations:,} "
-            "random permutations. Lower is better.",
+            f"the {self.units} of each size, by a Monte-Carlo permutation test "
+            f"({self.permutations:,} permutations). Lower is better.",
         )
 
     def _by_users(
@@ -260,7 +260,7 @@ class Users(Result):
         ax.set_title(panel_title(self.measures, metric=metric))
         return ax
 
-    @figure("users_dp", "Discriminative power of subsets of the {units}", number=10)
+    @figure("users_dp", "Discriminative power of subsets of the {units}", number=10, of="dp")
     def plot_power(self, ax: Axes) -> Axes:
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
@@ -309,15 +309,25 @@ class Users(Result):
         )
 
     def caption(self) -> str:
-        """Say what the curves are, and how pairs were tested."""
+        """Say what the curves are."""
+        return (
+            f"Kendall's tau-b between the orderings of {self.n_systems} systems on a subset of the "
+            f"{self.units} and on all {self.units}. {self._subsets()} Higher is better."
+        )
+
+    def caption_of(self, part: str) -> str:
+        """Say what discriminative power is, and how pairs were tested."""
         n_pairs = self.n_systems * (self.n_systems - 1) // 2
         return (
-            f"{self.n_systems} systems on random subsets of the {self.sizes[-1]:,} {self.units}: "
-            f"mean of {self.n_repeats} subsets of each size; vertical lines run from the 5 % to "
-            f"the 95 % quantile. Kendall's tau-b is between the orderings on a subset and on all "
-            f"{self.units}; higher is better. DP is the sum of the p-values of the {n_pairs:,} "
-            f"unordered pairs of systems, by a permutation test with {self.permutations:,} random "
-            "permutations, an approximation of the exact test; lower is better."
+            f"DP of subsets of the {self.units}: the sum of the p-values of the {n_pairs:,} "
+            f"unordered pairs of {self.n_systems} systems. {self._subsets()} The p-values are of a "
+            f"Monte-Carlo permutation test ({self.permutations:,} permutations). Lower is better."
+        )
+
+    def _subsets(self) -> str:
+        return (
+            f"Mean of {self.n_repeats} random subsets of the {self.sizes[-1]:,} {self.units} of "
+            "each size; vertical lines run from the 5 % to the 95 % quantile."
         )
 
 

@@ -226,7 +226,7 @@ NUMBERS_AT_ONCE = 1 << 21
 Pairs = tuple[Numbers, Numbers]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PowerSamples:
     """Discriminative power for resampled users, the same for all measures and pairs.
 

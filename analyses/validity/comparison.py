@@ -228,7 +228,7 @@ def block_sums(scores: Scores, users: NDArray[np.str_], blocks: Numbers, *, seed
 
 Marks = Masks
 
-VERDICTS = ("right", "wrong", "unsure", "unfound", "no difference")
+VERDICTS = ("right", "wrong", "false positive", "missed", "no difference")
 """Every pair is one of these; see `PairVerdicts`."""
 
 RATES = ("power", "type III", "inverted")
@@ -286,12 +286,12 @@ class PairVerdicts:
         return self.significant & self.sure & self.oppose
 
     @property
-    def unsure(self) -> Marks:
-        """A significant difference whose true one is not beyond noise."""
+    def false_positive(self) -> Marks:
+        """A significant difference whose true one is not significant."""
         return self.significant & ~(self.right | self.wrong)
 
     @property
-    def unfound(self) -> Marks:
+    def missed(self) -> Marks:
         """A true difference that is not significant."""
         return self.sure & ~self.significant
 
@@ -302,7 +302,7 @@ class PairVerdicts:
 
     def shares(self) -> Floats:
         """Give the shares of pairs by verdict, (..., n_verdicts): they add up to 1."""
-        marks = [self.right, self.wrong, self.unsure, self.unfound]
+        marks = [self.right, self.wrong, self.false_positive, self.missed]
         marks.append(~(self.significant | self.sure))
         return np.stack([mark.mean(axis=-1) for mark in marks], axis=-1)
 

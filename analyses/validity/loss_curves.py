@@ -27,7 +27,7 @@ N_ORDERS = 10
 """Random orders of equally popular items; the mean over them is taken."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TruthCurves:
     """Agreement with the truth at each level of loss, and with the measure on all judgements.
 

@@ -27,7 +27,7 @@ TAUS, SHARES, REGRETS = (-1.0, 1.0), (0.0, 1.0), (0.0, np.inf)
 """The lowest and the highest value there is."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Uncertain:
     """Numbers of one kind with their 95 % limits over users and systems; arrays of one shape.
 

@@ -44,8 +44,8 @@ FEW_PAIRS = 10
 
 VERDICTS_IN_WORDS = (
     "Right: significant with the true sign. Wrong: significant with the other sign (type III "
-    "error). Unsure: significant, but the true difference is not. Unfound: not significant, but "
-    "the true difference is."
+    "error). False positive: significant, but the true difference is not. Missed: not "
+    "significant, but the true difference is."
 )
 RATES_IN_WORDS = (
     "Power: share of the significant true differences that are significant with the right sign. "
@@ -172,8 +172,8 @@ class Validity(Result):
         means, true_means = (each[:, np.newaxis] for each in (self.measured, self.true[place]))
         low, high = (limit[place] for limit in self.tau.users)
         return Estimates(
-            name=f"tau with true {self.main}",
-            quantity=f"tau-b with true {self.main}",
+            name=f"tau-b with the true ordering by {self.main}",
+            quantity=f"tau-b with the true ordering by {self.main}",
             subject="Validity",
             best="valid",
             measures=self.measures,
@@ -274,7 +274,7 @@ class Validity(Result):
         title = f"Regret by {self.title(truth)}"
         return Table("choices", title, REGRET, headings, rows, decimals=3)
 
-    @table("verdicts", "true differences found, significant ones that are wrong, and inversions")
+    @table("verdicts", "power, type III errors and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate power, type III errors and inversions, with intervals."""
         place, rows = self.place(truth), list[list[Cell]]()
@@ -335,8 +335,8 @@ class Validity(Result):
         rows = np.arange(len(self._labels))[::-1]
         percent = 100 * self.verdicts.shares()[self.place(truth), self._reported]
         starts = np.cumsum(percent, axis=1) - percent
-        right, wrong, _, _, unsure, *_ = colours() * 5
-        each = zip(VERDICTS, (right, wrong, unsure, "0.6", "0.9"), strict=True)
+        right, wrong, _, _, false, *_ = colours() * 5
+        each = zip(VERDICTS, (right, wrong, false, "0.6", "0.9"), strict=True)
         for n, (name, colour) in enumerate(each):
             ax.barh(rows, percent[:, n], left=starts[:, n], color=colour, label=name)
         ax.set_yticks(rows, self._labels)
@@ -411,7 +411,7 @@ class Validity(Result):
                 f"Robustness and validity of each measure, for {over}. Robustness is the mean "
                 "tau-b with the ordering by the same measure on all judgements when judgements are "
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
-                f"both. Lines: 95 % over {self.units}."
+                f"both; on the diagonal they are equal. Lines: 95 % over {self.units}."
             )
         how = "at random" if part == "kept" else "from the most popular items on"
         return (

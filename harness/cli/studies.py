@@ -49,7 +49,7 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     "systems",
     multiple=True,
     metavar="NAME",
-    help="Recommender to study; default: the usual seven. May be repeated.",
+    help="Recommender to study; default: random, popularity, svd, item-knn, puresvd, wrmf and ease. May be repeated.",
 )
 @removed("--format", "use --input-format.")
 @reads_ratings
@@ -132,7 +132,7 @@ def run(
 @click.argument("study", type=PATH)
 @redrawing
 def report(study: Path, plugins: tuple[Path, ...]) -> None:
-    """Write the report of a finished study again.
+    """Write the report again, from saved results.
 
     The report is made from the results in the study folder STUDY; nothing is computed anew.
     """

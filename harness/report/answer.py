@@ -41,14 +41,14 @@ Linked = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Power:
-    """What the users tell apart, for each report measure.
+    """Significant and detectable differences between systems, for each report measure.
 
     Parameters
     ----------
     measures
         The measures.
     apart
-        Pairs of systems with p < .05, of shape (n_measures,).
+        Number of pairs of systems with p < .05, of shape (n_measures,).
     detectable
         The difference in means that is found with power .8 in the median pair, likewise.
     n_pairs, n_users
@@ -70,12 +70,12 @@ class Power:
         return cls(measures, apart, found.detectable()[chosen], found.p.shape[1], found.n_users)
 
     def sentence(self, measure: Measure | None, units: str) -> str:
-        """Say whether the users are enough, under a measure or the one that tells most apart."""
+        """Say whether the users are enough, for a measure or the most discriminative one."""
         number = int(self.apart.argmax()) if measure is None else self.measures.index(measure)
         return (
-            f"{self.measures[number]} separates {self.apart[number]:.0f} of {self.n_pairs:,} pairs "
-            f"of systems (p < .05, not corrected). With {self.n_users:,} {units}, it detects a "
-            f"difference of {rounded(float(self.detectable[number]))} between two systems with "
+            f"Under {self.measures[number]}, {self.apart[number]:.0f} of {self.n_pairs:,} pairs of "
+            f"systems differ significantly (p < .05, not corrected). With {self.n_users:,} "
+            f"{units}, a difference of {rounded(float(self.detectable[number]))} is detected with "
             "power .8 (median pair)."
         )
 
@@ -91,7 +91,7 @@ class Answer(Result):
     measures
         The report measures.
     power
-        What the users tell apart; None where pairs of systems were not tested.
+        Significant and detectable differences; None where pairs of systems were not tested.
     """
 
     keys: tuple[str, ...]
@@ -162,12 +162,12 @@ class Answer(Result):
         found = self.deciding[TRUTH]
         if not supported:
             first, *level = compress(found.measures, unbeaten(TRUTH, found))
-            which = "the other measures" if len(level) == len(found.measures) - 1 else both(level)
-            also = f" It does not differ significantly from {which}." if level else ""
+            which = "The other measures" if len(level) == len(found.measures) - 1 else both(level)
+            also = f" {which} {are(level)} not significantly less valid." if level else ""
             sentence = (
                 f"No measure, at its reported depth, orders the systems acceptably. {first} "
-                f"comes closest to the truth, with {found.values_in_words([first])}; the threshold "
-                f"is {found.required}.{also}"
+                f"comes closest to the truth ({found.values_in_words([first])}), below the "
+                f"threshold of {found.required}.{also}"
             )
             return [(sentence, TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]

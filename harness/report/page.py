@@ -28,8 +28,8 @@ LEAST_SCALE = 0.83
 """Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
 
 INTERVALS = (
-    "Intervals (95 %) hold for each number alone. A difference is called significant if its "
-    "interval, simultaneous for all comparisons of the sentence, excludes 0."
+    "Each 95 % interval is for one number. A difference between measures is called significant if "
+    "its 95 % interval, simultaneous for all comparisons of the sentence, excludes 0."
 )
 
 
@@ -50,6 +50,13 @@ def render_report(study: FinishedStudy) -> bytes:
         sections=[section for key, section in sections.items() if key not in LAST],
         last=[section for key, section in sections.items() if key in LAST],
         frames=study.frames,
+        methods=Table(
+            "",
+            "Systems",
+            "",
+            ("system", "method", "source"),
+            [[name, *each] for name, each in manifest.get("sources", {}).items()],
+        ),
         facts=_facts(manifest["collection"]),
         versions=_plain("Versions", list(manifest["versions"].items())),
         seconds=_plain(

@@ -316,10 +316,11 @@ class Stages:
             n_systems = f"{len(self.lists.systems)} systems (means over their runs)"
         counts = f"{facts[units]:,} {units}, {facts['judgements']:,} judgements"
         simulated = "" if self.collection.truth is None else " of a simulated world"
+        known = ", whose true preferences are known" if simulated else ""
         measures = listed([*map(str, study.measures.reported)])
         return {
             "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, "
-            f"{counts}{simulated}; the measures {measures}.",
+            f"{counts}{simulated}{known}; the measures {measures}.",
             "data": f"Data: {study.name}{simulated} ({counts}); {n_systems}; study seed "
             f"{study.seed}.",
             "ranked for": units,
@@ -327,6 +328,7 @@ class Stages:
             "inputs": [*self.collection.inputs, *self.tables_read],
             "collection": facts,
             "systems": list(self.lists.systems),
+            "sources": self.lists.sources,
             "notes": [note for note, holds in self._notes.items() if holds],
         }
 

@@ -94,6 +94,12 @@ class SystemLists:
     def _trained(self) -> tuple[str, ...]:
         return () if self.collection.split is None else tuple(self.study.systems.labels)
 
+    @property
+    def sources(self) -> dict[str, tuple[str, str]]:
+        """Summary and source of each system that is trained."""
+        specs = {label: find_system(self.study.systems.labels[label]) for label in self._trained}
+        return {label: (spec.summary, spec.source) for label, spec in specs.items()}
+
     def replicates(self, runs: Sequence[Run]) -> Replicates | None:
         """Tell which runs are of which system; None if each is of its own."""
         return Replicates.of(self.system_of_runs, runs) if self.collection.replicated else None

@@ -36,7 +36,7 @@ MOST_PAIRS = 30_000_000
 
 USERS_AT_ONCE = 256
 
-LISTS = {"judged": "of the truly judged items alone", "all": "the usual ones"}
+LISTS = {"judged": "of items with a true judgement", "all": "as without a truth"}
 
 LEFT_OUT = "judgements left out: of users or items that the study does not know, or of training"
 UNTOLD = "test users without a true judgement"

@@ -97,16 +97,16 @@ CASES = list(product(DIFFERENCES, LEVELS, DIFFERENCES, LEVELS))
 def name_of(measured: float, p: float, true: float, true_p: float) -> str:
     """Say what a pair is, in words of the definition."""
     if p > 0.05:
-        return "unfound" if true_p <= 0.05 else "no difference"
+        return "missed" if true_p <= 0.05 else "no difference"
     if true_p > 0.05 or measured * true == 0:
-        return "unsure"
+        return "false positive"
     return "right" if measured * true > 0 else "wrong"
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_pair_is_what_its_definition_says(case: tuple[float, ...]) -> None:
     found = PairVerdicts.of(*(np.array([value]) for value in case), alpha=0.05)
-    names = ("right", "wrong", "unsure", "unfound", "no difference")
+    names = ("right", "wrong", "false positive", "missed", "no difference")
     assert found.shares().tolist() == [float(name == name_of(*case)) for name in names]
 
 

@@ -79,7 +79,7 @@ def test_three_users_and_four_systems_by_hand() -> None:
     assert found.verdicts.inverted[0, 0].tolist() == [False, False, True, False, True, True]
     assert found.verdicts.significant[0, 0].all()
     assert found.verdicts.right[0, 0].sum() == 2
-    assert found.verdicts.unsure[0, 0].tolist() == [True, *[False] * 5]
+    assert found.verdicts.false_positive[0, 0].tolist() == [True, *[False] * 5]
     assert found.rate("power").values[0, 0] == pytest.approx(2 / 5)
     assert found.rate("type III").values[0, 0] == pytest.approx(3 / 6)
     row = found.frame().iloc[0]
@@ -92,15 +92,15 @@ def test_verdicts_are_those_of_a_loop_over_pairs(rng: np.random.Generator) -> No
     measured, true = (worth + rng.random((3, 7, 30)) for _ in range(2))
     found = compare(scores(measured), scores(true, users="t"), replicates=0)
     for measure in range(3):
-        counted = dict.fromkeys(("right", "wrong", "unsure", "unfound", "inverted"), 0)
+        counted = dict.fromkeys(("right", "wrong", "false_positive", "missed", "inverted"), 0)
         for i, j in combinations(range(7), 2):
             p, true_p = (ttest_rel(s[measure, i], s[measure, j]).pvalue for s in (measured, true))
             first, second = (s[measure, i].mean() - s[measure, j].mean() for s in (measured, true))
             counted["inverted"] += true_p <= 0.05 and first * second < 0
-            counted["unfound"] += true_p <= 0.05 < p
+            counted["missed"] += true_p <= 0.05 < p
             if p <= 0.05:
                 same = "right" if first * second > 0 else "wrong"
-                counted[same if true_p <= 0.05 else "unsure"] += 1
+                counted[same if true_p <= 0.05 else "false_positive"] += 1
         for name, count in counted.items():
             assert getattr(found.verdicts, name)[0, measure].sum() == count, name
 

@@ -80,7 +80,7 @@ def test_of_all_items_the_truth_is_the_same_whichever_are_ranked(
     assert found.regret_share == pytest.approx(1 / 3)
     # Good is better than bad for all three users: that alone is sure; and measured for one.
     assert (found.true_differences, found.inversions) == (1, 0)
-    assert (found.power, found.unfound) == (0.0, pytest.approx(1 / 3))
+    assert (found.power, found.missed) == (0.0, pytest.approx(1 / 3))
 
 
 def test_judged_items_alone_are_ranked_as_if_there_were_no_others(tmp_path: Path) -> None:
