@@ -253,10 +253,11 @@ class Correlation(Result):
         mean = sum(taus.values()) / len(taus)
         ends = (min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__))
         lowest, highest = (f"{rounded(taus[pair], 2)} ({listed(pair)})" for pair in ends)
+        ranges = f", from {lowest} to {highest}" if taus[ends[0]] < taus[ends[1]] else ""
         return [
             f"The report measures{compared.where} agree on the ordering of the systems with "
             f"{find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on average over "
-            f"pairs, from {lowest} to {highest}."
+            f"pairs{ranges}."
         ]
 
     def _cells(

@@ -250,7 +250,7 @@ class Estimates:
         numbers = [Estimate(*self._limits_of(measure)) for measure in some]
         if len(numbers) > MOST_VALUES:
             low, high = (f(n.value for n in numbers) for f in (min, max))
-            decimals = max(number.decimals for number in numbers)
+            decimals = max(2, min(number.decimals for number in numbers))
             return f"{self.quantity} from {rounded(low, decimals)} to {rounded(high, decimals)}"
         *others, last = map(str, numbers)
         return f"{self.quantity} = {', '.join(others)}{' and ' * bool(others)}{last}"

@@ -329,12 +329,18 @@ def respect(key: str, found: Estimates) -> str:
     best = [*compress(found.measures, unbeaten(key, found) & good)]
     if not best:
         first = found.measures[0]
-        return (
-            f"{found.subject}: no {'unbeaten ' if good.any() else ''}measure is acceptable. The "
-            f"best, {first}, has {found.values_in_words([first])}; the threshold is "
-            f"{found.required}."
+        poor = (
+            "every acceptable measure is significantly worse than another"
+            if good.any()
+            else "no measure is acceptable"
         )
-    return f"{found.subject}: {both(best)} {are(best)} unbeaten ({found.values_in_words(best)})."
+        return (
+            f"{found.subject}: {poor}. The best, {first}, has {found.values_in_words([first])}; "
+            f"the threshold is {found.required}."
+        )
+    others = "another" if len(best) == len(found.measures) else either(best)
+    better = f"no measure is significantly better than {others}"
+    return f"{found.subject}: {better} ({found.values_in_words(best)})."
 
 
 def are(some: Sequence[Measure]) -> str:
