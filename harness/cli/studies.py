@@ -49,7 +49,8 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     "systems",
     multiple=True,
     metavar="NAME",
-    help="Recommender to study; default: random, popularity, svd, item-knn, puresvd, wrmf and ease. May be repeated.",
+    help="Recommender to study; default: random, popularity, svd, item-knn, puresvd, wrmf and "
+    "ease. May be repeated.",
 )
 @removed("--format", "use --input-format.")
 @reads_ratings
