@@ -137,8 +137,8 @@ def _graded(
     level = math.ceil(threshold * factor)
     # A product of decimals may lie a little above the whole number that is meant.
     level -= (level - 1) / factor >= threshold
-    rule = "rating" if factor == 1 else f"rating times {factor}"
-    return np.rint(distinct * factor).astype(np.int64), level, rule
+    how = "rating" if factor == 1 else f"rating times {factor}"
+    return np.rint(distinct * factor).astype(np.int64), level, how
 
 
 def _by_cuts(

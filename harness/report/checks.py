@@ -9,6 +9,7 @@ from typing import Any
 from analyses.shared.sentences import listed, plural
 from harness.metrics.shared.names import parse_name
 from harness.report.study_folder import FinishedStudy
+from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 
 BECOMES: Mapping[str, str] = {
     "bpref": "equals Recall",
@@ -17,6 +18,9 @@ BECOMES: Mapping[str, str] = {
     "AUC": "is 0",
 }
 """Values of metrics for a user without judged non-relevant items."""
+
+LEAST_LEAKAGE = 0.005
+"""Smaller shares of ratings from the future are not worth a caution."""
 
 GRADED = "nDCG"
 """The metric that grades below the relevance level count for."""
@@ -33,7 +37,7 @@ class Check:
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Check a finished study; each caution is given once, the most important first."""
     found: dict[str, Check] = {}
-    weightiest_first = (_of_judgements, _of_input, _of_results)
+    weightiest_first = (_of_judgements, _of_input, _of_split, _of_results)
     for checks in weightiest_first:
         for check in checks(study):
             found.setdefault(check.sentence, check)
@@ -72,9 +76,23 @@ def _of_judgements(study: FinishedStudy) -> Iterator[Check]:
         yield from judgement_checks(study.manifest["collection"], study.metrics, study.unit)
 
 
+def leakage_checks(split: Mapping[str, Any], how: str = "this split") -> Iterator[Check]:
+    """Say how much training tells of the future, from the counts of a split."""
+    older, newer = (split.get(name, 0.0) for name in (OLDER_TESTS, NEWER_TRAINING))
+    if max(older, newer) >= LEAST_LEAKAGE:
+        shares = f"{older:.0%} of the test ratings are older than the user's newest training"
+        future = f"{newer:.0%} of all training ratings are newer than a test rating, on average"
+        sentence = f"By {how}, {shares} rating, and {future}: training data leak the future"
+        yield Check(f"{sentence}. The split `global-time` avoids it.".replace("%", " %"))
+
+
 def _of_input(study: FinishedStudy) -> Iterator[Check]:
     """Repeat the warnings about the input."""
     yield from map(Check, study.manifest["warnings"])
+
+
+def _of_split(study: FinishedStudy) -> Iterator[Check]:
+    yield from leakage_checks(study.manifest["collection"].get("split", {}))
 
 
 def _of_results(study: FinishedStudy) -> Iterator[Check]:

@@ -31,6 +31,7 @@ from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_wo
 from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
 from qrels.qrels import judgement_facts, nothing_relevant
 from qrels.ratings.datasets.rating_tables import format_rating_lines
+from qrels.ratings.splitter import leakage
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels
 from runs import InputError, InputWarning, Numbering, Run
@@ -190,7 +191,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
         "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
         "grades": scale.rule,
-        "split": split_counts(core, split),
+        "split": split_counts(core, split) | leakage(split),
     }
     paths = run_paths(study)
     collection = Collection(

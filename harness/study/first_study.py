@@ -5,25 +5,27 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
 from harness.readers.columns import trec_kind
+from harness.report.checks import leakage_checks
 from harness.study.inputs import split_ratings
 from harness.study.run import check
-from harness.study.sections import usual_split
+from harness.study.sections import USUAL, usual_split
 from harness.study.study import SYSTEMS, RatingsSection, parse_study
 from harness.study.study_file import StudyFile
-from qrels import Ratings, describe, k_core
+from qrels import Ratings, Split, describe, k_core
 from qrels.ratings.datasets.layouts import FileOptions
 from qrels.ratings.datasets.recognition import recognise
 from qrels.ratings.datasets.source import open_source
 from qrels.ratings.datasets.split_files import SplitFiles, find_split_files, read_two_parts
+from qrels.ratings.splitter import leakage
 from qrels.ratings.statistics import (
     Threshold,
     candidate_thresholds,
@@ -123,6 +125,8 @@ class DataDescription:
         none.
     notes
         Sentences on what was found.
+    leakage
+        Shares of ratings by which the split tells the future; see `leakage`.
     fold
         Which of several folds these are.
     """
@@ -132,6 +136,7 @@ class DataDescription:
     ratings: Ratings
     tested: Ratings
     notes: tuple[str, ...]
+    leakage: Mapping[str, float] = field(default_factory=dict)
     fold: int | None = None
 
     @property
@@ -171,7 +176,7 @@ class DataDescription:
         columns = self.section.columns or {}
         rated = {} if self.is_implicit else {"distribution": distribution(self.ratings.rating)}
         named = {"columns": ", ".join(f"{role} = {name}" for role, name in columns.items())}
-        return (named if columns else {}) | describe(self.ratings) | rated
+        return (named if columns else {}) | describe(self.ratings) | rated | dict(self.leakage)
 
 
 def describe_data(section: RatingsSection) -> DataDescription:
@@ -190,13 +195,18 @@ def describe_data(section: RatingsSection) -> DataDescription:
     if files is not None:
         whole = read_two_parts(files.train, files.test, **of_file)
     ratings = k_core(whole, user_min=section.user_min, item_min=section.item_min)
-    tested = ratings if ratings.held_out is None else ratings.select(ratings.held_out)
-    if files is None:
+    tested, leaked, how = ratings, {}, f"the usual split `{USUAL}`"
+    if ratings.held_out is not None:
+        tested, how = ratings.select(ratings.held_out), "this split"
+        leaked = leakage(Split(ratings.select(~ratings.held_out), tested))
+    else:
         with suppress(InputError):
             seed = StudyFile.model_fields["seed"].default
-            tested = split_ratings(ratings, usual_split(), seed=seed).test
+            split = split_ratings(ratings, usual_split(), seed=seed)
+            tested, leaked = split.test, leakage(split)
+    notes = (*found.notes, *(check.sentence for check in leakage_checks(leaked, how)))
     read_so = section.model_copy(update=of_file)
-    return DataDescription(read_so, found.format, ratings, tested, found.notes, fold)
+    return DataDescription(read_so, found.format, ratings, tested, notes, leaked, fold)
 
 
 def _given_parts(path: Path) -> tuple[SplitFiles | None, int | None]:

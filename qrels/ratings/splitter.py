@@ -118,6 +118,40 @@ def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
     }
 
 
+OLDER_TESTS = "test_ratings_older_than_training"
+NEWER_TRAINING = "training_ratings_newer_than_test"
+
+
+def leakage(split: Split) -> dict[str, float]:
+    """Give the shares of ratings by which a split tells the future; empty without times.
+
+    Of the test ratings, the share that is older than the user's newest training rating; and the
+    share of all training ratings that is newer than a test rating, in the mean over test ratings.
+    Both are 0 where the split is by a point in time.
+
+    Examples
+    --------
+    One user; the test rating is older than one of the two training ratings:
+
+    >>> from runs import Numbering
+    >>> one, items = Numbering.of(["u"]), Numbering.of(["a", "b", "c"])
+    >>> item, time = np.arange(3, dtype=np.int32), np.array([1, 2, 3])
+    >>> ratings = Ratings(one, items, np.zeros(3, dtype=np.int32), item, np.ones(3), time)
+    >>> leakage(Split(ratings.select(item != 1), ratings.select(item == 1)))
+    {'test_ratings_older_than_training': 1.0, 'training_ratings_newer_than_test': 0.5}
+    """
+    train, test = split.train, split.test
+    if train.time is None or test.time is None or not len(train) or not len(test):
+        return {}
+    newest = np.full(len(train.users), np.iinfo(np.int64).min)
+    np.maximum.at(newest, train.user, train.time)
+    n_older = np.searchsorted(np.sort(train.time), test.time, side="right")
+    return {
+        OLDER_TESTS: float((test.time < newest[test.user]).mean()),
+        NEWER_TRAINING: float(1 - n_older.mean() / len(train)),
+    }
+
+
 def hold_out_last(ratings: Ratings, position: Numbers, n_test: Numbers) -> Split:
     """Test the last ``n_test`` of each user, of shape (n_users,), in this order.
 
