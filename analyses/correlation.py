@@ -18,7 +18,7 @@ from analyses.intervals.resampling import resample_means, run_noise
 from analyses.intervals.systems import over_systems, system_subsets
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import curves_of, panel_title, shades
+from analyses.shared.drawing import curves_of, draw_matrix, panel_title
 from analyses.shared.estimate import Estimate, Estimates, spread_around
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
@@ -324,22 +324,8 @@ class Correlation(Result):
     def _draw_table(self, ax: Axes, labels: Mapping[int, str]) -> None:
         """Print every tau in a cell that is the darker, the higher it is among all."""
         taus, names = self.taus[np.ix_([*labels], [*labels])], list(labels.values())
-        others = np.where(np.eye(len(names), dtype=np.bool_), np.nan, taus)
         lowest = min(float(np.nanmin(self.taus, initial=1.0)), 1.0 - LEAST_RANGE)
-        colours = shades("Blues").with_extremes(bad="0.93")
-        image = ax.imshow(others, cmap=colours, vmin=lowest, vmax=1.0, aspect="auto")
-        image.set_label(find_coefficient(self.coefficient).label)
-        ax.set_xticks(range(len(names)), names, rotation=90)
-        ax.set_yticks(range(len(names)), names)
-        ax.tick_params(length=0)
-        dark = lowest + 0.6 * (1.0 - lowest)
-        for (row, column), tau in np.ndenumerate(taus):
-            colour = "white" if row != column and tau > dark else "black"
-            size = 8 if len(names) < 9 else 6
-            text = "–" if np.isnan(tau) else "1" if tau == 1 else f"{tau:.2f}".replace("0.", ".")
-            printed = ax.text(column, row, text, ha="center", va="center", color=colour)
-            # Cells lie within the axes: the layout need not look at hundreds of them.
-            printed.set(fontsize=size, in_layout=False)
+        draw_matrix(ax, taus, names, label=find_coefficient(self.coefficient).label, lowest=lowest)
 
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals are."""

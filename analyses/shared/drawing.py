@@ -211,6 +211,26 @@ def has_positive(ax: Axes, *, along: Literal["x", "y"]) -> bool:
     return bool(np.isfinite(axis.get_minpos()))
 
 
+def draw_matrix(
+    ax: Axes, values: Floats, names: Sequence[str], *, label: str, lowest: float
+) -> None:
+    """Print every value, at most 1, in a cell that is the darker, the higher it is."""
+    others = np.where(np.eye(len(names), dtype=np.bool_), np.nan, values)
+    blues = shades("Blues").with_extremes(bad="0.93")
+    image = ax.imshow(others, cmap=blues, vmin=lowest, vmax=1.0, aspect="auto")
+    image.set_label(label)
+    ax.set_xticks(range(len(names)), names, rotation=90)
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(length=0)
+    dark = lowest + 0.6 * (1.0 - lowest)
+    for (row, column), value in np.ndenumerate(values):
+        colour = "white" if row != column and value > dark else "black"
+        text = "–" if np.isnan(value) else "1" if value == 1 else f"{value:.2f}".replace("0.", ".")
+        printed = ax.text(column, row, text, ha="center", va="center", color=colour)
+        # Cells lie within the axes: the layout need not look at hundreds of them.
+        printed.set(fontsize=8 if len(names) < 9 else 6, in_layout=False)
+
+
 def draw_band(
     ax: Axes,
     places: NDArray[np.floating],
