@@ -167,6 +167,14 @@ class Work:
             self._refuse("a truth")
         return self.known_truth
 
+    def accumulation(self, measure: Measure) -> str:
+        """Say how relevant items add up: "sum", "max", "cascade"; "" where there is no residual."""
+        self._refuse("metrics")
+
+    def score_lists(self, measure: Measure, grades: Floats) -> Floats:
+        """Score lists of grades, (n_lists, depth), NaN where nothing is judged: (n_lists,)."""
+        self._refuse("metrics")
+
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems under changed judgements, of so many samples."""
         self._refuse("judgements")

@@ -16,6 +16,7 @@ from runs.shared.arrays import Floats
     "an off-policy evaluation metric for top-n recommendation",
     has_level=False,
     high=inf,
+    accumulates="sum",
 )
 def dcg(
     judged: Judged,

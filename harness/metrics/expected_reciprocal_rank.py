@@ -16,6 +16,7 @@ from runs.shared.arrays import Floats
     source="Chapelle, Metzler, Zhang & Grinspan (2009), Expected reciprocal rank for graded "
     "relevance",
     has_level=False,
+    accumulates="cascade",
 )
 def expected_reciprocal_rank(
     judged: Judged, *, cutoff: int | None = None, top: Annotated[int, Ge(1)] | None = None

@@ -11,6 +11,7 @@ from runs.shared.arrays import Floats
     trec_eval="P.n",
     aliases=("Precision", "Prec"),
     lattice=lambda cutoff: cutoff,
+    accumulates="sum",
 )
 def precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Share of the first ranks that hold a relevant item.

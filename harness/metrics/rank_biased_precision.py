@@ -13,6 +13,7 @@ from runs.shared.arrays import Floats
     "RBP",
     source="Moffat & Zobel (2008), Rank-biased precision for measurement of retrieval "
     "effectiveness",
+    accumulates="sum",
 )
 def rank_biased_precision(
     judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.9
@@ -31,8 +32,9 @@ def rank_biased_precision(
 
     Notes
     -----
-    The score is a lower bound; the residual is not reported. Relevance is binary; trec_eval 10's
-    ``rbp`` (p = 0.9) agrees on grades 0 and 1. ir_measures' default is p = 0.8, LensKit's 0.85.
+    The score is a lower bound; the analysis `residuals` gives the upper one. Relevance is binary;
+    trec_eval 10's ``rbp`` (p = 0.9) agrees on grades 0 and 1. ir_measures' default is p = 0.8,
+    LensKit's 0.85.
 
     Examples
     --------

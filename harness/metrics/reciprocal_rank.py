@@ -20,6 +20,7 @@ def _common_multiple(cutoff: int) -> int | None:
     trec_eval="recip_rank with -M n",
     aliases=("MRR",),
     lattice=_common_multiple,
+    accumulates="max",
 )
 def reciprocal_rank(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""Reciprocal of the rank of the first relevant item; 0 if there is none.

@@ -13,6 +13,7 @@ from runs.shared.arrays import Floats
     trec_eval="success.n",
     aliases=("HR", "Hit", "Hits", "hit rate", "hit ratio"),
     lattice=lambda cutoff: 1,
+    accumulates="max",
 )
 def success(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""1 if the first ranks hold a relevant item, else 0; the mean is called hit rate.

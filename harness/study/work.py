@@ -17,7 +17,7 @@ from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, 
 from harness.metrics.shared.metric import Metric
 from harness.scoring.score import SampleScorer
 from harness.study.collection import Collection
-from qrels import Catalogue, FullRanks, Qrels
+from qrels import Catalogue, FullRanks, Judged, Qrels
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError, Run
 from runs.replicates import Replicates
@@ -124,6 +124,16 @@ class StudyWork(Work):
         if self.worlds is None:
             self._refuse("a simulated world")
         return self.worlds(worlds, study)
+
+    def accumulation(self, measure: Measure) -> str:
+        """Say how relevant items add up to the score."""
+        return self.metrics[measure.metric].accumulation
+
+    def score_lists(self, measure: Measure, grades: Floats) -> Floats:
+        """Score lists of grades."""
+        judged = Judged(grades, grades, self.qrels.relevance_level)
+        scores: Floats = self.metrics[measure.metric](judged, cutoff=measure.cutoff)
+        return scores
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""

@@ -15,7 +15,7 @@ from harness.metrics.shared.register import available_metrics, built_in_metrics,
 from harness.trec_eval.export import pool
 from qrels import Judged, Qrels, judge, qrels_from_columns
 from runs import InputError, Run
-from tests.lists import OF_ITEMS, known_items, pytrec_eval_scores, random_case, runs_and_qrels
+from tests.lists import known_items, pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
 OF_HIDDEN_ITEMS = {"LOO", "LLOO"}
@@ -45,22 +45,6 @@ NO_CUTOFF = {
 
 
 """Metrics that cannot do without items."""
-
-
-def test_the_folder_is_the_list() -> None:
-    assert set(built_in_metrics()) == set(METRICS) | OF_HIDDEN_ITEMS
-    assert set(METRICS) == {
-        *PYTREC_EVAL,
-        "RBP",
-        "ERR",
-        "Q-measure",
-        "AUC",
-        "DCG",
-        "INST",
-        "INSQ",
-        "Compat",
-        *OF_ITEMS,
-    }
 
 
 @given(case=runs_and_qrels(lowest=-2), cutoff=st.integers(1, 10))

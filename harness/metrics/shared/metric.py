@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, Protocol, get_args
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,10 @@ class Metric:
         Ranks that must be computed before scoring: of hidden items ("loo", "lloo").
     per_user
         Whether the function scores one user at a time, which is slower.
+    accumulates
+        How relevant items add up where every one raises the score, whatever the others: "sum" or
+        "max" of what each earns at its rank, or "cascade"; "" for other metrics. Such scores have a
+        residual (Moffat & Zobel 2008).
     note
         A sentence that readers of its values must know.
     given
@@ -133,6 +137,7 @@ class Metric:
     has_level: bool = True
     needs: tuple[Validation, ...] = ()
     per_user: bool = False
+    accumulates: Literal["", "sum", "max", "cascade"] = ""
     note: str = ""
     given: tuple[tuple[str, Value], ...] = ()
     cutoff: int | None = None
@@ -171,6 +176,14 @@ class Metric:
         level = (LEVEL,) if self.has_level else ()
         mean = (MEAN,) if self.low >= 0 or self.is_geometric else ()
         return (*level, *self.options, CONDENSED, *mean)
+
+    @property
+    def accumulation(self) -> str:
+        """How relevant items add up with these options; "" where the scores have no residual."""
+        given = dict(self.given)
+        changed = self.is_condensed or self.is_geometric or given.get("beta", 0.0) != 0.0
+        scale_varies = self.accumulates == "cascade" and given.get("top") is None
+        return "" if changed or scale_varies else self.accumulates
 
     @property
     def is_condensed(self) -> bool:

@@ -1,0 +1,267 @@
+"""Residuals: how much the items that nobody judged could change scores and orderings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.measure import Measures
+from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import listed
+from analyses.shared.table import Cell, Table
+from analyses.significance.permutation import pair_indices
+from qrels import judge
+from runs import InputError, Run
+from runs.shared.arrays import Floats, Masks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from analyses.shared.work import Work
+
+NO_BOUNDS = (
+    "judging more items relevant does not always raise their score, so that the extremes are no "
+    "bounds"
+)
+"""Why a metric such as AP, nDCG, Recall, bpref or infAP has no residual."""
+
+
+class Settings(AnalysisSettings):
+    """There is nothing to choose."""
+
+
+@analysis(
+    "residuals",
+    source="Moffat & Zobel (2008)",
+    needs=("single lists",),
+    on_request=True,
+    question="Could the unjudged items change the order of the systems?",
+)
+def residuals(work: Work, settings: Settings) -> Residuals:
+    """Give the lowest and the highest score of each system over all judgements of unjudged items.
+
+    Unjudged items count as non-relevant in the lowest, and as having the highest grade of the qrels
+    in the highest. For two systems, the limits are of the difference of their means: an item that
+    both recommend is judged alike in both lists.
+    """
+    reported = work.scores.measures.reported
+    kinds = {measure: work.accumulation(measure) for measure in reported}
+    bounded = [measure for measure, kind in kinds.items() if kind]
+    others = tuple(str(measure) for measure, kind in kinds.items() if not kind)
+    if not bounded:
+        raise InputError(
+            f"no report measure has residuals, as P, Success, RR, DCG, RBP and ERR(top=...) have: "
+            f"by {listed([*others])}, {NO_BOUNDS}."
+        )
+    lists = [*work.recommended.values()]
+    top = float(work.qrels.grades.max(initial=work.qrels.relevance_level))
+    runs = [Run(name, items) for name, items in work.recommended.items()]
+    grades = [judge(run, work.qrels).grades for run in runs]
+    unjudged = [(items >= 0) & ~(own >= 0) for items, own in zip(lists, grades, strict=True)]
+    filled = [np.where(open_, top, own) for own, open_ in zip(grades, unjudged, strict=True)]
+    one_each = np.where(np.eye(lists[0].shape[1], dtype=np.bool_), top, np.nan)
+    low, high = (
+        np.stack([[work.score_lists(m, own) for own in each] for m in bounded])
+        for each in (grades, filled)
+    )
+    weights = [work.score_lists(measure, one_each) for measure in bounded]
+    first, second = pair_indices(len(lists))
+    limits = np.empty((2, len(bounded), len(first)))
+    with work.progress("Bounding differences", len(first)) as bar:
+        for pair, (a, b) in enumerate(zip(first, second, strict=True)):
+            ranks = other_ranks(lists[a], lists[b]), other_ranks(lists[b], lists[a])
+            for n, measure in enumerate(bounded):
+                most = [
+                    largest_gain(
+                        kinds[measure], weights[n], own, other, low[n, i], low[n, j], high[n, i]
+                    ).mean()
+                    for own, other, i, j in (
+                        (unjudged[a], ranks[0], a, b),
+                        (unjudged[b], ranks[1], b, a),
+                    )
+                ]
+                limits[:, n, pair] = -most[1], most[0]
+            bar.advance()
+    return Residuals(
+        measures=Measures(bounded, reported=bounded),
+        systems=tuple(work.recommended),
+        low=low.mean(axis=2),
+        high=high.mean(axis=2),
+        least=limits[0],
+        most=limits[1],
+        others=others,
+        n_users=work.qrels.n_users,
+        top=top,
+        unit=work.unit,
+    )
+
+
+def other_ranks(one: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Give the column of each item of one list in the other, -1 if it is not there."""
+    same = (one[:, :, None] == other[:, None, :]) & (one[:, :, None] >= 0)
+    return np.where(same.any(axis=2), same.argmax(axis=2), -1)
+
+
+def largest_gain(
+    kind: str,
+    weights: Floats,
+    unjudged: Masks,
+    other: NDArray[np.intp],
+    own: Floats,
+    its: Floats,
+    highest: Floats,
+) -> Floats:
+    """Give the largest difference of a system's scores to another's, of shape (n_users,).
+
+    Parameters
+    ----------
+    kind
+        How relevant items add up: "sum", "max" or "cascade".
+    weights
+        The score of a list with one item of the highest grade, by its rank: (depth,).
+    unjudged, other
+        Which of the system's items are unjudged, and where the other ranks them: (n_users, depth).
+    own, its, highest
+        Scores of the system and of the other if unjudged items are not relevant, and the highest
+        score of the system: (n_users,).
+    """
+    if kind == "cascade":
+        return highest - its
+    mine = np.where(unjudged, weights, 0.0)
+    theirs = np.where(unjudged & (other >= 0), weights[other], 0.0)
+    if kind == "sum":
+        return own - its + np.maximum(mine - theirs, 0.0).sum(axis=1)
+    judged_so = np.maximum(own[:, None], mine) - np.maximum(its[:, None], theirs)
+    return np.maximum(own - its, judged_so.max(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals(Result):
+    """Limits of scores and of differences over all judgements of the unjudged items.
+
+    Parameters
+    ----------
+    measures, systems
+        Labels: the report measures that have residuals, and the systems.
+    low, high
+        Limits of the mean score, of shape (n_measures, n_systems); the residual is their distance.
+    least, most
+        Limits of the difference of the means of systems i < j, first minus second, of shape
+        (n_measures, n_pairs), pairs first by i, then by j.
+    others
+        Report measures without residuals.
+    n_users, top
+        Number of users, and the highest grade.
+    """
+
+    measures: Measures
+    systems: tuple[str, ...]
+    low: Floats
+    high: Floats
+    least: Floats
+    most: Floats
+    others: tuple[str, ...]
+    n_users: int
+    top: float
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the measures."""
+        return tuple(map(str, self.measures))
+
+    def settled(self) -> Masks:
+        """Mark the pairs whose order no judgement can change, of shape (n_measures, n_pairs)."""
+        return (self.least > 0) | (self.most < 0)
+
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give ``residuals`` and ``residual_pairs``.
+
+        Columns metric, cutoff, system, low, high and residual; and metric, cutoff, first, second,
+        least and most (limits of the difference of the means) and settled.
+        """
+        first, second = pair_indices(len(self.systems))
+        names = np.array(self.systems, dtype=object)
+        scores = {"low": self.low, "high": self.high, "residual": self.high - self.low}
+        pairs = {"least": self.least, "most": self.most, "settled": self.settled()}
+        return {
+            "residuals": self._frame({"system": names}, scores),
+            "residual_pairs": self._frame({"first": names[first], "second": names[second]}, pairs),
+        }
+
+    def _frame(
+        self, labels: Mapping[str, NDArray[np.object_]], values: Mapping[str, NDArray[np.generic]]
+    ) -> pd.DataFrame:
+        import pandas as pd
+
+        n = len(next(iter(labels.values())))
+        columns = {
+            "metric": np.repeat([m.metric for m in self.measures], n),
+            "cutoff": self.measures.column.repeat(n),
+            **{name: np.tile(each, len(self.measures)) for name, each in labels.items()},
+            **{name: each.ravel() for name, each in values.items()},
+        }
+        return pd.DataFrame(columns)
+
+    def caption(self) -> str:
+        """Say what the limits are."""
+        return (
+            f"Lowest and highest mean score of each system over {self.n_users:,} {self.units}: "
+            f"unjudged items are not relevant, or all have the highest grade ({self.top:g}). An "
+            "ordered pair is one whose order no judgement of the unjudged items can change; an "
+            "item that both systems recommend is judged alike in both lists."
+        )
+
+    def findings(self) -> Sequence[str]:
+        """Count the pairs whose order is certain."""
+        counts = [
+            f"{n:,} under {label}"
+            for label, n in zip(self.labels, self.settled().sum(axis=1), strict=True)
+        ]
+        n_pairs = self.least.shape[1]
+        return (
+            f"Of {n_pairs:,} pairs of systems, no judgement of the unjudged items can change the "
+            f"order of {listed(counts)}.",
+        )
+
+    def cautions(self) -> Sequence[str]:
+        """Name the measures that have no residuals."""
+        if not self.others:
+            return ()
+        return (f"Residuals leave out {listed([*self.others])}: {NO_BOUNDS}.",)
+
+    @table("residuals", "residuals of the measures, and pairs in a certain order")
+    def table(self) -> Table:
+        """Tabulate the mean and the largest residual, and the ordered pairs, by measure."""
+        residual, n_pairs = self.high - self.low, self.least.shape[1]
+        rows: list[list[Cell]] = [
+            [
+                label,
+                float(residual[n].mean()),
+                float(residual[n].max()),
+                self.systems[int(residual[n].argmax())],
+                f"{self.settled()[n].sum():,} of {n_pairs:,}",
+            ]
+            for n, label in enumerate(self.labels)
+        ]
+        headings = ["measure", "mean residual", "largest", "system", "ordered pairs"]
+        return Table("residuals", "Residuals", self.caption(), headings, rows, decimals=3)
+
+    @figure("residuals", "Limits of the scores", panels="label", comparable=False, roomy=True)
+    def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
+        """Draw a line a system from its lowest to its highest mean score."""
+        number = chosen_panel(self.labels, label)
+        order = np.argsort(self.low[number], kind="stable")
+        rows = np.arange(len(order))
+        ax.hlines(rows, self.low[number, order], self.high[number, order], colours()[0])
+        ax.plot(self.low[number, order], rows, "o", color=colours()[0], markersize=4)
+        ax.set_yticks(rows, [self.systems[place] for place in order])
+        ax.set_xlabel("mean score (point: as judged)")
+        ax.set_title(self.labels[number])
+        return ax
