@@ -141,6 +141,11 @@ class Work:
         self._refuse("judgements")
 
     @cached_property
+    def activity(self) -> Numbers:
+        """Training ratings of each scored user; judgements, where nothing is trained."""
+        self._refuse("judgements")
+
+    @cached_property
     def popularity_counts(self) -> Mapping[CountedIn, Numbers]:
         """Ratings of every item, by where they are counted; -1 for what is not in the catalogue."""
         self._refuse("counts of ratings")

@@ -128,8 +128,11 @@ def t_test(scores: Floats) -> Floats:
 
 
 def _t_of_rows(differences: Floats) -> Floats:
-    n_users = differences.shape[1]
-    means, deviations = means_and_deviations(differences)
+    return t_of_moments(*means_and_deviations(differences), n_users=differences.shape[1])
+
+
+def t_of_moments(means: Floats, deviations: Floats, *, n_users: int) -> Floats:
+    """Give the p-values of `t_test` from means and standard deviations of the differences."""
     with np.errstate(divide="ignore", invalid="ignore"):
         statistics = np.sqrt(n_users) * np.abs(means) / deviations
     p = 2 * np.asarray(stdtr(n_users - 1, -statistics))

@@ -98,6 +98,14 @@ class StudyWork(Work):
         return {measure: divisor * scale for measure, scale in scales.items() if scale is not None}
 
     @cached_property
+    def activity(self) -> Numbers:
+        """Training ratings of each scored user; judgements, where nothing is trained."""
+        split = self.collection.split
+        if split is None:
+            return np.diff(self.qrels.offsets)
+        return split.train.user_counts()[split.test_users]
+
+    @cached_property
     def popularity_counts(self) -> Mapping[CountedIn, Numbers]:
         """Ratings of every item, by where they are counted."""
         return self.collection.popularity_counts()
