@@ -172,6 +172,11 @@ class Work:
             self._refuse("a truth")
         return self.known_truth
 
+    @cached_property
+    def judged_twice(self) -> tuple[Numbers, Numbers, Numbers]:
+        """What both the qrels and the truth judge: numbers of users, and the grades of both."""
+        self._refuse("a truth")
+
     def accumulation(self, measure: Measure) -> str:
         """Say how relevant items add up: "sum", "max", "cascade"; "" where there is no residual."""
         self._refuse("metrics")

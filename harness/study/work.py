@@ -133,6 +133,25 @@ class StudyWork(Work):
             self._refuse("a simulated world")
         return self.worlds(worlds, study)
 
+    @cached_property
+    def judged_twice(self) -> tuple[Numbers, Numbers, Numbers]:
+        """What both the qrels and the truth judge: numbers of users, and the grades of both."""
+        truth = self.collection.judged_truly
+        if truth is None:
+            self._refuse("a truth")
+        own, true, n_items = self.qrels, truth.qrels, len(self.collection.items)
+        users = self.collection.topics.numbers(truth.topics.ids)[true.users].astype(np.int64)
+        known = (users >= 0) & (true.grades >= 0)
+        keys = own.users.astype(np.int64) * n_items + own.items
+        keys = np.where(own.grades >= 0, keys, -1 - np.arange(len(keys)))
+        true_keys = (users * n_items + true.items)[known]
+        both, one, other = np.intersect1d(keys, true_keys, return_indices=True)
+        return (
+            (both // n_items).astype(np.intp),
+            own.grades[one].astype(np.intp),
+            true.grades[known][other].astype(np.intp),
+        )
+
     def accumulation(self, measure: Measure) -> str:
         """Say how relevant items add up to the score."""
         return self.metrics[measure.metric].accumulation
