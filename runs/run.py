@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Numbers
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import InputError
 
 NO_ITEM = np.int32(-1)
@@ -25,6 +25,9 @@ class Run:
     items
         Item numbers, int32 of shape (n_users, depth); column 0 is rank 1. A shorter list ends with
         -1.
+    tied
+        Whether the item at each rank has the same score as the next, of the shape of ``items``;
+        None where scores are not known.
 
     Raises
     ------
@@ -40,6 +43,7 @@ class Run:
 
     system: str
     items: NDArray[np.int32]
+    tied: Masks | None = None
 
     def __post_init__(self) -> None:
         if self.items.ndim != 2 or self.items.dtype != np.int32:
@@ -78,6 +82,20 @@ class Run:
     def lengths(self) -> Numbers:
         """Number of items recommended to each user, of shape (n_users,)."""
         return np.count_nonzero(self.items >= 0, axis=1)
+
+    def with_ties_by(self, worth: Floats) -> Run:
+        """Order tied items anew: by their worth, of the shape of ``items``, falling.
+
+        Examples
+        --------
+        >>> run = Run("s", np.array([[7, 3, 5]], dtype=np.int32), np.array([[True, False, False]]))
+        >>> run.with_ties_by(np.array([[0.0, 1.0, 2.0]])).items
+        array([[3, 7, 5]], dtype=int32)
+        """
+        tied = np.zeros(self.items.shape, dtype=np.bool_) if self.tied is None else self.tied
+        groups = np.cumsum(np.roll(~tied, 1, axis=1), axis=1)
+        order = np.lexsort((-worth, groups))
+        return Run(self.system, np.take_along_axis(self.items, order, axis=1), self.tied)
 
 
 def top_items(scores: NDArray[np.floating], *, depth: int) -> NDArray[np.int32]:

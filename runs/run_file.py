@@ -64,7 +64,11 @@ class RunFile:
         ranked = np.full((len(topics), depth), NO_ITEM, dtype=np.int32)
         within = column < depth
         ranked[topic[within], column[within]] = item[within]
-        return Run(self.system, ranked)
+        ordered = score[order]
+        same = np.append((topic[1:] == topic[:-1]) & (ordered[1:] == ordered[:-1]), False)
+        tied = np.zeros(ranked.shape, dtype=np.bool_)
+        tied[topic[within], column[within]] = same[within]
+        return Run(self.system, ranked, tied)
 
 
 def in_single_precision(scores: Floats) -> NDArray[np.float32]:

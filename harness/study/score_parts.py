@@ -13,6 +13,8 @@ from scipy.sparse import csr_array
 
 from analyses.shared.evidence import to_evidence
 from analyses.shared.measure import Measures, Scores
+from analyses.shared.sentences import listed
+from analyses.shared.table import rounded
 from harness.metrics.shared.metric import Metric
 from harness.readers.item_tables import read_features, read_item_values
 from harness.readers.scores import SCORES_FILE, scores_to_parquet
@@ -31,14 +33,18 @@ from harness.study.sections import ItemsSection
 from harness.study.store import result_files
 from harness.study.study import Study
 from harness.study.true_judgements import TrueJudgements
-from qrels import Catalogue, Qrels, Split
+from qrels import Catalogue, Qrels, Split, judge
 from qrels.ranks.hidden_ranks import MISS
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.world.truth import item_propensities
 from runs import InputError, Run
 from runs.replicates import Replicates
 from runs.shared.arrays import Floats
-from runs.shared.progress import Progress
+from runs.shared.errors import warn
+from runs.shared.progress import Progress, Silent
+
+LEAST_TIED, LEAST_SPAN = 0.05, 0.001
+"""Share of lists with equal scores, and range of a mean, from which a caution is worth it."""
 
 TRUE_SCORES = "true-scores"
 """Name of the part of the study that is the scores by the truth."""
@@ -79,6 +85,37 @@ class ScoreParts:
                 catalogue=catalogue,
                 advance=bar.advance,
             )
+
+    def warn_of_ties(self, catalogue: Catalogue) -> None:
+        """Warn of given runs of which many lists have equal scores, and by how much they matter."""
+        reported = self.measures.reported
+        deepest = max((measure.cutoff or 0 for measure in reported), default=0) or None
+        for run in self.collection.runs:
+            share = 0.0 if run.tied is None else run.tied[:, :deepest].any(axis=1).mean()
+            if share < LEAST_TIED:
+                continue
+            qrels = self.collection.qrels
+            grades = judge(run, qrels).grades
+            # An unjudged item is worth less than a relevant one, and more than a non-relevant one.
+            worth = np.where(np.isnan(grades), qrels.relevance_level - 0.5, grades)
+            ways = [run, run.with_ties_by(-worth), run.with_ties_by(worth)]
+            quiet = replace(self, measures=Measures(reported, reported=reported), progress=Silent())
+            scores = quiet.judged(
+                [replace(each, system=str(n)) for n, each in enumerate(ways)], catalogue
+            )
+            values = weighted(scores, self.weights(qrels)).mean_values()
+            means = zip(reported, values.tolist(), strict=True)
+            spans = [
+                f"{measure} {rounded(value)} ({rounded(low)} to {rounded(high)})"
+                for measure, (value, *ends) in means
+                if (high := max(value, *ends)) - (low := min(value, *ends)) >= LEAST_SPAN
+            ]
+            if spans:
+                lists = f"{share:.0%} of the lists of {run.system}".replace("%", " %")
+                warn(
+                    f"{lists} have items with equal scores, which are ordered by item id. With "
+                    f"other orders of these items, its means could be: {listed(spans)}."
+                )
 
     def truly_judged(
         self, lists: Sequence[Run], known: TrueJudgements, catalogue: Catalogue

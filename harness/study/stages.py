@@ -355,7 +355,7 @@ class Stages:
         Scores are kept as the metrics give them, and returned weighted as means ask for it.
         """
         made: list[Scores] = []
-        parts, replicates = self._score_parts, self.lists.replicates(runs)
+        parts, replicates = self.score_parts, self.lists.replicates(runs)
 
         def build() -> dict[str, bytes]:
             by_run = parts.judged(runs, self.trained_catalogue)
@@ -367,7 +367,8 @@ class Stages:
         return replace(weighted(scores, self.weights), runs=self._run_deviations(RUNS_FILE))
 
     @property
-    def _score_parts(self) -> ScoreParts:
+    def score_parts(self) -> ScoreParts:
+        """What scores the runs."""
         return ScoreParts(
             self.study, self.collection, self.metrics, self.references, self.measures, self.progress
         )
@@ -386,13 +387,13 @@ class Stages:
     @property
     def weights(self) -> Floats | None:
         """Weights of the users; None if all weigh the same."""
-        return self._score_parts.weights(self.collection.qrels)
+        return self.score_parts.weights(self.collection.qrels)
 
     def make_truth(self, runs: Sequence[Run]) -> Truth | None:
         """Score every user of the truth by it; None if none is known."""
         if self.truth is None or self.study.truth is None:
             return None
-        known, parts, made = self.truth, self._score_parts, list[Scores]()
+        known, parts, made = self.truth, self.score_parts, list[Scores]()
         weights = parts.weights(known.qrels)
 
         def build() -> dict[str, bytes]:
