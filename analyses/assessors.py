@@ -99,6 +99,7 @@ def assessors(work: Work, settings: Settings) -> Assessors:
         top=tuple(k for k in settings.top if k < len(comparison.measured.systems)),
         n_users=len(shared),
         alpha=settings.alpha,
+        condensed=work.truth.condensed,
         unit=work.unit,
     )
 
@@ -157,6 +158,8 @@ class Assessors(Result):
         n_measures, n_systems), over the users that both judged.
     top, n_users, alpha
         Settings, and the number of users that both judged.
+    condensed
+        Whether the second assessor's scores are of lists of judged items alone.
     """
 
     measures: Measures
@@ -171,6 +174,7 @@ class Assessors(Result):
     top: tuple[int, ...]
     n_users: int
     alpha: float
+    condensed: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -275,6 +279,15 @@ class Assessors(Result):
                     f"above its mean over the systems, {mean}."
                 )
         return found
+
+    def cautions(self) -> Sequence[str]:
+        """Say where the assessors do not judge the same lists."""
+        if not self.condensed:
+            return ()
+        return (
+            "The second assessor's scores are of lists of judged items alone, so that they are "
+            'higher; with candidates = "all" in [truth], both assessors judge the same lists.',
+        )
 
     @table("assessors", "agreement of the assessors on the systems")
     def agreement_on_systems(self) -> Table:
