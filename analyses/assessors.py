@@ -117,7 +117,7 @@ def kappa(tables: Floats) -> Floats:
 
     Examples
     --------
-    >>> kappa(np.array([[20.0, 5.0], [10.0, 15.0]])).round(2)
+    >>> float(kappa(np.array([[20.0, 5.0], [10.0, 15.0]])).round(2))
     0.4
     """
     shares = tables / tables.sum(axis=(-2, -1), keepdims=True)

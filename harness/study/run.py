@@ -298,7 +298,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         stages = Stages(study, collection, metrics, store, n_jobs, progress, references, repeats)
         stages.check_settings()
         _try_on_items(stages)
-        stages.score_parts.warn_of_ties(stages.trained_catalogue)
+        stages.score_parts.warn_of_ties(stages.catalogue)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
     return run_source(stages, remarks_of(of_input))
 
