@@ -58,9 +58,9 @@ coverage: $(VENV)/installed
 	$(BIN)/python -m pytest --quiet -m validity tests
 	$(BIN)/python -m tests.benchmarks.coverage > docs/coverage.csv
 
-# The tables of the page on replications, from the studies in FOLDER.
+# The tables of the page on replications, from the studies in FOLDER and the printed numbers in PRINT.
 replications: $(VENV)/installed
-	$(BIN)/python -m tests.benchmarks.replications "$(FOLDER)"
+	$(BIN)/python -m tests.benchmarks.replications "$(FOLDER)" "$(PRINT)"
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m tests.fuzzing --lines 1000000 --seed 1

@@ -243,6 +243,18 @@ class Correlation(Result):
             within=within,
         )
 
+    def publications(self) -> Mapping[str, pd.DataFrame]:
+        """Give Figures 1 and 5 of Valcarce et al. (2018)."""
+        names = {"tau": "value", "metric_a": "metric_row", "metric_b": "metric_column"}
+        cutoffs = self.among_cutoffs().rename(
+            columns={"tau": "value", "cutoff_a": "cutoff_row", "cutoff_b": "cutoff_column"}
+        )
+        metrics = self.among_metrics().rename(columns=names)
+        return {
+            "recsys2018-figure1": cutoffs[["metric", "cutoff_row", "cutoff_column", "value"]],
+            "recsys2018-figure5": metrics[["metric_row", "metric_column", "cutoff", "value"]],
+        }
+
     def findings(self) -> Sequence[str]:
         """Say how far the report measures agree on the ordering of the systems."""
         compared = self.measures.reported

@@ -409,6 +409,11 @@ class Discrimination(Result):
             requirement=f"{LEAST_SHARE:.0%} of the pairs with p < .05".replace("%", " %"),
         )
 
+    def publications(self) -> Mapping[str, pd.DataFrame]:
+        """Give Table 3 of Valcarce et al. (2018): DP over ordered pairs that are not `alike`."""
+        frame = self.summary()[["metric", "cutoff"]]
+        return {"recsys2018-table3": frame.assign(value=2 * self.dp_without_alike)}
+
     def findings(self) -> Sequence[str]:
         """Add which pairs contribute half of a DP."""
         return [*super().findings(), *filter(None, [self._dominated()])]

@@ -16,9 +16,7 @@ from harness.cli.main import main
 from harness.laws.cards import cards_of
 from harness.metrics.shared.register import plugin_metrics
 from harness.online.experiment_file import ExperimentStudy
-from harness.readers.means_table import read_published
 from harness.report.card import metric_card
-from harness.report.publication import Publication
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
 from harness.study.run import check, run_study
@@ -323,10 +321,6 @@ def test_the_experiment_of_krichene_and_rendle_is_one_study(tmp_path: Path) -> N
     study = parsed(text, tmp_path, systems=systems, output=tmp_path / "study")
     folder = run_study(study, n_jobs=1, progress=Silent()).parent
     frame = pd.read_csv(folder / "tables/sampled.csv")
-    published = read_published(ROOT / "studies/kdd2020.csv")
-    assert set(frame.system) == {system for system, _ in published.numbers}
-    beside = Publication.of([FinishedStudy.at(folder)], [published.path]).frame()
-    assert beside.name.tolist() == ["krichene-x", "krichene-y", "krichene-z"]
     assert frame.estimator.nunique() == 7
     assert len((folder / "split/test.csv").read_text().splitlines()) == 1 + WORLD["n_users"]
 
@@ -348,13 +342,6 @@ def test_the_studies_of_papers_are_studies(name: str) -> None:
     study = read_study(ROOT / f"studies/{name}.toml")
     assert study.name == name
     check(study)
-
-
-def test_published_numbers_are_of_systems_of_their_study() -> None:
-    study = read_study(ROOT / "studies/recsys2018.toml")
-    published = read_published(ROOT / "studies/recsys2018.csv")
-    assert {system for system, _ in published.numbers} == {*study.systems.names}
-    assert {measure for _, measure in published.numbers} <= {*map(str, study.measures)}
 
 
 def test_the_commands_that_are_named_exist() -> None:

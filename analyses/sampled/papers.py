@@ -37,9 +37,19 @@ KDD_NAMES = {
 }
 """Estimators of Krichene & Rendle by our names, and as they print them."""
 
+PRINTED_SYSTEMS = {
+    **{f"krichene-{name}": name.upper() for name in "xyz"},
+    **{"ease": "EASE", "item-knn": "itemKNN", "wrmf": "ALS"},
+}
+"""Systems by our names, as the papers print them."""
+
 ADAPTIVE = "adaptive MLE"
 BESIDE_ADAPTIVE = ("BV_MES", "BV_MLE", "MN_MES", "MN_MLE", ADAPTIVE)
 """Estimators of the tables with adaptive samples; the others have those of samples of one size."""
+
+
+def _printed(system: str) -> str:
+    return PRINTED_SYSTEMS.get(system, system)
 
 
 def paper_metric(name: str) -> Labels:
@@ -77,7 +87,7 @@ def kdd_values(found: Estimates) -> Rows:
     mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
     ways = found.ways[["estimator", "drawing", "m"]].to_numpy()
     for s, n in np.ndindex(len(found.systems), len(found.metrics)):
-        place: Labels = {"dataset": found.study, "system": found.systems[s]}
+        place: Labels = {"dataset": found.study, "system": _printed(found.systems[s])}
         place |= paper_metric(found.metrics[n])
         names: Labels = {"estimator": "exact", "paper_estimator": "Exact", "gamma": ""}
         numbers = {"m_negatives": "", "repeats": "", "value": 100 * found.exact[n, s], "sd": ""}
@@ -93,8 +103,9 @@ def kdd_orders(found: Estimates) -> Rows:
     """Count the repeats that have pairs of systems in their true order."""
     unit: Labels = {"unit": f"correct orders out of {found.repeats} runs"}
     for row in found.orders().query("drawing == 'uniform'").fillna({"cutoff": 0}).itertuples():
-        pair: Labels = {"dataset": found.study, "pair": f"{row.system_1} vs {row.system_2}"}
-        pair |= {"system_1": row.system_1, "system_2": row.system_2}
+        one, other = _printed(row.system_1), _printed(row.system_2)
+        pair: Labels = {"dataset": found.study, "pair": f"{one} vs {other}"}
+        pair |= {"system_1": one, "system_2": other}
         counts = {"m_negatives": row.m, "repeats": row.repeats, "value": row.correct}
         if names := _kdd_estimator(find_estimator(row.estimator)):
             metric = paper_metric(f"{row.metric}@{row.cutoff}" if row.cutoff else row.metric)
@@ -102,9 +113,14 @@ def kdd_orders(found: Estimates) -> Rows:
 
 
 def _aaai_ways(found: Estimates, adaptive: bool, size: int) -> Iterator[tuple[int, Labels]]:
+    """Give the estimators of a table; of the same one, that with a pooled prior, as they have."""
     chosen = found.ways["m"].unique()[size]
-    for way, one, m in found.ways[["estimator", "m"]].itertuples():
-        name = _aaai_estimator(find_estimator(one))
+    every = [find_estimator(one) for one in found.ways["estimator"]]
+    pooled = {_aaai_estimator(one) for one in every if "pooled" in one.option("prior")}
+    for (way, m), one in zip(found.ways["m"].items(), every, strict=True):
+        name = _aaai_estimator(one)
+        if name in pooled and "pooled" not in one.option("prior"):
+            continue
         of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
         if of_table and (name == ADAPTIVE or m == chosen):
             items = "adaptive" if name == ADAPTIVE else m + 1
@@ -115,7 +131,7 @@ def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False, size:
     curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
     names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
     for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
-        place = {"dataset": found.study, "system": found.systems[s]}
+        place = {"dataset": found.study, "system": _printed(found.systems[s])}
         for way, labels in _aaai_ways(found, adaptive, size):
             rows = [(names, "average relative error", found.errors[way, curves[number], s], "%")]
             if labels["estimator"] == ADAPTIVE:

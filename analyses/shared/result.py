@@ -212,6 +212,10 @@ class Result:
         face = faces[name]
         return face.draw(self, ax, **(face.first_panel(self) | chosen))
 
+    def publications(self) -> Mapping[str, pd.DataFrame]:
+        """Give the numbers of published tables by their names, in a column value, with labels."""
+        return {}
+
     def estimates(self) -> Estimates | None:
         """Give the summary value of each measure with its interval; None if there is none."""
         return None

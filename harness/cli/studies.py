@@ -252,16 +252,21 @@ def compare(
     which conclusions agree. The page of --output has their figures, too, as panels (a), (b), ...
 
     One STUDY and PUBLISHED.csv: prints where the study agrees with published values. PUBLISHED.csv
-    has the columns system, measure and value. In place of system it may have quantity, for values
-    of the measures themselves; in place of value it may have rank, where only the order is known.
+    has a column value, and columns of labels, such as system and measure. If it is called as a
+    table of the study, it is compared with that table. In place of value it may have rank, where
+    only the order is known. In place of STUDY, a folder of CSV files may be given.
     """
     from harness.report.comparison import Comparison, write_comparison
     from harness.report.publication import Publication
     from harness.report.study_folder import FinishedStudy
 
     tables = [path for path in studies if path.suffix == ".csv"]
-    finished = [FinishedStudy.at(path, plugins) for path in studies if path not in tables]
-    compared = Publication.of(finished, tables) if tables else Comparison.of(finished)
+    folders = [path for path in studies if path not in tables]
+    compared = (
+        Publication.of(folders, tables, plugins)
+        if tables
+        else Comparison.of([FinishedStudy.at(path, plugins) for path in folders])
+    )
     click.echo(FORMATS[format_]([*compared.tables()]))
     is_text = format_ == "text"
     for finding in compared.findings():

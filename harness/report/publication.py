@@ -1,18 +1,21 @@
-"""Comparison of a finished study with published numbers: values and orderings."""
+"""Comparison of results with published numbers: values, and orderings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from analyses.ordering import tau_b
 from analyses.shared.result import FigureFace
 from analyses.shared.sentences import listed
-from analyses.shared.table import Table, frame_table, rounded
-from harness.readers.means_table import Published, read_published
+from analyses.shared.table import Cell, Table, frame_table, rounded
+from harness.readers.scores import heading_and_rows, measure_named
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
@@ -26,121 +29,337 @@ NEAR = 0.1
 """Largest relative difference of values that are counted as near."""
 
 MOST_NAMED = 5
-"""Missing numbers that a sentence names at most."""
+"""Missing numbers, and most distant ones, that are named at most."""
+
+SIZE = "sample_set_size"
+"""Column of the sample sizes, of which an estimator may have its own."""
+
+LEAST_NAME = 2
+"""Letters of a data set's name that are looked for in a study's name at least."""
+
+NUMBER = re.compile(r"([-+]?(?:[0-9][0-9,]*)?(?:\.([0-9]+))?)([km]?)")
+REMARK = re.compile(r" \([a-z][^()]*\)$")
+FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
+
+NO_LABELS = {"value", "sd", "unit", "note", "source", "repeats", "relation", "row", "where"}
+NO_LABELS |= {"pair", "description", "dataset", "datasets", "panel"}
+"""Columns that say nothing of which number it is; so do those that begin with ``paper_``."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """The numbers that a finished study and a publication both have."""
+    """Numbers that results and a publication both have.
 
-    study: FinishedStudy
-    published: Published
+    Parameters
+    ----------
+    name, data
+        What the results are of.
+    path
+        The published table.
+    joined
+        A row for each number that both have: the labels, ours, published, step (the last printed
+        digit), noise (two standard errors of the difference of two means; NaN where no deviation is
+        published).
+    labels
+        The columns of labels.
+    lacking
+        Published numbers that the results lack, in words.
+    are_ranks
+        Whether ranks are published, of which 1 is the best.
+    falling
+        Subjects by which lower is better.
+    """
+
+    name: str
+    data: Sequence[str]
+    path: Path
+    joined: pd.DataFrame
+    labels: tuple[str, ...]
+    lacking: tuple[str, ...]
+    are_ranks: bool = False
+    falling: frozenset[str] = frozenset()
+
+    lead = "How close are the results to published numbers?"
 
     @classmethod
-    def of(cls, studies: Sequence[FinishedStudy], tables: Sequence[Path]) -> Publication:
-        """Read a table of published numbers, to stand beside a study."""
-        if len(studies) != 1 or len(tables) != 1:
+    def of(cls, folders: Sequence[Path], tables: Sequence[Path], plugins: Any = ()) -> Publication:
+        """Set the table of that name in a study, or in a folder of results, beside the print."""
+        if len(folders) != 1 or len(tables) != 1:
             raise InputError(
                 "a table of published numbers is compared with one study, got "
-                f"{len(studies)} and {len(tables)}."
+                f"{len(folders)} and {len(tables)}."
             )
-        made = cls(studies[0], read_published(tables[0]))
-        if made.frame().empty:
-            subjects, measures = map(set, zip(*made._own, strict=True))
-            (subject, measure), *_ = made.published.numbers
-            unknown, known = (subject, subjects) if measure in measures else (measure, measures)
-            raise InputError(
-                f"{tables[0]}: {studies[0].folder} has none of these numbers, for example no "
-                f"{unknown!r}; {nearest(unknown, sorted(known))}"
-            )
-        return made
+        (folder,), (path,) = folders, tables
+        printed, are_ranks = read_published(path)
+        name, falling = folder.name, set[str]()
+        data: Sequence[str] = ()
+        if (folder / f"{path.stem}.csv").is_file():
+            own = _read_own(folder / f"{path.stem}.csv")
+        else:
+            study = FinishedStudy.at(folder, plugins)
+            own, name, data = _own(study, path, printed), study.name, (study.manifest["data"],)
+            if are_ranks:
+                falling = set(study.means.measures.falling)
+                falling |= {e.name for _, e in estimates_of(study) if e.lower_is_better}
+        printed = _of_one_dataset(printed, name)
+        labels = [
+            label
+            for label in map(str, printed)
+            if label in own and label not in NO_LABELS and not label.startswith("paper_")
+            if set(own[label]) != {""}
+        ]
+        theirs = printed.assign(key=_keys(printed, labels)).drop_duplicates("key")
+        ours = own.assign(key=_keys(own, labels)).drop_duplicates("key").set_index("key")
+        has = theirs["key"].isin(ours.index) & bool(labels)
+        lacking = [" ".join(filter(None, row)) for row in theirs.loc[~has, labels].to_numpy()]
+        if not has.any():
+            hint = _hint(theirs, own, labels)
+            raise InputError(f"{path}: {folder} has none of these numbers{hint}")
+        both = theirs[has].reset_index(drop=True)
+        found = ours.loc[both["key"]].reset_index(drop=True)
+        percent = both["unit"].str.startswith("%") & ("unit" not in own)
+        both["ours"] = found["value"].astype(float) * np.where(percent, 100, 1)
+        variances = [
+            _variances(frame, values, both["unit"])
+            for frame, values in ((both, both["published"]), (found, both["ours"]))
+        ]
+        # Ours may be expected values, which nothing is drawn for.
+        both["noise"] = 2 * np.sqrt(variances[0] + np.nan_to_num(variances[1]))
+        joined = both[[*labels, "ours", "published", "step", "noise"]]
+        falls = frozenset(falling)
+        return cls(name, data, path, joined, tuple(labels), tuple(lacking), are_ranks, falls)
 
     @property
     def title(self) -> str:
-        """Names of the study and of the table."""
-        return f"{self.study.name} – {self.published.path.name}"
-
-    lead = "How close are the results of the study to published numbers?"
-
-    @property
-    def data(self) -> list[str]:
-        """What the study is of."""
-        return [self.study.manifest["data"]]
+        """Names of the results and of the table."""
+        return f"{self.name} – {self.path.name}"
 
     @cached_property
-    def _own(self) -> dict[tuple[str, str], float]:
-        """Numbers of the study, by subject and measure."""
-        means = self.study.means
-        if self.published.subject == "system":
-            return {
-                (system, str(measure)): float(level)
-                for measure, levels in zip(means.measures, means.values, strict=True)
-                for system, level in zip(means.systems, levels, strict=True)
-            }
-        return {
-            (each.name, label): estimate.value
-            for _, each in estimates_of(self.study)
-            for label, estimate in each.of(each.measures).items()
-        }
-
-    @property
-    def _falling(self) -> set[str]:
-        """What is better where it is less: measures of systems, or quantities."""
-        measures = self.study.means.measures
-        falling = {str(measure) for measure in measures if measure.metric in measures.falling}
-        return falling | {e.name for _, e in estimates_of(self.study) if e.lower_is_better}
+    def _groups(self) -> list[str]:
+        """Labels that are alike for numbers whose order is compared."""
+        if {"estimator", "quantity"} <= {*self.labels}:
+            return [label for label in self.labels if label not in ("estimator", SIZE)]
+        if "system" in self.labels:
+            return [label for label in self.labels if label != "system"]
+        return [label for label in self.labels if label == "quantity"]
 
     def frame(self) -> pd.DataFrame:
-        """Give what both have as a tidy table: of, name, ours, published, ratio.
-
-        A measure orders the systems that are named, or a quantity the measures.
-        """
-        import pandas as pd
-
-        theirs = self.published.numbers
-        rows = [(*key, ours, theirs[key]) for key, ours in self._own.items() if key in theirs]
-        names = ["name", "of"] if self.published.subject == "system" else ["of", "name"]
-        made = pd.DataFrame(rows, columns=[*names, "ours", "published"])
-        known = made.published.where((made.published != 0) & (not self.published.are_ranks))
+        """Give a row for each number: the labels, ours, published, ratio, and how near it is."""
+        made = self.joined.drop(columns=["step", "noise"])
+        gap = (self.joined.ours - self.joined.published).abs()
+        known = made.published.where((made.published != 0) & (not self.are_ranks))
         made["ratio"] = made.ours / known
-        return made[["of", "name", "ours", "published", "ratio"]]
+        made["rounding"] = (gap <= self.joined.step / 2 * (1 + 1e-9)) & (not self.are_ranks)
+        made["noise"] = gap <= self.joined.noise
+        made["near"] = gap <= NEAR * made.published.abs()
+        return made
 
     def orderings(self) -> pd.DataFrame:
-        """Count the levels that are near, and correlate the orderings: of, numbers, near, tau."""
+        """Correlate the orderings of two numbers or more: of, numbers, within 10 %, tau-b."""
         import pandas as pd
 
-        ranks_rise = {of: -1 if of not in self._falling else 1 for of in self.frame()["of"]}
-        rows = [
-            (
-                of,
-                len(some),
-                int((abs(some.ratio - 1) <= NEAR).sum()),
-                float(tau_b(some.ours.to_numpy(), some.published.to_numpy()))
-                * (ranks_rise[of] if self.published.are_ranks else 1),
-            )
-            for of, some in self.frame().groupby("of", sort=False)
-        ]
+        frame, rows = self.frame(), []
+        frame["of"] = [" ".join(row) for row in frame[self._groups].astype(str).to_numpy()]
+        for of, some in frame.groupby("of", sort=False):
+            if len(some) == 1:
+                continue
+            rises = any(word in self.falling for word in str(of).split(" ")) or not self.are_ranks
+            tau = float(tau_b(some.ours.to_numpy(), some.published.to_numpy()))
+            rows.append((of or "all", len(some), int(some.near.sum()), tau if rises else -tau))
         return pd.DataFrame(rows, columns=["of", "numbers", "within 10 %", "tau-b"])
 
+    def summary(self) -> dict[str, Cell]:
+        """Count the numbers that agree, and average the orderings' tau-b over the numbers."""
+        frame, orders = self.frame(), self.orderings().dropna()
+        same_sign = int((np.sign(frame.ours) == np.sign(frame.published)).sum())
+        weights = orders["numbers"] if len(orders) else None
+        return {
+            "table": self.path.stem,
+            "printed": len(frame) + len(self.lacking),
+            "compared": len(frame),
+            "within rounding": "" if self.are_ranks else int(frame.rounding.sum()),
+            "within noise": int(frame.noise.sum()) if self.joined.noise.notna().any() else "",
+            "within 10 %": "" if self.are_ranks else int(frame.near.sum()),
+            "same sign": same_sign if (frame.published < 0).any() else "",
+            "tau-b": float(np.average(orders["tau-b"], weights=weights)) if len(orders) else np.nan,
+        }
+
     def tables(self) -> Iterator[Table]:
-        """Tabulate values, a row for each number, and the agreement of the orderings."""
-        yield frame_table("levels", "Values", self.frame(), "Published numbers may be ranks.")
-        title = "Agreement with the published orderings (Kendall's tau-b)"
-        yield frame_table("orderings", title, self.orderings(), "")
+        """Tabulate the counts, the orderings, the most distant numbers and all of them."""
+        summary = self.summary()
+        note = (
+            "Within rounding: ours rounds to the print. Within noise: nearer than two standard "
+            "errors of the difference, from the printed deviations. tau-b: of the orderings."
+        )
+        yield Table("summary", "Agreement", note, [*summary], [[*summary.values()]], decimals=2)
+        if len(orderings := self.orderings()):
+            title = "Agreement with the published orderings (Kendall's tau-b)"
+            yield frame_table("orderings", title, orderings, "")
+        frame = self.frame().drop(columns=["rounding", "noise", "near"])
+        if frame["ratio"].notna().any():
+            order = (frame["ratio"] - 1).abs().sort_values(ascending=False).index
+            worst = frame.loc[order[:MOST_NAMED]]
+            yield frame_table("worst", "The most distant numbers", worst, "")
+        yield frame_table("levels", "Values", frame, "Ranks are published." * self.are_ranks)
 
     def findings(self) -> Iterator[str]:
         """Say how far values and orderings agree, and which numbers are missing."""
-        for of, n, near, tau in self.orderings().itertuples(index=False):
-            near_values = f"{near} of {n} values are within 10 % of the published ones, and "
-            yield (
-                f"{of}: {near_values * (not self.published.are_ranks)}the orderings agree with "
-                f"tau-b = {rounded(tau, 2)}."
-            )
-        missing = [f"{m} of {s}" for s, m in self.published.numbers if (s, m) not in self._own]
-        if missing:
-            named = [*missing[:MOST_NAMED], f"{len(missing) - MOST_NAMED} more"]
-            yield f"Published numbers that the study lacks: {listed(named[: len(missing)])}."
+        found = self.summary()
+        near = (
+            f"{found['within 10 %']} of {found['compared']} values are within 10 % of the print; "
+        )
+        tau = rounded(float(found["tau-b"] or np.nan), 2)
+        yield f"{near * (not self.are_ranks)}the orderings agree with tau-b = {tau}."
+        if self.lacking:
+            named = [*self.lacking[:MOST_NAMED], f"{len(self.lacking) - MOST_NAMED} more"]
+            yield f"Published numbers without a counterpart: {listed(named[: len(self.lacking)])}."
 
     def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:
         """Draw nothing: what was published are numbers."""
         return iter(())
+
+
+def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
+    """Read a table of published numbers, a number a row, and tell whether they are ranks.
+
+    The columns ``value`` (a number as it is printed, such as ``1,463`` or ``2.8m``), or ``rank``
+    where only the order is known; labels, such as ``system`` and ``measure``; and, if published,
+    ``sd``, ``repeats`` and ``unit``. Rows whose value is no number are left out.
+
+    Returns
+    -------
+    The texts of the columns, with ``measure`` taken apart into ``metric`` and ``cutoff``, and the
+    columns published and step as numbers.
+    """
+    import pandas as pd
+
+    (line, heading), rows = heading_and_rows(path)
+    kinds = [name for name in ("value", "rank") if name in heading]
+    if len(kinds) != 1:
+        finding = f"one column `value` or `rank` expected, found {', '.join(heading)}."
+        raise InputError.at(path, line, finding)
+    frame = pd.DataFrame([row for _, row in rows], columns=heading)
+    if "measure" in heading:
+        texts = zip(rows, frame["measure"], strict=True)
+        measures = [_measure(path, line, text) for (line, _), text in texts]
+        frame = frame.drop(columns="measure").assign(
+            metric=[m.metric for m in measures], cutoff=[str(m.cutoff or "") for m in measures]
+        )
+    matches = [NUMBER.fullmatch(text.removesuffix("%").strip()) for text in frame[kinds[0]]]
+    numbers = [m if m and any(c.isdigit() for c in m[1]) else None for m in matches]
+    factors = [FACTORS[m[3]] if m else np.nan for m in numbers]
+    values = [float(m[1].replace(",", "")) if m else np.nan for m in numbers]
+    frame["published"] = np.multiply(values, factors)
+    frame["step"] = np.multiply(
+        [10.0 ** -len(m[2] or "") if m else np.nan for m in numbers], factors
+    )
+    for name in ("sd", "unit", "repeats"):
+        frame[name] = frame.get(name, "")
+    known = frame.dropna(subset="published").reset_index(drop=True)
+    if known.empty:
+        raise InputError.at(path, line, "the table has a heading but no numbers.")
+    if kinds == ["rank"] and (known["published"] < 1).any():
+        first = int(np.flatnonzero((frame["published"] < 1).to_numpy())[0])
+        value = frame["published"][first]
+        raise InputError.at(path, rows[first][0], f"a rank is 1 or more, got {value:g}.")
+    return known, kinds == ["rank"]
+
+
+def _measure(path: Path, line: int, text: str) -> Any:
+    try:
+        return measure_named(text)
+    except InputError as error:
+        raise InputError.at(path, line, str(error)) from None
+
+
+def _read_own(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.read_csv(path, dtype=str, keep_default_na=False).assign(
+        value=lambda frame: _number(frame["value"])
+    )
+
+
+def _own(study: FinishedStudy, path: Path, printed: pd.DataFrame) -> pd.DataFrame:
+    """Give a study's numbers under the name of a published table, or those with its columns."""
+    import pandas as pd
+
+    for key, face in study.tables():
+        if face.name == path.stem and (made := face.make(study.result(key))).rows:
+            return _texts(pd.DataFrame([*made.rows], columns=[*made.headings]))
+    for _, result in study.results():
+        if path.stem in (frames := result.publications()):
+            return _texts(frames[path.stem])
+    if {"system", "metric"} <= set(printed) and "means" in study.kinds:
+        return _texts(study.means.frames()["means"].rename(columns={"mean": "value"}))
+    if {"quantity", "metric"} <= set(printed) and "means" in study.kinds:
+        values = [
+            (each.name, measure.metric, measure.cutoff, value)
+            for _, each in estimates_of(study)
+            for measure, value in zip(each.measures, each.values, strict=True)
+        ]
+        return _texts(pd.DataFrame(values, columns=["quantity", "metric", "cutoff", "value"]))
+    facts = {**study.manifest["collection"], **study.manifest["collection"].get("ratings", {})}
+    facts["interactions"] = facts.get("ratings")
+    numbers = {k: v for k, v in facts.items() if isinstance(v, int | float)}
+    return _texts(pd.DataFrame({"quantity": list(numbers), "value": list(numbers.values())}))
+
+
+def _texts(frame: pd.DataFrame) -> pd.DataFrame:
+    """Write labels as they are printed."""
+    labels = frame.drop(columns="value").astype(object)
+    texts = labels.where(labels.notna(), "").map(_text)
+    return texts.assign(value=_number(frame["value"])).dropna(subset="value")
+
+
+def _text(label: Any) -> str:
+    return f"{label:g}" if isinstance(label, float) else str(label)
+
+
+def _folded(text: str) -> str:
+    """Write a label so that spellings of the same are equal, without a remark in brackets."""
+    if NUMBER.fullmatch(text) and any(c.isdigit() for c in text):
+        return text.replace(",", "")
+    text = REMARK.sub("", text.lower())
+    return "" if text == "none" else re.sub(r"[^a-z0-9><=@.+]", "", text) or text
+
+
+def _keys(frame: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
+    """Give the labels of each row in one text."""
+    return frame[labels].map(_folded).agg("\t".join, axis=1)
+
+
+def _number(texts: pd.Series) -> Any:
+    import pandas as pd
+
+    return pd.to_numeric(texts, errors="coerce")
+
+
+def _variances(frame: pd.DataFrame, values: pd.Series[float], units: pd.Series[str]) -> Any:
+    """Give squared standard errors of means and of counts of repeats; NaN where unknown."""
+    unknown = np.full(len(frame), np.nan)
+    sd, repeats = (_number(frame[c]) if c in frame else unknown for c in ("sd", "repeats"))
+    counted = units.str.extract(r"out of ([0-9]+) (?:runs|repeats)")[0].astype(float)
+    of_counts = values * (counted - values) / counted
+    return np.where(counted.notna(), of_counts, sd**2 / repeats)
+
+
+def _of_one_dataset(printed: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Keep the rows of the data set that the study is named for, or of the first."""
+    if "dataset" not in printed or printed["dataset"].nunique() < 2:
+        return printed
+    sets = printed["dataset"].unique()
+    named = [d for d in sets if len(d) > LEAST_NAME and _folded(d) in _folded(name)]
+    chosen = max(named, key=len) if named else printed["dataset"].iloc[0]
+    return printed[printed["dataset"] == chosen].reset_index(drop=True)
+
+
+def _hint(theirs: pd.DataFrame, own: pd.DataFrame, labels: Sequence[str]) -> str:
+    """Say which label the results do not have."""
+    for label in labels:
+        known = {_folded(text) for text in own[label]}
+        unknown = [text for text in theirs[label] if _folded(text) not in known]
+        if len(unknown) == len(theirs):
+            known_names = sorted(set(own[label]))
+            return f", for example no {unknown[0]!r}; {nearest(unknown[0], known_names)}"
+    return "." if labels else ": no table of its has this name, or these columns."

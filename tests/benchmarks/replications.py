@@ -1,103 +1,85 @@
-"""The tables of the page on replications, from finished studies.
+"""The page on replications: every printed table beside the studies of the papers.
 
-Run with ``make replications FOLDER=...``: the folder has the studies of ``studies/`` as ``harness
-run`` leaves them, and study-recsys2018-defaults, the first without its preset.
+Run with ``make replications FOLDER=... PRINT=...``: FOLDER has the studies of ``studies/`` as
+``harness run`` leaves them, and PRINT the printed numbers, a CSV file a table. The printed numbers
+themselves are not written.
 """
 
+import csv
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
+from click.testing import CliRunner
 
-from analyses.sampled.papers import Example
+from analyses.shared.table import Cell, rounded
+from harness.cli.main import main as harness
 from harness.report.publication import Publication
-from harness.report.study_folder import FinishedStudy
+from runs import InputError
 
-ROOT = Path(__file__).parents[2]
-STUDIES, TABLES = ROOT / "studies", ROOT / "docs/replications"
-OF_CELLS = (7350, 6081)
-"""Kasalický (2021), table 4.4: cells, and those that have a higher recall under LOO."""
+PAGE = Path(__file__).parents[2] / "docs/replications"
 
+OF_EXAMPLE = ("kdd2020-table1", "kdd2020-table2", "rendle2019-table1", "rendle2019-table2")
+"""Tables that need no data."""
 
-def beside(folder: Path, name: str, published: str) -> Publication:
-    """Set a study beside what was published."""
-    finished = FinishedStudy.at(folder / f"study-{name}")
-    return Publication.of([finished], [STUDIES / f"{published}.csv"])
-
-
-def orders(folder: Path) -> pd.DataFrame:
-    """Set our places of the systems, by the preset and by defaults, beside the printed ones."""
-    made = {
-        "preset": beside(folder, "recsys2018", "recsys2018"),
-        "defaults": beside(folder, "recsys2018-defaults", "recsys2018"),
-    }
-    frames = {name: each.frame().set_index("name") for name, each in made.items()}
-    joined = frames["preset"][["published"]].rename(columns={"published": "printed place"})
-    last = {}
-    for name, frame in frames.items():
-        places = frame.ours.rank(ascending=False, method="min").astype(int)
-        joined[f"P@10, {name}"], joined[f"place, {name}"] = frame.ours, places.astype(object)
-        last[f"place, {name}"] = f"{made[name].orderings()['tau-b'].item():.4f}"
-    joined = joined.astype({"printed place": "Int64"}).sort_values("printed place")
-    return pd.concat([joined, pd.DataFrame(last, ["tau-b with the print"])])[joined.columns]
+HEADINGS = (
+    *("table", "command", "printed", "compared", "within rounding", "within noise"),
+    *("within 10 %", "same sign", "tau-b", "remark"),
+)
+"""Columns of the table of all tables."""
 
 
-def lists() -> pd.DataFrame:
-    """Set what is expected of the three lists beside the print."""
-    table = Example()
-    printed = pd.read_csv(STUDIES / "kdd2020-lists.csv")
-    cells = [
-        (table.names.index(metric), "ABC".index(name))
-        for metric, name in zip(printed.metric, printed.list, strict=True)
-    ]
-    ours = [f"{table.expected[cell]:.3f} ± {table.sd[cell]:.3f}" for cell in cells]
-    theirs = [
-        f"{mean:.3f} ± {sd:.3f}" for mean, sd in zip(printed["mean"], printed.sd, strict=True)
-    ]
-    made = printed[["metric", "list"]].assign(ours=ours, printed=theirs)
-    return made.set_index("metric")
+def remarks() -> dict[str, str]:
+    """Read what is said of tables and figures that cannot be compared, or only in part."""
+    with (PAGE / "remarks.csv").open(encoding="utf-8", newline="") as file:
+        return {row["table"]: row["remark"] for row in csv.DictReader(file)}
 
 
-def levels(folder: Path) -> pd.DataFrame:
-    """Set exact Recall@10 of X, Y and Z beside the print."""
-    made = beside(folder, "kdd2020", "kdd2020").frame().set_index("name")[["ours", "published"]]
-    return made.rename(columns={"ours": "ours, other data", "published": "printed"})
+def compared(folder: Path, printed: Path) -> Iterator[dict[str, Cell]]:
+    """Compare every printed table, and write our own numbers of it."""
+    said = remarks()
+    tables = {path.stem: path for path in sorted(printed.glob("*.csv"))}
+    for name in sorted({*tables, *said}, key=in_order):
+        paper = name.partition("-")[0]
+        is_example = name in OF_EXAMPLE
+        place = folder / ("example" if is_example else f"study-{paper}")
+        row: dict[str, Cell] = {"table": name, "remark": said.get(name, "")}
+        if name in tables and not name.endswith("-text"):
+            try:
+                made = Publication.of([place], [tables[name]])
+            except InputError as error:
+                if name not in said:
+                    sys.exit(f"{name}: no remark says why it is not compared. {error}")
+            else:
+                row |= made.summary()
+                row["command"] = "sampled --example" if is_example else f"run studies/{paper}.toml"
+                ours = made.frame()[[*made.labels, "ours"]]
+                ours.to_csv(PAGE / f"{name}.csv", index=False, float_format="%.6g")
+        elif name not in said:
+            sys.exit(f"{name}: no remark says why it is not compared.")
+        yield row
 
 
-def errors(folder: Path) -> pd.DataFrame:
-    """Average over systems the relative error of whole curves, in %, by estimator."""
-    found = pd.read_csv(folder / "study-aaai2023/tables/sampled.csv")
-    keys = ["estimator", "m"]
-    cost = found.groupby(keys, sort=False).scored.mean().rename("items scored for a user")
-    error = found.pivot_table("error", keys, "metric", sort=False)
-    return pd.concat([cost, error], axis=1).map("{:.1f}".format).reset_index("m")
-
-
-def validations(folder: Path) -> pd.DataFrame:
-    """Set the share of cells with a higher recall under LOO beside the print."""
-    found = pd.read_csv(folder / "study-thesis2021/tables/thesis2021-table4.4.csv")
-    larger, share = found["value"]
-    rows = {
-        "ours, one world": [round(100 * larger / share), int(larger), share / 100],
-        "printed, five data sets": [*OF_CELLS, OF_CELLS[1] / OF_CELLS[0]],
-    }
-    return pd.DataFrame.from_dict(rows, "index", columns=["cells", "LOO larger", "share"])
+def in_order(name: str) -> tuple[str, int, list[int]]:
+    """Sort by paper, kind and number."""
+    paper, _, part = name.partition("-")
+    kind = part.rstrip("0123456789.")
+    numbers = [int(number) for number in part.removeprefix(kind).split(".") if number]
+    return paper, ["table", "figure"].index(kind) if kind in ("table", "figure") else 2, numbers
 
 
 def main() -> None:
-    """Write every table."""
-    folder = Path(sys.argv[1])
-    made: Mapping[str, pd.DataFrame] = {
-        "recsys2018": orders(folder),
-        "kdd2020-lists": lists(),
-        "kdd2020-levels": levels(folder),
-        "aaai2023": errors(folder),
-        "thesis2021": validations(folder),
-    }
-    TABLES.mkdir(exist_ok=True)
-    for name, table in made.items():
-        table.to_csv(TABLES / f"{name}.csv", index_label="", float_format="%.4f")
+    """Write every table of the page."""
+    folder, printed = map(Path, sys.argv[1:])
+    example = ["sampled", "--example", "--output", str(folder / "example")]
+    CliRunner().invoke(harness, example, catch_exceptions=False)
+    with (PAGE / "tables.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADINGS)
+        for row in compared(folder, printed):
+            tau = row.get("tau-b", "")
+            row["tau-b"] = rounded(tau, 2) if isinstance(tau, float) else ""
+            writer.writerow([row.get(heading, "") for heading in HEADINGS])
 
 
 if __name__ == "__main__":
