@@ -36,12 +36,15 @@ class Truth:
         Where the truth is from, a clause for captions: "of the simulated world".
     condensed
         Whether the lists that are scored hold each user's truly judged items alone.
+    notes
+        What the truth cannot show, in sentences.
     """
 
     scores: Scores
     references: tuple[Measure, ...]
     origin: str
     condensed: bool = False
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.references:

@@ -102,7 +102,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         n_true_users=len(true.users),
         n_shared=len(np.intersect1d(measured.users, true.users)),
         unmeasured=tuple(str(m) for m in work.scores.measures if m not in measured.measures),
-        condensed=truth.condensed,
+        notes=truth.notes,
         test=settings.test,
         correction=settings.correction,
         alpha=settings.alpha,

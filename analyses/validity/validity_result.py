@@ -92,8 +92,8 @@ class Validity(Result):
         judgements are not known.
     n_users, n_true_users, n_shared
         Users of the study, of the truth, and of both.
-    unmeasured, condensed
-        Measures that have no value on the truth; whether its lists hold truly judged items alone.
+    unmeasured, notes
+        Measures that have no value on the truth; what the truth cannot show, in sentences.
     """
 
     measures: Measures
@@ -115,7 +115,7 @@ class Validity(Result):
     n_true_users: int
     n_shared: int
     unmeasured: tuple[str, ...]
-    condensed: bool
+    notes: tuple[str, ...]
     test: Test
     correction: Correction
     alpha: float
@@ -450,13 +450,12 @@ class Validity(Result):
         sentences = {
             f"The validity of {listed(self.unmeasured or [''])} is unknown: the truth has no "
             "scores by them.": bool(self.unmeasured),
-            "The truth is scored on condensed lists, which favours bpref and other measures of "
-            "condensed lists.": self.condensed,
             f"Only {n_sure} of {self.p.shape[1]:,} pairs of systems have a significant true "
             f"difference by {self.main}: power and inversions are shares of few "
             "pairs.": n_sure < FEW_PAIRS,
         }
-        return [*(s for s, holds in sentences.items() if holds), *too_few(len(self.systems))]
+        told = (sentence for sentence, holds in sentences.items() if holds)
+        return [*self.notes, *told, *too_few(len(self.systems))]
 
 
 def draw_robustness(

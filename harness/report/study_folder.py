@@ -231,7 +231,10 @@ class FinishedStudy:
 
     @cached_property
     def kinds(self) -> Mapping[str, type[Result]]:
-        """Classes of the results that the study has, by key, in the order of the report."""
+        """Classes of the results that the study has, by key, in the order of the report.
+
+        What a truth says comes first: robust is not right.
+        """
         register = register_with(self.plugins)
         known = {
             **{key: type(result) for key, result in self._kept.items()},
@@ -240,9 +243,10 @@ class FinishedStudy:
         }
         found = {key: known[key] for key in self.manifest["results"] if key in known}
 
-        def place(key: str) -> tuple[bool, float]:
+        def place(key: str) -> tuple[bool, bool, float]:
             numbers = (face.place for face in figures_of(found[key]))
-            return key not in SCORED, min(numbers, default=inf)
+            by_truth = key in register and "truth" in register[key].needs
+            return key not in SCORED, not by_truth, min(numbers, default=inf)
 
         return {key: found[key] for key in sorted(found, key=place)}
 

@@ -117,6 +117,13 @@ class ScoreParts:
                     f"other orders of these items, its means could be: {listed(spans)}."
                 )
 
+    def true_lists(self, lists: Sequence[Run], known: TrueJudgements) -> Sequence[Run]:
+        """Complete the lists of trained systems that hold truly judged items alone."""
+        if known.candidates == "all" or self.collection.runs:
+            return lists
+        depth = max(run.items.shape[1] for run in lists)
+        return [known.completed(run, depth, seed=self.study.seed) for run in lists]
+
     def truly_judged(
         self, lists: Sequence[Run], known: TrueJudgements, catalogue: Catalogue
     ) -> Scores:
@@ -126,7 +133,7 @@ class ScoreParts:
         profiles = None if split is None else split.train.matrix()[known.users]
         with self.progress("Scoring by the truth", len(lists)) as bar:
             return score(
-                lists,
+                self.true_lists(lists, known),
                 known.qrels,
                 self._true_measures(metrics),
                 metrics,

@@ -404,6 +404,10 @@ class Stages:
             differences = runs_file(TRUE_RUNS_FILE, weighted(by_run, weights), replicates)
             return {TRUE_SCORES_FILE: scores_to_parquet(made[0]), **differences}
 
+        condensed, notes = known.candidates == "judged", tuple[str, ...]()
+        if condensed:
+            trained, lists = not self.collection.runs, self._true_lists(runs, known)
+            notes = tuple(known.notes(lists, self.measures.reported, trained=trained))
         key = content_key(
             self._scores_key,
             self.collection.truly_judged_key,
@@ -416,7 +420,8 @@ class Stages:
             replace(weighted(scores, weights), runs=self._run_deviations(TRUE_RUNS_FILE)),
             self.study.truth.measures,
             known.origin,
-            condensed=known.candidates == "judged",
+            condensed=condensed,
+            notes=notes,
         )
 
     def _true_lists(self, runs: Sequence[Run], known: TrueJudgements) -> list[Run]:

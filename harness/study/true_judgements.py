@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path, PurePath
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.measure import Measures
+from analyses.shared.sentences import listed
 from harness.readers.rankings import judgements_of
 from harness.study.sections import QRELS, Candidates, TruthSection
 from qrels import Qrels, Ratings, Scale, Split, qrels_from_columns, rating_scale
@@ -35,6 +37,9 @@ MOST_PAIRS = 30_000_000
 """Pairs of user and item of a world that are judged; users are drawn where there are more."""
 
 USERS_AT_ONCE = 256
+
+LEAST_LISTED = 0.95
+"""Share of the truly judged items that a system scores without a caution."""
 
 LISTS = {"judged": "of items with a true judgement", "all": "as without a truth"}
 
@@ -95,15 +100,63 @@ class TrueJudgements:
         marks = np.ones(len(judged.items), dtype=np.bool_)
         return csr_array((marks, judged.items, judged.offsets), shape=(judged.n_users, n_items))
 
+    def completed(self, run: Run, depth: int, *, seed: int) -> Run:
+        """Rank the judged items last that the system leaves out, as far down as the depth.
+
+        They are in a random order, which is the same for all systems.
+        """
+        judged = self.qrels.keep(self.qrels.grades >= 0)
+        n_items = 1 + max(int(judged.items.max(initial=0)), int(run.items.max(initial=0)))
+        user = np.repeat(np.arange(judged.n_users), np.diff(judged.offsets))
+        shuffled = np.argsort(random_uniforms(np.arange(len(user)), seed, "unscored"))
+        user, item = user[shuffled], judged.items[shuffled]
+        listed_user, rank = np.nonzero(run.items >= 0)
+        taken = listed_user * n_items + run.items[listed_user, rank]
+        left = ~np.isin(user.astype(np.int64) * n_items + item, taken)
+        order = np.argsort(user[left], kind="stable")
+        user, item = user[left][order], item[left][order]
+        first = np.searchsorted(user, user)
+        places = (run.items >= 0).sum(axis=1)[user] + np.arange(len(user)) - first
+        fits = places < depth
+        items = np.full((len(run.items), depth), -1, dtype=run.items.dtype)
+        items[:, : run.items.shape[1]] = run.items
+        items[user[fits], places[fits]] = item[fits]
+        return replace(run, items=items)
+
+    def notes(self, lists: Sequence[Run], reported: Measures, *, trained: bool) -> Iterator[str]:
+        """Say what scores on lists of judged items alone cannot show."""
+        yield (
+            "The truth is scored on condensed lists, which favours bpref and other measures of "
+            "condensed lists."
+        )
+        n_judged = np.diff(self.qrels.keep(self.qrels.grades >= 0).offsets)
+        room = np.minimum(n_judged, max(run.items.shape[1] for run in lists)).sum()
+        shares = {run.system: float((run.items >= 0).sum() / room) for run in lists}
+        few = {system: share for system, share in shares.items() if share < LEAST_LISTED}
+        if few and trained:
+            named = [f"{system} ({share:.0%})".replace("%", " %") for system, share in few.items()]
+            yield (
+                f"Some systems do not score all truly judged items: {listed(named)}. The items "
+                "that they leave out are ranked last, in a random order that all systems share."
+            )
+        typical = int(np.median(n_judged))
+        deep = [str(measure) for measure in reported if (measure.cutoff or 0) >= typical]
+        if deep:
+            yield (
+                f"Half of the users have at most {typical} truly judged items, so that measures at "
+                f"this depth or deeper hardly depend on the ranking: {listed(deep)}. Report them "
+                "at a smaller depth ([metrics] report)."
+            )
+
     def of_given(self, run: Run) -> Run:
         """Take what may be listed from lists of these users that were made elsewhere."""
         if self.candidates == "all":
             return run
         items = np.full_like(run.items, -1)
         judged = self.qrels.keep(self.qrels.grades >= 0)
-        for user, listed in enumerate(run.items):
+        for user, ranked in enumerate(run.items):
             own = judged.items[slice(*judged.offsets[user : user + 2])]
-            kept = listed[np.isin(listed, own)]
+            kept = ranked[np.isin(ranked, own)]
             items[user, : len(kept)] = kept
         return Run(run.system, items)
 

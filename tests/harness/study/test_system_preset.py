@@ -26,10 +26,10 @@ def test_a_preset_is_of_systems_and_settings_that_there_are() -> None:
 
 
 def test_what_a_study_says_itself_holds() -> None:
-    found = section(positives={"wrmf": 3.0}, settings={"plsa": {"topics": 10}})
-    assert found.positives == {"slim": 4.0, "bprmf": 4.0, "wrmf": 3.0}
-    assert found.settings["plsa"] == {"topics": 10}
-    assert found.settings["lda"] == {"topics": 50}
+    found = section(positives={"slim": 3.0}, settings={"rm1": {"background_weight": 0.5}})
+    assert found.positives == {"slim": 3.0}
+    assert found.settings["rm1"] == {"background_weight": 0.5}
+    assert found.settings["nncosngbr-ib"] == {"denominator": True}
     assert section(positives=3.5).positives == 3.5
 
 

@@ -225,3 +225,13 @@ def test_given_lists_are_condensed_to_what_is_truly_judged() -> None:
     expected = [[2, 0, 1, -1], [0, -1, -1, -1], [1, -1, -1, -1]]
     assert known.of_given(run).items.tolist() == expected
     assert judged().of_given(run) is run
+
+
+def test_items_that_a_system_leaves_out_come_last_in_an_order_that_all_systems_share() -> None:
+    known = replace(judged(), candidates="judged")
+    whole = known.completed(Run("s", np.full((3, 1), -1, np.int32)), 4, seed=1).items
+    run = Run("s", np.array([[2, -1], [0, -1], [1, -1]], np.int32))
+    found = known.completed(run, 4, seed=1).items
+    assert found[:, 0].tolist() == [2, 0, 1]
+    for own, shared in zip(found.tolist(), whole.tolist(), strict=True):
+        assert own[1:] == [*(item for item in shared if item != own[0]), -1][:3]

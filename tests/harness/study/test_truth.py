@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from harness.cli.main import main
 from harness.readers.scores import scores_from_parquet
+from harness.report.study_folder import FinishedStudy
 from harness.study.true_judgements import LEFT_OUT
 from harness.trec_eval.export import export_study
 from runs import InputError
@@ -205,3 +206,15 @@ def test_given_runs_may_be_judged_as_they_are(given: Path) -> None:
     measures = [str(measure) for measure in scores.measures]
     # u1's list is a, b, x, of which x alone is truly relevant, u2's is d, a.
     assert scores.values[measures.index("P@10"), 0].tolist() == [0.1, 0.1]
+
+
+def test_a_small_truth_names_systems_that_leave_items_out_and_measures_that_reach_too_deep(
+    judged: Path,
+) -> None:
+    asked = '[systems.settings.item-knn]\nneighbours = 1\n[analyses]\nnames = ["validity"]\n'
+    text = BASE.replace(NO_ANALYSES, "").replace("[2, 4]", "[2, 6]").replace("= 4\n", "= 10\n")
+    folder = run_text(text + asked + TRUTH, judged, output=judged / "coat")
+    cautions = " ".join(FinishedStudy.at(folder).result("validity").cautions())
+    assert "do not score all truly judged items: item-knn" in cautions
+    assert "P@6" in cautions
+    assert "P@2" not in cautions
