@@ -111,8 +111,7 @@ def bv(at: Equations, *, gamma: float) -> Floats:
     divided by sqrt(c): the condition number is 1 / gamma.
     """
     scales = 1 / np.sqrt(at.chances)
-    gram = at.weighted.T @ at.kernel.matrix
-    matrix = (1 - gamma) * scales[:, np.newaxis] * gram * scales
+    matrix = (1 - gamma) * scales[:, np.newaxis] * at.kernel.gram(at.prior) * scales
     matrix[np.diag_indices_from(matrix)] += gamma
     return at.solve(matrix, scales)
 
@@ -125,9 +124,9 @@ def mn(at: Equations) -> Floats:
     with :math:`L_1` the column sums of P (Li et al., 2023, eq. 11). With a uniform prior it is
     BV(n / U). Rows and columns are divided by the roots of the diagonal.
     """
-    every = at.kernel.matrix * (at.kernel.nodes.weights / at.n_users)[:, np.newaxis]
-    matrix = at.weighted.T @ at.kernel.matrix - every.T @ at.kernel.matrix
-    matrix[np.diag_indices_from(matrix)] += every.sum(axis=0)
+    matrix = at.kernel.gram(at.prior) - at.kernel.unweighted_gram / at.n_users
+    penalty = at.kernel.nodes.weights @ at.kernel.matrix / at.n_users
+    matrix[np.diag_indices_from(matrix)] += penalty
     sizes = np.diag(matrix)
     # A cell that neither the prior nor the penalty reaches has no value but 0.
     scales = 1 / np.sqrt(np.maximum(sizes, ZERO * sizes.max()))

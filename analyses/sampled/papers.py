@@ -112,27 +112,32 @@ def kdd_orders(found: Estimates) -> Rows:
             yield pair | metric | names | counts | unit
 
 
-def _aaai_ways(found: Estimates, adaptive: bool, size: int) -> Iterator[tuple[int, Labels]]:
-    """Give the estimators of a table; of the same one, that with a pooled prior, as they have."""
-    chosen = found.ways["m"].unique()[size]
+def _aaai_ways(found: Estimates, adaptive: bool) -> Iterator[tuple[int, Labels]]:
+    """Give the estimators of a table, with a pooled prior if there is one, as they have.
+
+    Beside adaptive samples are those of one size but the smallest, if there are several.
+    """
     every = [find_estimator(one) for one in found.ways["estimator"]]
+    names = map(_aaai_estimator, every)
+    sizes = sorted({m for m, name in zip(found.ways["m"], names, strict=True) if name != ADAPTIVE})
+    chosen = sizes[1:] or sizes if adaptive else sizes
     pooled = {_aaai_estimator(one) for one in every if "pooled" in one.option("prior")}
     for (way, m), one in zip(found.ways["m"].items(), every, strict=True):
         name = _aaai_estimator(one)
         if name in pooled and "pooled" not in one.option("prior"):
             continue
         of_table = name in BESIDE_ADAPTIVE if adaptive else name not in ("", ADAPTIVE)
-        if of_table and (name == ADAPTIVE or m == chosen):
+        if of_table and (name == ADAPTIVE or m in chosen):
             items = "adaptive" if name == ADAPTIVE else m + 1
             yield way, {"estimator": name, "sample_set_size": items}
 
 
-def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False, size: int = -1) -> Rows:
+def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False) -> Rows:
     curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
     names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
     for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
         place = {"dataset": found.study, "system": _printed(found.systems[s])}
-        for way, labels in _aaai_ways(found, adaptive, size):
+        for way, labels in _aaai_ways(found, adaptive):
             rows = [(names, "average relative error", found.errors[way, curves[number], s], "%")]
             if labels["estimator"] == ADAPTIVE:
                 scored = "average sample set size", found.scored[way, 0, s], "items"
@@ -146,14 +151,14 @@ def aaai_winners(found: Estimates) -> Rows:
     """Count the repeats that find the best system."""
     unit = f"correct winners out of {found.repeats} repeats"
     for number, metric in enumerate(found.metrics):
-        for way, labels in _aaai_ways(found, adaptive=True, size=-1):
+        for way, labels in _aaai_ways(found, adaptive=True):
             share = found.advice["winner"][way, number]
             if rank_metric(metric).name != "AUC" and not np.isnan(share):
                 count = {"value": round(share * found.repeats), "unit": unit}
                 yield {"dataset": found.study} | paper_metric(metric) | labels | count
 
 
-RECALL = partial(_aaai_errors, metric="Recall", size=0)
+RECALL = partial(_aaai_errors, metric="Recall")
 AP, NDCG = partial(RECALL, metric="AP"), partial(_aaai_errors, metric="nDCG", adaptive=True)
 FIXED_NDCG, LARGE_RECALL = partial(NDCG, adaptive=False), partial(NDCG, metric="Recall")
 

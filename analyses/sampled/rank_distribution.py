@@ -142,6 +142,15 @@ class Kernel:
         matrix = sampled_rank_pmf(ranks, n=n, m=self.n_negatives, replace=self.replace)
         return np.asarray(matrix * (1 / matrix.sum(axis=1))[:, np.newaxis])
 
+    def gram(self, prior: Floats) -> Floats:
+        """Give P'DP, with D the diagonal matrix of a prior: (m + 1, m + 1)."""
+        return symmetric_product(self.matrix, prior)
+
+    @cached_property
+    def unweighted_gram(self) -> Floats:
+        """P'P over all ranks."""
+        return self.gram(self.nodes.weights)
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
@@ -167,7 +176,7 @@ class Cells:
     counts: Floats
     n_users: int
     incidence: csr_array
-    _learned: dict[tuple[int, bool], Floats] = field(default_factory=dict, repr=False)
+    _learned: dict[tuple[int, bool] | float, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks]) -> Cells:
@@ -254,9 +263,11 @@ class Cells:
 
     def most_entropic(self, eta: float) -> Floats:
         """Learn the distribution of most entropy of each sample: (n_nodes, n_samples)."""
-        ((matrix, shares),) = self.shares
-        every = [most_entropy(self.kernels[0], matrix, share, eta) for share in shares.T]
-        return np.stack(every, axis=1)
+        if eta not in self._learned:
+            ((matrix, shares),) = self.shares
+            every = [most_entropy(self.kernels[0], matrix, share, eta) for share in shares.T]
+            self._learned[eta] = np.stack(every, axis=1)
+        return self._learned[eta]
 
     def resampled(self, replicates: int, *, seed: int) -> Cells:
         """Resample the users of the first sample: a column for each replicate."""
@@ -311,6 +322,12 @@ def _distinct(*columns: Integers) -> tuple[Integers, Numbers]:
     return rows, place.ravel()
 
 
+def symmetric_product(matrix: Floats, weights: Floats) -> Floats:
+    """Give the matrix, transposed, times the weighted matrix, with half of the multiplications."""
+    scaled = matrix * np.sqrt(weights)[:, np.newaxis]
+    return np.asarray(scaled.T @ scaled)
+
+
 def most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> Floats:
     r"""Give the rank distribution, (n_nodes,), that trades fit for entropy (Li et al., section 5).
 
@@ -336,9 +353,11 @@ def most_entropy(kernel: Kernel, matrix: Floats, shares: Floats, eta: float) -> 
         return float(partition + ridge @ at**2 / 2 - targets @ at), gradient
 
     def curvature(at: Floats) -> Floats:
-        weighted = columns * mass(at)[:, np.newaxis]
-        means = weighted.sum(axis=0)
-        return np.asarray(weighted.T @ columns - np.outer(means, means) + np.diag(ridge))
+        weights = mass(at)
+        means = weights @ columns
+        curved = symmetric_product(columns, weights) - np.outer(means, means)
+        curved[np.diag_indices_from(curved)] += ridge
+        return np.asarray(curved)
 
     how: dict[str, Any] = {"method": "trust-exact", "options": {"gtol": CONVERGED}}
     return mass(minimize(dual, np.zeros(len(targets)), jac=True, hess=curvature, **how).x)
