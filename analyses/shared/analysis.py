@@ -21,7 +21,7 @@ from analyses.shared.result import Result
 from analyses.shared.work import OtherWorld
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.members import Member, load_module, modules_of
+from runs.shared.members import Member, load_installed, load_module, modules_of
 from runs.shared.settings import Section
 
 if TYPE_CHECKING:
@@ -217,10 +217,16 @@ def _user_analysis(path: Path, _: bytes) -> Analysis[Any, Any]:
     return found
 
 
-def register_with(plugins: Sequence[Path]) -> Mapping[str, Analysis[Any, Any]]:
-    """Give the built-in analyses and those of users' files, by key."""
-    own = (user_analysis(path) for path in plugins)
-    return {**built_in_analyses(), **{analysis.key: analysis for analysis in own}}
+def register_with(
+    plugins: Sequence[Path], named: Iterable[str] = ()
+) -> Mapping[str, Analysis[Any, Any]]:
+    """Give the built-in analyses, those of users' files and installed ones that are named."""
+    own = [user_analysis(path) for path in plugins]
+    register = {**built_in_analyses(), **{analysis.key: analysis for analysis in own}}
+    for name in named:
+        if name not in register and (found := load_installed("analyses", name, Analysis)):
+            register[name] = found
+    return register
 
 
 def _declared(module: ModuleType) -> dict[str, Analysis[Any, Any]]:

@@ -165,8 +165,10 @@ def systems(names: tuple[str, ...], format_: str) -> None:
     """
     from recommenders import find_system
     from recommenders import systems as all_systems
+    from runs.shared.members import installed
 
-    specs = [find_system(name) for name in names] or list(all_systems().values())
+    every = [*all_systems(), *installed("systems")]
+    specs = [find_system(name) for name in names or every]
     if format_ == "json":
         facts = [spec.facts() for spec in specs]
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))

@@ -38,7 +38,7 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
     that defines it.
     """
     from harness.metrics.shared.metric import SHARED, Metric
-    from harness.metrics.shared.register import available_metrics
+    from harness.metrics.shared.register import available_metrics, installed_metrics
 
     def row(metric: Metric) -> tuple[str, ...]:
         shared = [option.name for option in SHARED if option in metric.all_options]
@@ -46,7 +46,8 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
         options = "\n".join([", ".join(shared), *own] if shared else own) or "none"
         return metric.name, metric.summary, options, metric.trec_eval or "none", metric.source
 
-    rows = [row(metric) for metric in available_metrics(plugins).values()]
+    every = [*available_metrics(plugins).values(), *installed_metrics()]
+    rows = [row(metric) for metric in every]
     note = "\n".join(f"{option.name}: {option.help}." for option in SHARED)
     headings = ["name", "definition", "options", "trec_eval", "source"]
     found = Table("metrics", "Metrics", note, headings, rows)

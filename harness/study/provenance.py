@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -47,6 +47,14 @@ class Imported(NamedTuple):
 
     module: str
     name: str | None
+
+    def within(self, package: Sequence[str]) -> Imported:
+        """Name the module from the outermost package, if it is named from the one it is used in."""
+        level = len(self.module) - len(self.module.lstrip("."))
+        if not level:
+            return self
+        names = [*package[: len(package) - level + 1], self.module[level:]]
+        return self._replace(module=".".join(filter(None, names)))
 
 
 @dataclass(frozen=True)
@@ -100,7 +108,8 @@ def import_closure(makers: Iterable[str | Path]) -> Closure:
     """Find what modules import, directly or not, inside functions too.
 
     Imports for type checkers alone do not count. A name that a package hands on counts as an import
-    of the module that defines it. The modules beside a file of a user count by their content.
+    of the module that defines it. The modules beside a file of a user, and those of an installed
+    plug-in's package, count by their content.
     """
     pending = [m if isinstance(m, Path) else module_path(m, ROOT) for m in makers]
     files: set[Path] = set()
@@ -110,12 +119,24 @@ def import_closure(makers: Iterable[str | Path]) -> Closure:
         if path is None or path in files:
             continue
         files.add(path)
-        for imported in _imports(path.read_bytes()):
-            home = _home(imported, beside=path.parent)
+        folder, package = _package_of(path)
+        packages.update({*package[:1]} - {*OWN})
+        for relative in _imports(path.read_bytes()):
+            imported = relative.within(package)
+            is_inside = imported.module.partition(".")[0] in package[:1]
+            home = _home(imported, beside=folder if is_inside else path.parent)
             pending.append(home)
             if home is None:
                 packages.add(imported.module.partition(".")[0])
     return Closure(frozenset(files), frozenset(packages - sys.stdlib_module_names))
+
+
+def _package_of(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """Give the folder that a file's package is in, and the names of the package and those in it."""
+    folder, names = path.parent, tuple[str, ...]()
+    while (folder / "__init__.py").is_file():
+        folder, names = folder.parent, (folder.name, *names)
+    return folder, names
 
 
 def _home(imported: Imported, *, beside: Path) -> Path | None:
@@ -133,11 +154,13 @@ def _home(imported: Imported, *, beside: Path) -> Path | None:
 
 def _home_in_package(path: Path, name: str) -> Path | None:
     """Find the file of a name that a package hands on; the package's own if it defines it."""
+    folder, package = _package_of(path)
     for node in ast.walk(_parsed(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom) and node.module:
+        if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
-                    return _home(Imported(node.module, alias.name), beside=path.parent)
+                    named = Imported("." * node.level + (node.module or ""), alias.name)
+                    return _home(named.within(package), beside=folder)
     return path
 
 
@@ -170,8 +193,9 @@ def _imports_in(node: ast.AST) -> Iterator[Imported]:
             return
         case ast.Import(names=names):
             yield from (Imported(alias.name, None) for alias in names)
-        case ast.ImportFrom(module=str(module), names=names):
-            yield from (Imported(module, alias.name) for alias in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            named = "." * level + (module or "")
+            yield from (Imported(named, alias.name) for alias in names)
         case ast.Call(
             func=ast.Name(id="import_module"), args=[ast.Constant(value=str(module)), *_]
         ):

@@ -141,7 +141,7 @@ class AnalysesSection(Section):
 
     def wanted(self) -> Iterator[tuple[Analysis[Any, Any], Any]]:
         """Give the analyses that are made, with their settings."""
-        for key, analysis in register_with(self.plugins).items():
+        for key, analysis in register_with(self.plugins, self.asked).items():
             if key in self.asked:
                 yield analysis, self.asked[key]
 
@@ -162,8 +162,9 @@ def read_sections(
     """Read the sections of the analyses, each as its analysis declares it."""
     plugins = tuple(origin.anchor(Path(path)) for path in values.get(PLUGINS, ()))
     with origin.named("analyses", PLUGINS):
-        register = register_with(plugins)
-    given = {name: section for name, section in values.items() if name not in (PLUGINS, NAMES)}
+        given = {name: section for name, section in values.items() if name not in (PLUGINS, NAMES)}
+        names = values.get(NAMES)
+        register = register_with(plugins, [*given, *(names if isinstance(names, list) else ())])
     read = {name: _read_section(name, section, register, origin) for name, section in given.items()}
     if NAMES in values:
         with origin.named("analyses", NAMES):

@@ -19,7 +19,7 @@ from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
 from runs.shared.arrays import Numbers
 from runs.shared.errors import nearest
-from runs.shared.members import Member, failure_of, load_module
+from runs.shared.members import Member, failure_of, installed, load_installed, load_module
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes, mixed
 
@@ -292,7 +292,9 @@ def splits() -> Mapping[str, Splitter[Any]]:
 
 
 def find_split(name: str) -> Splitter[Any]:
-    """Look a split up, in the folder or, as ``my_split.py``, in a file of a user.
+    """Look a split up: in the folder, in installed distributions, or in a file of a user.
+
+    That of a file is called ``my_split.py``.
 
     Examples
     --------
@@ -302,6 +304,10 @@ def find_split(name: str) -> Splitter[Any]:
     """
     if is_user_split(name):
         return user_split(Path(name))
-    if name not in splits():
-        raise InputError(f"no split is called {name!r}; {nearest(name, [*splits()])}")
-    return splits()[name]
+    if name in splits():
+        return splits()[name]
+    found = load_installed("splits", name, Splitter)
+    if found is None:
+        known = [*splits(), *installed("splits")]
+        raise InputError(f"no split is called {name!r}; {nearest(name, known)}")
+    return replace(found, make=_checked(name, found.make))

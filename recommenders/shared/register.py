@@ -12,6 +12,7 @@ from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
 from runs import InputError
 from runs.shared.errors import nearest
+from runs.shared.members import installed, load_installed
 from runs.shared.settings import read_settings_of
 
 
@@ -22,12 +23,17 @@ def systems() -> Mapping[str, SystemSpec]:
 
 
 def find_system(name: str) -> SystemSpec:
-    """Look a system up, in the folder or, as ``my_system.py:MyScorer``, in a file of a user."""
+    """Look a system up: in the folder, in installed distributions or in a file of a user.
+
+    That of a file is called ``my_system.py:MyScorer``.
+    """
     if is_user_system(name):
         return load_system(name)
-    if name not in systems():
-        raise InputError(f"no system is called {name!r}; {nearest(name, [*systems()])}")
-    return systems()[name]
+    found = systems().get(name) or load_installed("systems", name, SystemSpec)
+    if found is None:
+        known = [*systems(), *installed("systems")]
+        raise InputError(f"no system is called {name!r}; {nearest(name, known)}")
+    return found
 
 
 def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:

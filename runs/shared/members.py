@@ -6,8 +6,10 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from traceback import extract_tb
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from runs.shared.settings import Section
 
 SettingsT = TypeVar("SettingsT", bound="Section")
+MemberT = TypeVar("MemberT")
+
+GROUP = "metric_robustness."
+"""Entry points of installed plug-ins are in the groups of this name with a kind behind."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,47 @@ def modules_of(folder: str) -> Iterator[ModuleType]:
     for found in iter_modules(import_module(folder).__path__):
         if not found.ispkg:
             yield import_module(f"{folder}.{found.name}")
+
+
+@cache
+def installed(kind: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Give what installed distributions declare of a kind, such as "metrics", by name.
+
+    These are entry points of the group ``metric_robustness.KIND``; nothing is imported.
+    """
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in sorted(entry_points(group=GROUP + kind), key=_claimed_by):
+        others = found.get(point.name, ())
+        if _claimed_by(point) not in map(_claimed_by, others):
+            found[point.name] = (*others, point)
+    return found
+
+
+def load_installed(kind: str, name: str, of: type[MemberT]) -> MemberT | None:
+    """Import what an installed distribution declares under a name; None if none does."""
+    points = installed(kind).get(name, ())
+    if not points:
+        return None
+    owners = [*map(_claimed_by, points)]
+    if len(owners) > 1:
+        raise InputError(
+            f"{name!r} in the {kind} is claimed by two distributions, {owners[0]} and {owners[1]}: "
+            "uninstall one."
+        )
+    source = f"{points[0].value}, which {owners[0]} installs as {name!r},"
+    try:
+        found = points[0].load()
+    except Exception as error:
+        raise InputError(f"{source} fails with {type(error).__name__}: {error}") from error
+    if not isinstance(found, of) or getattr(found, "name", name) != name:
+        raise InputError(
+            f"{source} must be declared with a decorator of this program, under this name."
+        )
+    return found
+
+
+def _claimed_by(point: EntryPoint) -> str:
+    return point.value if point.dist is None else f"{point.dist.name} {point.dist.version}"
 
 
 class _AsItIs(SourceFileLoader):

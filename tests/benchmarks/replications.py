@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 from click.testing import CliRunner
 
 from analyses.shared.table import Cell, rounded
@@ -68,9 +69,19 @@ def in_order(name: str) -> tuple[str, int, list[int]]:
     return paper, ["table", "figure"].index(kind) if kind in ("table", "figure") else 2, numbers
 
 
+def errors(folder: Path) -> pd.DataFrame:
+    """Average over systems the relative error of whole curves, in %, by estimator and size."""
+    found = pd.read_csv(folder / "study-aaai2023/tables/sampled.csv").query("cutoff == 10")
+    keys = ["estimator", "m"]
+    items = found.groupby(keys, sort=False)["scored"].mean().rename("items of a user")
+    of_metrics = found.pivot_table("error", keys, "metric", sort=False)
+    return pd.concat([items, of_metrics], axis=1).map("{:.1f}".format).reset_index(["m"])
+
+
 def main() -> None:
     """Write every table of the page."""
     folder, printed = map(Path, sys.argv[1:])
+    errors(folder).to_csv(PAGE / "aaai2023-errors.csv")
     example = ["sampled", "--example", "--output", str(folder / "example")]
     CliRunner().invoke(harness, example, catch_exceptions=False)
     with (PAGE / "tables.csv").open("w", encoding="utf-8", newline="") as file:

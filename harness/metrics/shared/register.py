@@ -13,7 +13,7 @@ from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.members import load_module, modules_of
+from runs.shared.members import installed, load_installed, load_module, modules_of
 
 FOLDERS = ("harness.metrics", "harness.trec_eval.metrics")
 """The package whose modules declare metrics, and the module of those that exist for the names of
@@ -60,6 +60,12 @@ def available_metrics(
     return found
 
 
+def installed_metrics() -> list[Metric]:
+    """Import the metrics of all installed distributions."""
+    found = (load_installed("metrics", name, Metric) for name in installed("metrics"))
+    return [metric for metric in found if metric is not None]
+
+
 def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     """Give the metric that a name with options means; a cut-off in it is left aside.
 
@@ -68,11 +74,13 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     if text.startswith(PREFIX):
         return metric_of_ir_measures(text)
     parsed = parse_name(text)
-    if parsed.name not in metrics:
+    found = metrics.get(parsed.name) or load_installed("metrics", parsed.name, Metric)
+    if found is None:
         own = own_name(parsed.name, metrics)
-        known = f"here it is {own!r}." if own else nearest(parsed.name, list(metrics))
+        every = [*metrics, *installed("metrics")]
+        known = f"here it is {own!r}." if own else nearest(parsed.name, every)
         raise InputError(f"no metric is called {parsed.name!r}; {known}")
-    return metrics[parsed.name].with_options(parsed.options)
+    return found.with_options(parsed.options)
 
 
 def translated(text: str, metrics: Mapping[str, Metric]) -> str:
