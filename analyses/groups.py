@@ -73,7 +73,7 @@ def groups(work: Work, settings: Settings) -> Groups:
     place and its size alone.
     """
     scores = work.scores
-    names, label = group_labels(work, settings)
+    names, label = _group_labels(work, settings)
     chosen = scores.measures.numbers(scores.measures.reported)
     values = scores.values[chosen]
     members = [np.flatnonzero(label == number) for number in range(len(names))]
@@ -102,7 +102,7 @@ def groups(work: Work, settings: Settings) -> Groups:
     )
 
 
-def group_labels(work: Work, settings: Settings) -> tuple[tuple[str, ...], Numbers]:
+def _group_labels(work: Work, settings: Settings) -> tuple[tuple[str, ...], Numbers]:
     """Name the groups, and number the group of each scored user."""
     users = work.scores.users
     if settings.users == "activity":

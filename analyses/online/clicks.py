@@ -89,8 +89,8 @@ class Question(Logs):
 
     types: Names | None = Field(
         None,
-        description="New names of types of interactions, such as click=view,impression=; types "
-        "without a new name are left out.",
+        description="New names of types of interactions, such as click=view,impression=; a type "
+        "with an empty new name is left out.",
     )
     window: Duration | None = Field(
         None,

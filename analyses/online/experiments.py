@@ -209,6 +209,10 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
         errors = np.where((accepted == 0) | (accepted == lists), point, binomial)
     if "rate" in frame and not pooled:
         rates = _numbers(path, frame, "rate")
+        if (rates > 1).any():
+            row = int((rates > 1).argmax())
+            finding = f"a rate is at most 1, got {rates[row]:g}: divide percentages by 100."
+            raise InputError.at(path, int(frame.index[row]), finding)
     if "error" in frame:
         errors = _numbers(path, frame, "error", least=0.0)
     weights = columns.get("recommendations" if pooled else "users", np.ones(len(frame)))

@@ -27,6 +27,9 @@ Line = tuple[int, list[str]]
 CANDIDATES, NEGATIVES, MASS = "n_candidates", "n_negatives", "inverse_mass_above"
 COLUMNS = ["rank", CANDIDATES, "number"]
 LEAST = {CANDIDATES: 2, NEGATIVES: 1}
+FEW_RANKS, MOST_SAMPLED = 100, 1000
+"""Ranks that say whether they are those among all candidates, and negatives that are usual."""
+
 OTHER_NAMES = {"user_id": "user", "item_id": "item", "prediction": "score", "relevant": "label"}
 PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 """How NCF's files of negatives name a user and the held-out item."""
@@ -46,6 +49,14 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
         first_of(systems)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+    deepest, least = int(rows.frame["rank"].max()), int(rows.frame[CANDIDATES].min())
+    if len(rows.frame) >= FEW_RANKS and deepest <= min(MOST_SAMPLED + 1, least / 2):
+        warn(
+            f"{path}: no rank is above {deepest:,}, among {least:,} candidates or more. If these "
+            f"are ranks among {deepest - 1:,} sampled negatives, use `harness correct`.",
+            InputWarning,
+            stacklevel=2,
+        )
     return systems
 
 

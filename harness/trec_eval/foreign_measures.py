@@ -17,6 +17,7 @@ from runs import InputError
 if TYPE_CHECKING:
     import pandas as pd
     from ir_measures import Measure as IrMeasure
+
     from recommenders.shared.lenskit_bridge import ListMetric
 
 

@@ -109,6 +109,7 @@ def test_errors_of_periods_add_up_as_independent_ones(tmp_path: Path) -> None:
         ("model,rate,user\na,0.1,5\n", "no column 'user'; did you mean 'users'?"),
         ("model,users\na,5\n", "recommendations and accepted are needed, or a column rate."),
         ("model,rate\na,0.1\na,0.2\n", "line 3: model 'a' has a second rate for a period"),
+        ("model,rate\na,0.5\nb,50\n", "line 3: a rate is at most 1, got 50"),
         ("model,rate,users\na,0.1,0\n", "column 'users': a whole number from 1 expected, found"),
         ("model,recommendations,accepted\na,5,6\n", "6 recommendations were accepted, of 5."),
         ("model,recommendations,accepted\na,5,-1\n", "a whole number from 0 expected, found '-1'"),
@@ -130,7 +131,7 @@ def test_a_mistake_in_rates_is_reported_with_its_line(
         (VALUES + "d,1,1\n", RATES, r"'d' of the experiment 'data' is in .*values\.csv alone"),
         (VALUES, RATES + "d,1\n", r"'d' of the experiment 'data' is in .*rates\.csv alone"),
         (VALUES, "model,rate\na,1\nb,1\nc,1\n", "all models of an experiment have the rate 1"),
-        ("model,P\na,1\nb,2\n", "model,rate\na,1\nb,2\n", "at least 3 models are compared"),
+        ("model,P\na,1\nb,2\n", "model,rate\na,1\nb,.2\n", "at least 3 models are compared"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(
@@ -160,8 +161,8 @@ def test_systems_without_a_rate_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rates", "sentence"),
     [
-        ("model,rate\na,1\nb,2\n", r"at least 3 systems .*, found 2; .*: c\."),
-        ("model,rate,experiment\na,1,X\na,2,Y\n", "one experiment, found X, Y"),
+        ("model,rate\na,1\nb,.2\n", r"at least 3 systems .*, found 2; .*: c\."),
+        ("model,rate,experiment\na,1,X\na,.2,Y\n", "one experiment, found X, Y"),
     ],
 )
 def test_rates_that_do_not_fit_a_study_are_refused(

@@ -1,5 +1,6 @@
 """Tables of full and sampled ranks, and of scores of relevant items and their negatives."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -144,3 +145,13 @@ def test_what_is_wrong_with_full_ranks_is_named_with_its_line(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         _read_full(tmp_path, text, candidates)
+
+
+@pytest.mark.parametrize(("deepest", "is_sampled"), [(100, True), (700, False)])
+def test_ranks_that_may_be_among_negatives_are_warned_of(
+    deepest: int, is_sampled: bool, tmp_path: Path
+) -> None:
+    rows = [f"u{n},{1 + n % deepest}" for n in range(2 * deepest)]
+    (tmp_path / "ranks.csv").write_text("user,x\n" + "\n".join(rows))
+    with pytest.warns(InputWarning, match="sampled negatives") if is_sampled else nullcontext():
+        read_rank_table(tmp_path / "ranks.csv", candidates=1000)

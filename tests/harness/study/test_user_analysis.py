@@ -114,8 +114,8 @@ def test_the_report_shows_its_figure_table_and_sentence(base: Path) -> None:
     page = Page(html)
     assert {"spread", "spread_bars"} <= set(page.ids)
     assert "<caption>Spread</caption>" in html
-    assert "sets the best systems farthest apart." in page.text
-    assert "Spread of the best systems. The mean score of the best system less" in page.text
+    assert "The best systems differ most under " in page.text
+    assert "Spread of the best systems. Difference between the highest" in page.text
 
 
 def test_a_changed_file_makes_its_own_result_again_and_no_other(own: Path) -> None:
