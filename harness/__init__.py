@@ -35,6 +35,8 @@ _HOMES = {
     "correlate": "harness.notebook",
     "design": "harness.notebook",
     "discriminate": "harness.notebook",
+    "ir_measure": "harness.trec_eval.foreign_measures",
+    "lenskit_metric": "harness.trec_eval.foreign_measures",
     "metric": "harness.metrics.shared.metric",
     "open_study": "harness.report.open_study",
     "ratio": "harness.metrics.shared.metric",
@@ -68,6 +70,8 @@ if TYPE_CHECKING:
     from harness.study.run import run_study as run_study
     from harness.study.study import Study as Study
     from harness.study.study import read_study as read_study
+    from harness.trec_eval.foreign_measures import ir_measure as ir_measure
+    from harness.trec_eval.foreign_measures import lenskit_metric as lenskit_metric
     from runs import InputError as InputError
 
     def __getattr__(name: str) -> Metric: ...

@@ -8,6 +8,7 @@ RM2Config``.
 
 from recommenders.shared.as_component import component, imported_from_recommenders
 from recommenders.shared.full_ranks import candidate_ranks, full_ranks, rankable
+from recommenders.shared.lenskit_bridge import list_metric
 from recommenders.shared.register import find_system, read_settings, system_set, systems
 from recommenders.shared.scorers import BatchScorer
 from recommenders.shared.system import (
@@ -38,6 +39,7 @@ __all__ = [
     "full_ranks",
     "is_user_system",
     "label_of",
+    "list_metric",
     "rankable",
     "read_settings",
     "recommend",

@@ -153,7 +153,7 @@ def test_what_the_metrics_of_the_guide_declare_holds(name: str, tmp_path: Path) 
     for file in ("my_metric.py", "patience.py", "effort.py"):
         (tmp_path / file).write_text(block_with("python", f"# {file}"))
     own = {n: m for path in tmp_path.iterdir() for n, m in plugin_metrics(path).items()}
-    (card,) = cards_of([(own[name], 5)], tries=20)
+    (card,) = cards_of([(own[name], (5,))], tries=20)
     broken = {outcome.law for outcome in card.broken}
     assert broken <= {"top"}  # Patience cannot reach 1, nor R-weighted with two relevant items
     assert not {"direction"} & {outcome.law for outcome in card.outcomes}

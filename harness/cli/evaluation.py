@@ -56,34 +56,65 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
 
 @click.command()
 @click.argument("subject", metavar="[METRIC|FILE.py]", required=False)
-@click.option("--cutoff", type=click.IntRange(1, 100), help="Cut-off; default: METRIC's, or 5.")
+@click.option(
+    "--cutoff", type=click.IntRange(1, 100), help="Cut-off; default: METRIC's, or 5, 20 and none."
+)
 @tried
 @click.option("--all", "everything", is_flag=True, help="Test every built-in metric.")
+@click.option(
+    "--against", metavar="METRIC", help="Also test that the scores are those of another metric."
+)
+@click.option(
+    "--breaks",
+    metavar="LAW",
+    multiple=True,
+    help="Law that the metric is expected to break. May be repeated.",
+)
+@extensible
 @choice("--format", ["text", "json"], "Output format; json has all details.")
 @renamed_json
 @removed("--metric", "all metrics of a file are checked.")
 @removed("--markdown", "`harness check --format json` prints the results as data.")
 def check(
-    subject: str | None, cutoff: int | None, tries: int | None, everything: bool, format_: str
+    subject: str | None,
+    cutoff: int | None,
+    tries: int | None,
+    everything: bool,
+    against: str | None,
+    breaks: tuple[str, ...],
+    plugins: tuple[Path, ...],
+    format_: str,
 ) -> None:
     """Test whether a metric satisfies the laws of ranking metrics.
 
     Laws are axioms, such as: a relevant item that moves up does not lower the score. METRIC is a
-    built-in metric, such as nDCG@10; FILE.py is a Python file with your own metrics. If a metric
-    breaks a law, the smallest counterexample is printed. A broken law is not always a defect:
-    well-known metrics break some.
+    metric such as nDCG@10; FILE.py is a Python file with your own metrics. If a metric breaks a
+    law, the smallest counterexample is printed. A broken law is not always a defect: well-known
+    metrics break some. With --breaks, an automatic test can tell these from new faults.
 
-    The exit code is 0 if no law is broken, 1 if one is, and 2 for wrong usage.
+    A metric that names a measure of trec_eval must have its scores. Below the laws stands the
+    resolution of the metric: how often users tie, beside nDCG and P.
+
+    The exit code is 0 if the laws given by --breaks are broken and no other, 1 if not, and 2 for
+    wrong usage.
     """
     from harness.laws.cards import cards_of, chosen
+    from harness.metrics.shared.register import available_metrics, find_metric
 
-    cards = cards_of(chosen(subject, cutoff, everything=everything), tries=tries)
+    metrics = chosen(subject, cutoff, everything=everything, plugins=plugins)
+    files = [Path(subject)] if subject and subject.endswith(".py") else []
+    known = available_metrics([*plugins, *files]) if against else {}
+    other = find_metric(against, known) if against else None
+    cards = cards_of(metrics, tries=tries, against=other)
+    surprises = [sentence for card in cards for sentence in card.surprises(breaks)]
     if format_ == "json":
         plain = [card.to_dict() for card in cards]
         click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
     else:
         click.echo("\n\n".join(card.text() for card in cards), nl=False)
-    if any(card.broken for card in cards):
+    for sentence in surprises if breaks else ():
+        click.echo(sentence, err=True)
+    if surprises:
         sys.exit(BROKEN)
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from harness.laws import cases
 from harness.laws.law import Case, Evidence, Found, Law
 from harness.laws.lists import TOLERANCE, Bench, Shape, UserList
+from harness.metrics.shared.ir_measures import metric_of_trec_eval
+from harness.metrics.shared.metric import Metric
 from qrels import Judged, judge, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Numbering, Run
@@ -69,14 +71,21 @@ def _are_apart(bench: Bench, one: float, other: float) -> bool:
     return abs(one - other) > TOLERANCE
 
 
+def _lattice(bench: Bench) -> int | None:
+    return None if bench.cutoff is None else bench.metric.lattice(bench.cutoff)
+
+
 def _is_off_the_lattice(bench: Bench, score: float) -> bool:
-    whole = score * (bench.metric.lattice(bench.cutoff) or 1)
+    whole = score * (_lattice(bench) or 1)
     return _are_apart(bench, whole, round(whole))
 
 
 def _has_no_lattice(bench: Bench) -> str:
-    known = bench.metric.lattice(bench.cutoff) is not None
-    return "" if known else "the metric declares no such number."
+    return "" if _lattice(bench) is not None else "the metric declares no such number."
+
+
+def _has_no_cutoff(bench: Bench) -> str:
+    return "" if bench.cutoff is not None else "there is no cut-off."
 
 
 def _depends_on_others(bench: Bench, case: Case) -> Found:
@@ -94,9 +103,9 @@ def _depends_on_others(bench: Bench, case: Case) -> Found:
 
 def _differs_in_a_file(bench: Bench, case: Case) -> Found:
     (listed,) = case
+    in_memory = bench.score_together([listed, UserList((bench.level,))])[0]
     if not listed.judgements:
         return None
-    in_memory = bench.score_together([listed, UserList((bench.level,))])[0]
     from_file = float(bench.metric(judged_in_files(listed, bench.shape), cutoff=bench.cutoff)[0])
     if not _are_apart(bench, in_memory, from_file):
         return None
@@ -132,6 +141,37 @@ def judged_in_files(listed: UserList, shape: Shape) -> Judged:
 @lru_cache(maxsize=16)
 def _item_ids(n_items: int) -> Numbering:
     return Numbering.of([f"i{number:06}" for number in range(n_items)])
+
+
+def agreement(name: str, label: str, other: Metric) -> Law:
+    """Make the law that a metric scores every list as another metric, of this label, does."""
+
+    def differs(bench: Bench, case: Case) -> Found:
+        (listed,) = case
+        score = bench.score(listed)
+        others = float(other(bench.shape.judged([listed]), cutoff=bench.cutoff)[0])
+        if not _are_apart(bench, score, others):
+            return None
+        return Evidence(bench.metric.name, listed, score), Evidence(label, listed, others)
+
+    return Law(name, f"Every list has the score that {label} gives it.", cases.one_list, differs)
+
+
+def laws_of(metric: Metric, against: Metric | None = None) -> tuple[Law, ...]:
+    """Give the laws for a metric: `LAWS`, and agreement with trec_eval's measure and another's.
+
+    Raises
+    ------
+    InputError
+        If trec_eval has no measure of the name that the metric declares.
+    """
+    laws = list(LAWS)
+    if metric.trec_eval and not metric.given:
+        measure = metric_of_trec_eval(metric)
+        laws.append(agreement("trec_eval", measure.name, measure))
+    if against is not None:
+        laws.append(agreement("against", str(against), against))
+    return tuple(laws)
 
 
 _BECOMES_WORSE = _scores(ORDER, _first_is_better)
@@ -196,6 +236,7 @@ LAWS = (
         "Ranks below the cut-off do not matter.",
         cases.changed_below,
         _scores(PAIR, _are_apart),
+        _has_no_cutoff,
     ),
     Law(
         "users",
@@ -235,6 +276,14 @@ CONVENTIONS = (
         _scores(PAIR, _are_apart),
         if_kept="Yes.",
         if_broken="No, higher grades count differently.",
+    ),
+    Law(
+        "found",
+        "Does every relevant item that is found above the cut-off improve the score?",
+        cases.unjudged_replaced_above,
+        _scores(ORDER, lambda bench, before, after: not bench.is_better(after, before)),
+        if_kept="Yes.",
+        if_broken="No.",
     ),
     Law(
         "ties",

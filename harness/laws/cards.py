@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
 from textwrap import wrap
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from analyses.shared.table import aligned
-from harness.laws.battery import CONVENTIONS, LAWS
-from harness.laws.law import Outcome, Verdict
+from analyses.shared.table import Table, aligned, shown
+from harness.laws.battery import CONVENTIONS, laws_of
+from harness.laws.law import Law, Outcome, Verdict
 from harness.laws.lists import TRIES, Bench
+from harness.laws.resolution import resolution
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name, print_name
-from harness.metrics.shared.register import built_in_metrics, find_metric, plugin_metrics
+from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from runs import InputError
+from runs.shared.errors import nearest
 
-CUTOFF = 5
+CUTOFFS = (5, 20, None)
+"""Depths at which a metric is tried, if none is asked for; None: without a cut-off."""
+
 WIDTH = 80
 INDENT = 8
 SHORT = {
@@ -42,93 +46,162 @@ OF_HIDDEN = "the score is of hidden items, each ranked in a list of its own."
 
 @dataclass(frozen=True)
 class Card:
-    """All that was found of a metric at a cut-off, with so many cases tried for each law."""
+    """All that was found of a metric, with so many cases tried for each law at each cut-off."""
 
     metric: Metric
-    cutoff: int
+    cutoffs: tuple[int | None, ...]
     level: int
     tries: int
     outcomes: tuple[Outcome, ...]
+    resolution: Table | None = None
 
     @property
     def label(self) -> str:
-        """Metric, options and cut-off."""
-        return print_name(self.metric.name, dict(self.metric.given), self.cutoff)
+        """Metric and options, with the cut-off if there is one alone."""
+        cutoff = self.cutoffs[0] if len(self.cutoffs) == 1 else None
+        return print_name(self.metric.name, dict(self.metric.given), cutoff)
+
+    @property
+    def depths(self) -> str:
+        """Say at which cut-offs the laws were tried."""
+        return ", ".join("none" if each is None else str(each) for each in self.cutoffs)
 
     @property
     def broken(self) -> tuple[Outcome, ...]:
         """The laws that it breaks."""
         return tuple(o for o in self.outcomes if o.verdict is Verdict.FAIL)
 
+    def surprises(self, expected: Collection[str]) -> list[str]:
+        """Say which laws are broken that are not expected to be, and which are expected and hold.
+
+        Raises
+        ------
+        InputError
+            If no law has an expected name.
+        """
+        known = [outcome.law for outcome in self.outcomes if outcome.verdict is not Verdict.REPORT]
+        for name in expected:
+            if name not in known:
+                raise InputError(f"no law is called {name!r}; {nearest(name, known)}")
+        broken = [outcome.law for outcome in self.broken]
+        return [
+            *(f"{self.label} breaks {law!r}." for law in broken if law not in expected),
+            *(f"{self.label} does not break {law!r}." for law in expected if law not in broken),
+        ]
+
     def text(self) -> str:
         """Print the card, at most 80 columns wide."""
         lines = [self.label, ""]
         for fact in (self.metric.summary, *self.metric.facts()):
             lines += wrap(fact, WIDTH)
-        lines += ["", *wrap(f"{self.tries} cases were tried for each law.", WIDTH), ""]
+        tried = f"{self.tries} cases were tried for each law at each of the cut-offs {self.depths}."
+        lines += ["", *wrap(tried, WIDTH), ""]
         for outcome in self.outcomes:
             lines += _lines_of(outcome, self.level)
+        if self.resolution is not None:
+            rows = [[shown(cell, decimals=3) for cell in row] for row in self.resolution.rows]
+            printed = aligned([[*self.resolution.headings], *rows]).splitlines()
+            lines += ["", *wrap(self.resolution.note, WIDTH), "", *printed]
         return "\n".join([*lines, "", *wrap(LEGEND.format(level=self.level), WIDTH)]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the card as plain data."""
         return {
             "metric": self.metric.label,
-            "cutoff": self.cutoff,
+            "cutoffs": [*self.cutoffs],
             "relevance level": self.level,
             "cases per law": self.tries,
             "broken": [outcome.law for outcome in self.broken],
             "outcomes": [
                 asdict(outcome) | {"verdict": outcome.verdict.value} for outcome in self.outcomes
             ],
+            "resolution": self.resolution
+            and [
+                dict(zip(self.resolution.headings, row, strict=True))
+                for row in self.resolution.rows
+            ],
         }
 
 
-def check_metric(metric: Metric, *, cutoff: int = 5, tries: int = TRIES) -> Card:
-    """Try a metric on every law and property, with so many cases for each law.
+def check_metric(
+    metric: Metric,
+    *,
+    cutoffs: Sequence[int | None] = CUTOFFS,
+    tries: int = TRIES,
+    against: Metric | None = None,
+) -> Card:
+    """Try a metric on every law and property, with so many cases for each law at each cut-off.
 
-    Laws are of lists, and do not apply where every hidden item has a list of its own.
+    Laws are of lists, and do not apply where every hidden item has a list of its own. One law is
+    that the scores are those of another metric, if one is given.
     """
-    bench = Bench(metric, cutoff, tries)
+    benches = [Bench(metric, cutoff, tries) for cutoff in cutoffs]
+    laws = (*laws_of(metric, against), *CONVENTIONS)
+    facts = metric, tuple(cutoffs), benches[0].level, tries
     if metric.needs:
-        outcomes = tuple(law.outcome_without(OF_HIDDEN) for law in (*LAWS, *CONVENTIONS))
-        return Card(metric, cutoff, bench.level, tries, outcomes)
+        return Card(*facts, tuple(law.outcome_without(OF_HIDDEN) for law in laws))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         # Divisions by zero show in the scores; a warning for each of the trials would not help.
         warnings.simplefilter("ignore", RuntimeWarning)
-        outcomes = tuple(law.apply(bench) for law in (*LAWS, *CONVENTIONS))
-    return Card(metric, cutoff, bench.level, tries, outcomes)
+        outcomes = tuple(worst_of(law, benches) for law in laws)
+        return Card(*facts, outcomes, resolution(metric, max(cutoffs, key=lambda n: n or 0)))
+
+
+def worst_of(law: Law, benches: Sequence[Bench]) -> Outcome:
+    """Apply a law at every cut-off, and give the first outcome with a counterexample, if any."""
+    outcomes: list[Outcome] = []
+    for bench in benches:
+        found = law.apply(bench)
+        if found.evidence and len(benches) > 1:
+            cutoff = bench.cutoff
+            place = "Without a cut-off." if cutoff is None else f"At cut-off {cutoff}."
+            return replace(found, sentence=f"{found.sentence} {place}".strip())
+        outcomes.append(found)
+    applied = (each for each in outcomes if each.verdict is not Verdict.NOT_APPLICABLE)
+    return next(applied, outcomes[0])
+
+
+Chosen: TypeAlias = tuple[Metric, tuple[int | None, ...]]
+"""A metric, and the cut-offs to check it at."""
 
 
 def chosen(
-    subject: str | None, cutoff: int | None, *, everything: bool
-) -> list[tuple[Metric, int]]:
-    """Give the metrics to be checked, each with its cut-off: by default that of the name, or 5.
+    subject: str | None,
+    cutoff: int | None,
+    *,
+    everything: bool = False,
+    plugins: Sequence[Path] = (),
+) -> list[Chosen]:
+    """Give the metrics to be checked, each with its cut-offs: by default that of the name, or all.
 
-    The subject is a built-in metric, or a Python file, whose metrics are all meant.
+    The subject is a known metric, or a Python file, whose metrics are all meant.
     """
     if everything == (subject is not None):
         raise InputError("give either a metric, a Python file with metrics (.py), or --all.")
     if subject is not None and subject.endswith(".py"):
         found = plugin_metrics(Path(subject))
         return [_at_cutoff(label, found, cutoff) for label in found]
-    known = built_in_metrics()
+    known = available_metrics(plugins)
     of_lists = [label for label, metric in known.items() if not metric.needs]
     return [_at_cutoff(label, known, cutoff) for label in ([subject] if subject else of_lists)]
 
 
-def _at_cutoff(label: str, known: dict[str, Metric], cutoff: int | None) -> tuple[Metric, int]:
+def _at_cutoff(label: str, known: dict[str, Metric], cutoff: int | None) -> Chosen:
     named = parse_name(label).cutoff
     if None not in (named, cutoff) and named != cutoff:
         raise InputError(f"{label!r} has a cut-off of its own, which differs from {cutoff}.")
-    return find_metric(label, known), named or cutoff or CUTOFF
+    asked = named or cutoff
+    return find_metric(label, known), (asked,) if asked else CUTOFFS
 
 
-def cards_of(metrics: Sequence[tuple[Metric, int]], *, tries: int | None = None) -> list[Card]:
-    """Check metrics, each at its cut-off."""
+def cards_of(
+    metrics: Sequence[Chosen], *, tries: int | None = None, against: Metric | None = None
+) -> list[Card]:
+    """Check metrics, each at its cut-offs, and perhaps against another metric."""
     # Hypothesis would keep notes on the constants of a user's file in the folder it is run from.
     set_hypothesis_home_dir(Path(gettempdir()) / "harness-hypothesis")
-    return [check_metric(metric, cutoff=cutoff, tries=tries or TRIES) for metric, cutoff in metrics]
+    n = tries or TRIES
+    return [check_metric(m, cutoffs=at, tries=n, against=against) for m, at in metrics]
 
 
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:

@@ -53,16 +53,27 @@ def unjudged_replaced(shape: Shape) -> SearchStrategy[Case]:
     return _replacement(shape, st.none())
 
 
+def unjudged_replaced_above(shape: Shape) -> SearchStrategy[Case]:
+    """Put a missed relevant item in the place of an unjudged one above the cut-off."""
+    return _replacement(shape, st.none(), lowest=shape.cutoff)
+
+
 def nonrelevant_replaced(shape: Shape) -> SearchStrategy[Case]:
     """Put a missed relevant item in the place of a judged non-relevant one: before, after."""
     return _replacement(shape, st.sampled_from(shape.nonrelevant_grades))
 
 
 @st.composite
-def _replacement(draw: st.DrawFn, shape: Shape, replaced: SearchStrategy[int | None]) -> Case:
+def _replacement(
+    draw: st.DrawFn,
+    shape: Shape,
+    replaced: SearchStrategy[int | None],
+    *,
+    lowest: int | None = None,
+) -> Case:
     length = draw(st.integers(1, shape.depth))
     ranked = draw(_marks(shape, length, length))
-    place = draw(st.integers(0, length - 1))
+    place = draw(st.integers(0, min(length, lowest or length) - 1))
     relevant, other = draw(st.sampled_from(shape.relevant_grades)), draw(replaced)
     missed = draw(_missed(shape))
     left_over = missed if other is None else (*missed, other)

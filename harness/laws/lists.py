@@ -19,6 +19,9 @@ UNJUDGED = "–"
 RANKS_BELOW = 2
 MOST_MISSED = 3
 USUAL_LEVEL = 2
+WHOLE = 20
+"""Length of the longest lists, but for `RANKS_BELOW`, without a cut-off."""
+
 TRIES = 100
 TOLERANCE = 1e-9
 """Scores that differ by less are taken as equal: sums of some numbers round."""
@@ -128,14 +131,14 @@ class Bench:
     """A metric set up for trials on small lists: ranks considered, cases to try for each law."""
 
     metric: Metric
-    cutoff: int
+    cutoff: int | None
     tries: int = TRIES
 
     @cached_property
     def shape(self) -> Shape:
         """Lists with the relevance level of the metric's name, or 2, which leaves room below."""
         level = dict(self.metric.given).get(LEVEL.name)
-        return Shape(self.cutoff, level if isinstance(level, int) else USUAL_LEVEL)
+        return Shape(self.cutoff or WHOLE, level if isinstance(level, int) else USUAL_LEVEL)
 
     @property
     def level(self) -> int:

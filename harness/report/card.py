@@ -18,9 +18,6 @@ from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
 
-LAW_CUTOFF = 5
-"""Laws are checked on short lists: they do not depend on the depth."""
-
 NOTATION = (
     "R is the number of relevant items of the user, N that of judged non-relevant items; rel(k) is "
     "1 if the item at rank k is relevant, and r_k is the number of relevant items in ranks 1 to k."
@@ -78,9 +75,9 @@ def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) 
 
 
 def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
-    from harness.laws.cards import LEGEND, cards_of, evidence_lines
+    from harness.laws.cards import CUTOFFS, LEGEND, cards_of, evidence_lines
 
-    (card,) = cards_of([(metric, LAW_CUTOFF)], tries=tries)
+    (card,) = cards_of([(metric, CUTOFFS)], tries=tries)
     return {
         "card": card,
         "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes],

@@ -90,7 +90,10 @@ def made_by(makers: Iterable[str | Path]) -> dict[str, str]:
 def home_of(function: Callable[..., Any]) -> str | Path:
     """Give the module of a member's function, or the file of a user that declares it."""
     module = function.__module__
-    return module if module.partition(".")[0] in OWN else Path(inspect.getfile(function))
+    if module.partition(".")[0] in OWN:
+        return module
+    # A decorator of the project may wrap it.
+    return Path(inspect.getfile(inspect.unwrap(function)))
 
 
 @cache
@@ -120,15 +123,25 @@ def import_closure(makers: Iterable[str | Path]) -> Closure:
             continue
         files.add(path)
         folder, package = _package_of(path)
-        packages.update({*package[:1]} - {*OWN})
+        beside = None
+        if not _is_own(path):
+            packages.update(package[:1] or [path.stem])
+            pending += [parent / "__init__.py" for parent in [*path.parents][: len(package)]]
+            # Where distributions are installed, others stand beside the file.
+            beside = None if any(path.parent.glob("*.dist-info")) else path.parent
         for relative in _imports(path.read_bytes()):
             imported = relative.within(package)
             is_inside = imported.module.partition(".")[0] in package[:1]
-            home = _home(imported, beside=folder if is_inside else path.parent)
+            home = _home(imported, beside=folder if is_inside else beside)
             pending.append(home)
             if home is None:
                 packages.add(imported.module.partition(".")[0])
     return Closure(frozenset(files), frozenset(packages - sys.stdlib_module_names))
+
+
+def _is_own(path: Path) -> bool:
+    """Tell whether a file is in a package of the project."""
+    return path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in OWN
 
 
 def _package_of(path: Path) -> tuple[Path, tuple[str, ...]]:
@@ -139,14 +152,13 @@ def _package_of(path: Path) -> tuple[Path, tuple[str, ...]]:
     return folder, names
 
 
-def _home(imported: Imported, *, beside: Path) -> Path | None:
-    """Find the file that an import is of; None if it is in no package of the project's."""
+def _home(imported: Imported, *, beside: Path | None) -> Path | None:
+    """Find the file that an import is of; None if it is neither in the project nor beside."""
     module, name = imported
-    folder = ROOT
+    folder = ROOT if module.partition(".")[0] in OWN else beside
+    if folder is None:
+        return None
     path = module_path(module, folder)
-    if path is None and not beside.is_relative_to(ROOT):
-        folder = beside
-        path = module_path(module, folder)
     if path is None or name is None or path.name != "__init__.py":
         return path
     return module_path(f"{module}.{name}", folder) or _home_in_package(path, name)
@@ -160,15 +172,13 @@ def _home_in_package(path: Path, name: str) -> Path | None:
             for alias in node.names:
                 if (alias.asname or alias.name) == name:
                     named = Imported("." * node.level + (node.module or ""), alias.name)
-                    return _home(named.within(package), beside=folder)
+                    return _home(named.within(package), beside=None if _is_own(path) else folder)
     return path
 
 
 @cache
 def module_path(name: str, folder: Path) -> Path | None:
     """Find the file of a module of the project, or of one in a folder of a user."""
-    if folder == ROOT and name.partition(".")[0] not in OWN:
-        return None
     place = folder.joinpath(*name.split("."))
     found = (place.with_suffix(".py"), place / "__init__.py")
     return next((path for path in found if path.is_file()), None)

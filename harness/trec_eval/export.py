@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
-from harness.metrics.shared.names import parse_name, print_name
-from harness.metrics.shared.register import built_in_metrics, find_metric
+from harness.metrics.shared.names import parse_name
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE, FinishedStudy, warn_of_changes
-from qrels import Judged, Qrels, Ratings, match, qrels_from_columns
+from qrels import Qrels, Ratings, match, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.rating_tables import format_rating_lines, rating_table
 from qrels.trec import format_qrels, read_qrels
@@ -21,11 +20,6 @@ from runs import InputError, Run
 from runs.formats import format_run, read_run
 from runs.run_file import RunFile, common_items
 from runs.shared.files import write_whole
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from ir_measures import Measure as IrMeasure
-
 
 EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
 """What is handed on."""
@@ -220,29 +214,3 @@ def script(
     remark = f"\n# It has no measure for {', '.join(alone)}." if alone else ""
     ranks = " ".join(map(str, cutoffs))
     return SCRIPT.format(study=study, tool=tool, remark=remark, whole=whole, cut=cut, cutoffs=ranks)
-
-
-def ir_measure_of(text: str, *, relevance_level: int) -> IrMeasure:
-    """Make a measure object for ir_measures of a metric of ours."""
-    import ir_measures
-
-    parsed = parse_name(text)
-    metric = find_metric(text, built_in_metrics())
-    if metric.is_geometric:
-        raise InputError(f"{text}: ir_measures takes the arithmetic mean of every measure.")
-
-    def score(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
-        judged = _judged_user(qrels, run, relevance_level=relevance_level)
-        return float(metric(judged, cutoff=parsed.cutoff)[0])
-
-    label = print_name(metric.name, dict(metric.given), parsed.cutoff)
-    return ir_measures.define_byquery(score, name=label, support_cutoff=False)
-
-
-def _judged_user(qrels: pd.DataFrame, run: pd.DataFrame, *, relevance_level: int) -> Judged:
-    """See one user's list in ir_measures' frames, ordered as trec_eval orders."""
-    ranked = run.sort_values(["score", "doc_id"], ascending=[False, False]).doc_id
-    grades = dict(zip(qrels.doc_id, qrels.relevance.astype(float), strict=True))
-    listed = np.array([[grades.get(item, np.nan) for item in ranked]]).reshape(1, -1)
-    judgements = np.array([list(grades.values())], dtype=np.float64)
-    return Judged(listed, judgements, relevance_level=relevance_level)

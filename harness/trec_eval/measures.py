@@ -17,7 +17,6 @@ from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -235,9 +234,6 @@ SCORERS: dict[str, Callable[[str, Mapping[str, Metric]], Callable[[Judged], Floa
 def _own_column(text: str, metrics: Mapping[str, Metric]) -> Column:
     text = translated(text, metrics)
     parsed = parse_name(text)
-    if parsed.name not in metrics:
-        known = [*metrics, *ORDER, *NICKNAMES]
-        raise InputError(f"no measure is called {parsed.name!r}; {nearest(parsed.name, known)}")
-    metric = find_metric(text, metrics)
+    metric = find_metric(text, metrics, others=[*ORDER, *NICKNAMES])
     suffix = "" if parsed.cutoff is None else f"@{parsed.cutoff}"
     return Column(metric.label + suffix, partial(metric, cutoff=parsed.cutoff), metric.average)

@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -23,10 +22,12 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.means import user_weights, weighted
 from harness.scoring.score import score
+from harness.study.provenance import home_of, made_by
 from harness.study.run import check, try_out
 from harness.study.store import Store, content_key, digest, ratings_digest
 from harness.study.study import Study
 from harness.study.study_file import read_text
+from harness.study.system_lists import home_of_system
 from harness.study.workers import file_stem, learnt_from, restarts_in_silence, try_and_rank
 from harness.tuning.validation import Validation, validation_of
 from harness.version import __version__
@@ -34,9 +35,7 @@ from recommenders import (
     PROCESS_BYTES,
     Choice,
     Range,
-    file_of,
     find_system,
-    is_user_system,
     label_of,
     read_settings,
     search_space,
@@ -188,6 +187,10 @@ class Search:
         return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
 
     @property
+    def _homes(self) -> tuple[str | Path, str | Path]:
+        return home_of_system(self.system), home_of(self.metric.function)
+
+    @property
     def _positives(self) -> float | None:
         return self.study.systems.positives_of(self.system)
 
@@ -217,8 +220,7 @@ class Search:
             self.study.systems.candidates,
             self.study.metrics.average,
             self._positives,
-            file_of(self.system).read_text() if is_user_system(self.system) else "",
-            [sha256(path.read_bytes()).hexdigest() for path in self.study.metrics.plugins],
+            [made_by([home]) for home in self._homes if isinstance(home, Path)],
         )
         return self.study.folder / "tuning" / f"{file_stem(self.label)}-{key[:12]}.csv"
 

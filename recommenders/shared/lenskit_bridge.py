@@ -1,4 +1,4 @@
-"""The bridge to LensKit: ratings as its data set, and its components trained reproducibly.
+"""The bridge to LensKit: data sets, components trained reproducibly, and metrics for it.
 
 LensKit 2025.8 reads settings from the environment, takes threads as it finds them and warns
 on the console. Here a component is trained on the CPU, by one thread, silently, from a seed.
@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
 
 from qrels import Ratings
 from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
-    from lenskit.data import Dataset
+    from lenskit.data import Dataset, ItemList
+    from lenskit.metrics import ListMetric as ListMetric
     from lenskit.training import Trainable
 
 TrainableT = TypeVar("TrainableT", bound="Trainable")
@@ -62,6 +65,29 @@ def trained(
     with silence(), one_thread():
         component.train(dataset_of(ratings), options)
     return component
+
+
+def list_metric(
+    label: str, score: Callable[[Sequence[str], Mapping[str, float]], float]
+) -> ListMetric:
+    """Make a metric for LensKit's analyses of a function of a ranking and the user's ratings."""
+    from lenskit.metrics import ListMetric
+
+    class Scored(ListMetric):
+        """Scores each list by the function."""
+
+        @property
+        def label(self) -> str:
+            return label
+
+        def measure_list(self, output: ItemList, test: ItemList, /) -> float:
+            ranked = output if output.ordered else output.top_n()
+            ratings = test.field("rating")
+            grades = np.ones(len(test)) if ratings is None else np.asarray(ratings, np.float64)
+            ids, judged = ([str(item) for item in items.ids()] for items in (ranked, test))
+            return score(ids, dict(zip(judged, grades.tolist(), strict=True)))
+
+    return Scored()
 
 
 @contextmanager

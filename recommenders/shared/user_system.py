@@ -1,14 +1,19 @@
-"""Systems of a user: a LensKit component, or a system as the folder's own, in a file elsewhere."""
+"""Systems in files of users.
+
+These are LensKit components and pipelines, models as implicit's, and systems as the folder's own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import Field as DataField
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +27,12 @@ from runs import InputError
 from runs.shared.members import failure_of, load_module
 
 if TYPE_CHECKING:
-    from lenskit.pipeline import Component
+    from lenskit.pipeline import Component, Pipeline
 
 MARK = ".py:"
+
+Rank: TypeAlias = Callable[[NDArray[np.int32]], NDArray[np.int32]]
+"""Lists items for users, of shape (n_users, n), the best first, -1 where there is none."""
 
 
 def is_user_system(name: str) -> bool:
@@ -46,20 +54,80 @@ def file_of(name: str) -> Path:
 def load_system(name: str) -> SystemSpec:
     """Load a user's system.
 
-    Its name is the path of a Python file, a colon, and the name of a LensKit component class in it,
-    or of a function declared with `recommenders.system`.
+    Its name is the path of a Python file, a colon, and the name of an object in it: a LensKit
+    component class; a LensKit pipeline or a model with implicit's ``fit`` and ``recommend``, or a
+    function that makes one; or a function declared with `recommenders.system`.
     """
     path, wanted = file_of(name), name.rpartition(":")[2]
-    found = getattr(load_module(path, what="file of the system"), wanted, None)
+    found: Any = getattr(load_module(path, what="file of the system"), wanted, None)
     if isinstance(found, SystemSpec) and "settings" in found.make.__annotations__:
         return replace(found, name=label_of(name))
-    from lenskit.pipeline import Component
+    from lenskit.pipeline import Component, Pipeline
 
     if isinstance(found, type) and issubclass(found, Component):
         return _spec_of(name, found)
+    is_made = isinstance(found, Pipeline) or not callable(found)
+    build: Callable[[], Any] = partial(deepcopy, found) if is_made else found
+    with _located(label_of(name)):
+        built = build()
+    if isinstance(built, Pipeline):
+        return _spec_of_built(name, build, _trained_pipeline, found)
+    if hasattr(built, "fit") and hasattr(built, "recommend"):
+        return _spec_of_built(name, build, _trained_model, found)
     raise InputError(
-        f"{path}: there is no LensKit component class and no system called {wanted!r} in it."
+        f"{path}: {wanted!r} in it must be a LensKit component class, a LensKit pipeline, a model "
+        "with `fit` and `recommend`, a function that makes one, or a system."
     )
+
+
+def _spec_of_built(
+    name: str, build: Callable[[], Any], train: Callable[..., Rank], found: object
+) -> SystemSpec:
+    """Describe what trains as a whole as a system without settings."""
+
+    def make(ratings: Ratings, settings: Settings, *, seed: int) -> RankedLists:
+        with _located(label_of(name)):
+            rank = train(build(), ratings, seed=seed)
+        return RankedLists(ratings, label_of(name), rank)
+
+    make.__doc__ = found.__doc__
+    make.__annotations__["settings"] = Settings
+    return SystemSpec(label_of(name), str(file_of(name)), make, "yours")
+
+
+def _trained_pipeline(pipeline: Pipeline, ratings: Ratings, *, seed: int) -> Rank:
+    from lenskit import recommend
+
+    pipeline = trained(pipeline, ratings, seed=seed)
+
+    def rank(users: NDArray[np.int32]) -> NDArray[np.int32]:
+        lists = np.full((len(users), len(ratings.items)), -1, dtype=np.int32)
+        with silence():
+            for row, user in zip(lists, ratings.users.ids[users], strict=True):
+                listed = recommend(pipeline, str(user), n=len(ratings.items)).ids()
+                row[: len(listed)] = ratings.items.numbers(listed.astype(np.str_))
+        return lists
+
+    return rank
+
+
+def _trained_model(model: Any, ratings: Ratings, *, seed: int) -> Rank:
+    from scipy.sparse import csr_matrix
+
+    matrix = csr_matrix(ratings.matrix())
+    if hasattr(model, "random_state"):
+        model.random_state = seed
+    with warnings.catch_warnings():
+        # implicit warns of conversions of its own.
+        warnings.simplefilter("ignore")
+        model.fit(matrix, show_progress=False)
+
+    def rank(users: NDArray[np.int32]) -> NDArray[np.int32]:
+        n_items = len(ratings.items)
+        listed, _ = model.recommend(users, matrix[users], n_items, filter_already_liked_items=False)
+        return np.asarray(listed, dtype=np.int32)
+
+    return rank
 
 
 def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
@@ -126,6 +194,23 @@ class ComponentScorer(TrainedOnRatings):
             raise InputError(f"system {self.label!r} must return an ItemList with scores.")
         scores = np.full(len(self.items), np.nan)
         scores[self.items.numbers(answer.ids().astype(np.str_))] = scored
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists(TrainedOnRatings):
+    """What was trained as a whole and ranks by itself: its scores are places from the end."""
+
+    label: str
+    rank: Rank
+
+    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+        """Score every item for these users; NaN where it is not listed."""
+        with _located(self.label):
+            lists = self.rank(user_numbers)
+        scores = np.full((len(user_numbers), len(self.items)), np.nan, dtype=np.float32)
+        rows, columns = np.nonzero(lists >= 0)
+        scores[rows, lists[rows, columns]] = lists.shape[1] - columns
         return scores
 
 

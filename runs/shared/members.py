@@ -142,9 +142,11 @@ def load_module(path: Path, *, what: str) -> ModuleType:
     try:
         _AsItIs(name, str(path)).exec_module(module)
     except Exception as error:
-        raise InputError(
-            f"{path}: the {what} fails with {type(error).__name__}: {error}"
-        ) from error
+        frames = extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+        line = getattr(error, "lineno", None) or (lines[-1] if lines else None) or 1
+        finding = f"the {what} fails with {type(error).__name__}: {error}"
+        raise InputError.at(path, line, finding) from error
     return module
 
 

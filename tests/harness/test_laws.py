@@ -11,11 +11,12 @@ from click.testing import CliRunner, Result
 
 from harness.cli.main import main
 from harness.laws.battery import CONVENTIONS, LAWS
-from harness.laws.cards import check_metric, chosen
+from harness.laws.cards import check_metric, chosen, worst_of
 from harness.laws.law import Outcome, Verdict
 from harness.laws.lists import Bench
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import built_in_metrics, find_metric
+from runs import InputError
 from tests.harness.small import ROOT
 
 BUILT_IN = built_in_metrics()
@@ -118,12 +119,65 @@ def test_lists_without_a_score_are_passed_over_by_the_other_laws() -> None:
         assert applied("range", share).verdict is Verdict.PASS
 
 
-def test_no_law_is_kept_by_a_metric_without_any_score() -> None:
-    outcome = applied("range", toy(lambda judged, *, cutoff=None: None))
-    assert (outcome.verdict, outcome.sentence) == (
-        Verdict.NOT_APPLICABLE,
-        "no list could be scored.",
-    )
+@pytest.mark.slow
+def test_a_metric_without_any_score_fails_and_keeps_no_law() -> None:
+    card = check_metric(toy(lambda judged, *, cutoff=None: None), cutoffs=[5], tries=30)
+    verdicts = {outcome.law: outcome.verdict for outcome in card.outcomes}
+    assert verdicts.pop("score") is Verdict.FAIL
+    assert {*verdicts.values()} == {Verdict.NOT_APPLICABLE}
+    assert card.resolution is None
+
+
+def blind_below(rank: int) -> Any:
+    def function(judged: Any, *, cutoff: int | None = None) -> Any:
+        gains = judged.relevant * np.where(judged.ranks <= rank, 1, -1)
+        return gains[:, :cutoff].sum(axis=1)
+
+    return function
+
+
+@pytest.mark.slow
+def test_a_fault_at_deep_ranks_is_found() -> None:
+    law = BY_NAME["find, unjudged"]
+    benches = [Bench(toy(blind_below(8)), cutoff) for cutoff in (5, 20, None)]
+    verdicts = [law.apply(bench).verdict for bench in benches]
+    assert verdicts == [Verdict.PASS, Verdict.FAIL, Verdict.FAIL]
+    assert worst_of(law, benches).sentence == "At cut-off 20."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("ndcg_cut", Verdict.PASS), ("ndcg_cut.n", Verdict.PASS), ("map", Verdict.FAIL)],
+)
+def test_the_measure_of_trec_eval_that_a_metric_names_is_compared(
+    name: str, verdict: Verdict
+) -> None:
+    mine = toy(BUILT_IN["nDCG"].function, trec_eval=name)
+    card = check_metric(mine, cutoffs=[5, None], tries=30)
+    (outcome,) = [each for each in card.outcomes if each.law == "trec_eval"]
+    assert outcome.verdict is verdict
+
+
+def test_an_unknown_measure_of_trec_eval_is_refused() -> None:
+    with pytest.raises(InputError, match="trec_eval has no measure 'ndcg_cutt'; did you mean"):
+        check_metric(toy(hits, trec_eval="ndcg_cutt"), tries=1)
+
+
+@pytest.mark.slow
+def test_a_second_implementation_that_differs_is_shown_with_a_list() -> None:
+    card = check_metric(toy(hits), cutoffs=[5], tries=30, against=BUILT_IN["P"])
+    assert shown(card.outcomes[len(LAWS)]) == [("toy", "R", 1.0), ("P", "R", 0.2)]
+
+
+@pytest.mark.slow
+def test_the_resolution_stands_beside_those_of_ndcg_and_p() -> None:
+    table = check_metric(BUILT_IN["Success"], cutoffs=[5], tries=1).resolution
+    assert table is not None
+    found = {name: (ties, distinct) for name, ties, distinct, _ in table.rows}
+    assert [*found] == ["Success", "nDCG", "P"]
+    assert found["Success"] > found["P"] > found["nDCG"]
+    assert found["Success"][1] == 2
 
 
 @pytest.mark.parametrize(
@@ -218,6 +272,45 @@ def test_a_broken_law_is_answered_with_one_and_its_counterexample(tmp_path: Path
     answer = check(write_metrics(tmp_path))
     assert answer.exit_code == 1
     assert "list:  R R  R = 2, N = 0  scores 2" in answer.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("breaks", "code", "said"),
+    [
+        (("top",), 0, ""),
+        (("top", "range"), 1, "P@5 does not break 'range'."),
+        (("range",), 1, "P@5 breaks 'top'."),
+        (("tops",), 2, "no law is called 'tops'; did you mean 'top'?"),
+    ],
+)
+def test_expected_breaks_of_laws_decide_the_exit_code(
+    breaks: tuple[str, ...], code: int, said: str
+) -> None:
+    answer = check("P@5", *(f"--breaks={law}" for law in breaks))
+    assert answer.exit_code == code
+    assert said in answer.stderr
+
+
+@pytest.mark.slow
+def test_a_metric_in_a_file_that_is_not_named_is_answered_with_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_metrics(tmp_path)
+    answer = check("mine")
+    assert answer.exit_code == 2
+    assert "to use the metrics of the file mine.py, add `--plugin mine.py`." in answer.stderr
+    assert "FAIL" in check("hits@5", "--plugin", "mine.py").output
+
+
+def test_a_metric_without_a_source_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("from harness import metric\n@metric('X')\ndef x(judged): ...\n")
+    answer = check(path)
+    assert answer.exit_code == 2
+    assert f"{path}, line 2: " in answer.stderr
+    assert "'source'" in answer.stderr
 
 
 @pytest.mark.parametrize(

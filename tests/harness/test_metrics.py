@@ -477,7 +477,9 @@ def test_a_metric_must_return_finite_values(tmp_path: Path) -> None:
 def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:
     path = tmp_path / "broken.py"
     path.write_text("import nowhere_to_be_found\n")
-    with pytest.raises(InputError, match=r"broken\.py: .*plug-in fails with ModuleNotFound"):
+    with pytest.raises(
+        InputError, match=r"broken\.py, line \d+: .*plug-in fails with ModuleNotFound"
+    ):
         available_metrics([path])
 
 

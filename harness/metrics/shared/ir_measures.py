@@ -1,4 +1,4 @@
-"""Measures of ir_measures as metrics of ours."""
+"""Measures of ir_measures and of trec_eval as metrics of ours."""
 
 from __future__ import annotations
 
@@ -45,6 +45,40 @@ def metric_of_ir_measures(text: str) -> Metric:
         high=np.inf,
         has_level=False,
     )
+
+
+CUT = frozenset({"P", "map_cut", "ndcg_cut", "recall", "relative_P", "success"})
+"""Measures of trec_eval whose parameter is a cut-off."""
+
+
+def metric_of_trec_eval(declared: Metric) -> Metric:
+    """Make a metric of the measure of trec_eval that a metric names, scored by pytrec_eval."""
+    import pytrec_eval
+
+    text = declared.trec_eval.partition(" ")[0]
+    base, _, parameter = text.partition(".")
+    if base not in pytrec_eval.supported_measures:
+        known = sorted(pytrec_eval.supported_measures)
+        raise InputError(
+            f"metric {declared.name!r}: trec_eval has no measure {base!r}; {nearest(base, known)}"
+        )
+    defaults = {option.name: option.default for option in declared.options}
+    is_cut = base in CUT and not parameter.isdecimal()
+
+    def score(judged: Judged, *, cutoff: int | None = None, **_: Any) -> Floats:
+        given = (cutoff or judged.depth) if is_cut else defaults.get(parameter, parameter)
+        run, qrels = _as_dicts(judged, depth=None if base in CUT else cutoff)
+        measures = {f"{base}.{given}" if given else base}
+        level = int(judged.relevance_level)
+        evaluator = pytrec_eval.RelevanceEvaluator(qrels, measures, relevance_level=level)
+        scores = np.zeros(judged.n_users)
+        for user, values in evaluator.evaluate(run).items():
+            if len(values) > 1:
+                raise InputError(f"trec_eval's {base} has several values: declare a parameter.")
+            (scores[int(user)],) = values.values()
+        return scores
+
+    return Metric(f"trec_eval's {text}", score, source="trec_eval", high=np.inf)
 
 
 def _measure(name: str, options: Mapping[str, Value]) -> Any:

@@ -66,10 +66,11 @@ def installed_metrics() -> list[Metric]:
     return [metric for metric in found if metric is not None]
 
 
-def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
+def find_metric(text: str, metrics: Mapping[str, Metric], *, others: Sequence[str] = ()) -> Metric:
     """Give the metric that a name with options means; a cut-off in it is left aside.
 
-    A name such as ``ir_measures:nDCG(dcg='exp-log2')`` means a measure of ir_measures.
+    A name such as ``ir_measures:nDCG(dcg='exp-log2')`` means a measure of ir_measures. The others
+    are further names that may have been meant where there is none.
     """
     if text.startswith(PREFIX):
         return metric_of_ir_measures(text)
@@ -77,8 +78,13 @@ def find_metric(text: str, metrics: Mapping[str, Metric]) -> Metric:
     found = metrics.get(parsed.name) or load_installed("metrics", parsed.name, Metric)
     if found is None:
         own = own_name(parsed.name, metrics)
-        every = [*metrics, *installed("metrics")]
-        known = f"here it is {own!r}." if own else nearest(parsed.name, every)
+        file = Path(f"{parsed.name}.py")
+        if own:
+            known = f"here it is {own!r}."
+        elif file.is_file():
+            known = f"to use the metrics of the file {file}, add `--plugin {file}`."
+        else:
+            known = nearest(parsed.name, [*metrics, *installed("metrics"), *others])
         raise InputError(f"no metric is called {parsed.name!r}; {known}")
     return found.with_options(parsed.options)
 
@@ -90,7 +96,9 @@ def translated(text: str, metrics: Mapping[str, Metric]) -> str:
     stands for nine cut-offs.
     """
     parsed = None if text.startswith(PREFIX) else parse_name(text)
-    if parsed is None or parsed.name in metrics or parsed.name.endswith("_cut"):
+    if parsed is None or parsed.name.endswith("_cut"):
+        return text
+    if parsed.name in metrics or parsed.name in installed("metrics"):
         return text
     name, _, cutoff = own_name(parsed.name, metrics).partition("@")
     if not name or (cutoff and parsed.has_depth):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from harness.metrics.shared.register import plugin_metrics
 from harness.report.study_folder import LEDGER
 from harness.study import provenance
 from harness.study.run import run_study
@@ -156,6 +157,41 @@ def test_a_module_beside_a_file_of_a_user_is_part_of_what_it_imports(tmp_path: P
     assert {path.name for path in found.files} >= {"mine.py", "beside.py", "trec.py"}
     assert "other.py" not in {path.name for path in found.files}
     assert {"numba", "llvmlite"} <= found.versions().keys()
+
+
+def test_the_home_of_a_metric_for_one_user_is_the_file_of_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from harness import user_metric\n"
+        "@user_metric('mine', source='here')\ndef mine(grades, user): return 0.0\n"
+    )
+    assert provenance.home_of(plugin_metrics(path)["mine"].function) == path
+
+
+def test_installed_plugins_count_without_the_distributions_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "alone.py": "import numpy",
+        "numpy.py": "",
+        "mine/__init__.py": "from mine.handed import x",
+        "mine/handed.py": "",
+        "mine/members.py": "import alone, numpy\nfrom mine.helper import x",
+        "mine/helper.py": "",
+        "mine-1.0.dist-info/METADATA": "",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for root in (tmp_path, provenance.ROOT):  # Installed with the project, and elsewhere.
+        monkeypatch.setattr(provenance, "ROOT", root)
+        members = provenance.import_closure([tmp_path / "mine/members.py"])
+        names = ("__init__", "handed", "helper", "members")
+        assert members.files == {tmp_path / f"mine/{name}.py" for name in names}
+        assert members.packages == {"alone", "mine", "numpy"}
+        alone = provenance.import_closure([tmp_path / "alone.py"])
+        assert alone.files == {tmp_path / "alone.py"}
+        assert alone.packages == {"alone", "numpy"}
 
 
 def test_imports_for_type_checkers_alone_do_not_count(tmp_path: Path) -> None:

@@ -352,7 +352,9 @@ def test_a_metric_of_the_user_is_in_every_table(plugged: Path, name: str) -> Non
 def test_a_plugin_that_fails_is_answered_before_any_work(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "mine.py").write_text("1 / 0\n")
-    with pytest.raises(InputError, match=r"mine\.py: .*plug-in fails with ZeroDivisionError"):
+    with pytest.raises(
+        InputError, match=r"mine\.py, line \d+: .*plug-in fails with ZeroDivisionError"
+    ):
         run_text(TREC + PLUGGED, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study").exists()
 

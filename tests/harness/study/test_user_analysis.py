@@ -185,7 +185,9 @@ def test_a_file_that_is_no_new_analysis_is_refused_before_any_work(
     tmp_path: Path, text: str, sentence: str
 ) -> None:
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(InputError, match=rf"study\.toml, line {LINE}: .*{FILE}: .*{sentence}"):
+    with pytest.raises(
+        InputError, match=rf"study\.toml, line {LINE}: .*{FILE}(, line 1)?: .*{sentence}"
+    ):
         run_text(STUDY, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study").exists()
 

@@ -12,7 +12,6 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from shutil import copytree
 
-import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,12 +19,9 @@ import pytrec_eval
 from click.testing import CliRunner
 
 from harness.cli.main import main
-from harness.metrics.shared.register import built_in_metrics
-from harness.trec_eval.export import TOOL_NAMES, TOOLS, Tool, export_study, ir_measure_of, script
-from qrels import judge
+from harness.trec_eval.export import TOOL_NAMES, TOOLS, Tool, export_study, script
 from runs import InputError
 from tests.harness.small import as_trec, contents
-from tests.lists import OF_ITEMS, qrels_as_dicts, random_case, run_as_dicts
 
 LEVEL = 4
 CUTOFFS = (1, 5, 20)
@@ -173,28 +169,6 @@ def test_a_target_with_something_in_it_is_refused(scored: Path, tmp_path: Path) 
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(InputError, match="must be a new or empty folder"):
         export_study(scored, tmp_path)
-
-
-OURS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
-OF_GRADES = [name for name in OURS if name not in OF_ITEMS]
-
-
-@pytest.mark.parametrize("name", OF_GRADES)
-def test_our_metrics_are_measures_for_them(name: str) -> None:
-    run, qrels = random_case(4, n_users=15, n_items=60, depth=20, n_judged=10)
-    measure = ir_measure_of(f"{name}@7", relevance_level=4)
-    given = ir_measures.calc_aggregate([measure], qrels_as_dicts(qrels), run_as_dicts(run))
-    expected = OURS[name](judge(run, qrels), cutoff=7).mean()
-    assert given[measure] == pytest.approx(expected, abs=1e-12)
-    assert str(measure) == f"{name}@7"
-
-
-@pytest.mark.parametrize("name", sorted(OF_ITEMS))
-def test_a_metric_of_items_says_that_ir_measures_has_grades_alone(name: str) -> None:
-    run, qrels = random_case(4, n_users=15, n_items=60, depth=20, n_judged=10)
-    measure = ir_measure_of(f"{name}@7", relevance_level=4)
-    with pytest.raises(InputError, match="these lists have grades only"):
-        ir_measures.calc_aggregate([measure], qrels_as_dicts(qrels), run_as_dicts(run))
 
 
 @pytest.mark.parametrize("tool", TOOLS)

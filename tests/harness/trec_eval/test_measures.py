@@ -73,7 +73,7 @@ def test_a_name_with_a_cut_off_of_ours_is_ours() -> None:
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("recal", "no measure is called 'recal'; did you mean 'recall'"),
+        ("recal", "no metric is called 'recal'; did you mean 'recall'"),
         ("P.5,5", "5 is duplicated behind 'P'"),
         ("iprec_at_recall..1,0.10", "0.1 is duplicated behind 'iprec_at_recall'"),
         ("iprec_at_recall.half", "parameters of 'iprec_at_recall' must be numbers, got 'half'"),

@@ -34,7 +34,7 @@ class ByCount(Component[ItemList], Trainable):
     def train(self, data, options=None):
         self.counts = data.item_stats()["rating_count"]
 
-    def __call__(self, query, items):
+    def __call__(self, query: object, items: ItemList) -> ItemList:
         return ItemList(items, scores=self.config.sign * self.counts.reindex(items.ids()).values)
 """
 )
@@ -68,6 +68,41 @@ def test_a_declared_system_is_a_system(tmp_path: Path, ratings: Ratings) -> None
     assert counted(trained(SYSTEM, "by_count", tmp_path, ratings), ratings)
 
 
+PIPELINE = "from lenskit.pipeline import topn_pipeline\nmade = topn_pipeline(ByCount())\n"
+MODEL = """
+from implicit.nearest_neighbours import CosineRecommender
+made = CosineRecommender(K=5)
+"""
+
+
+@pytest.mark.parametrize("maker", ["", "def build(): return made\n"])
+def test_a_lenskit_pipeline_is_a_system_that_ranks_by_itself(
+    maker: str, tmp_path: Path, ratings: Ratings
+) -> None:
+    wanted = "build" if maker else "made"
+    scorer = trained(COMPONENT + PIPELINE + maker, wanted, tmp_path, ratings)
+    (scores,) = scorer.score_batch(np.array([4], dtype=np.int32))
+    counts = ratings.item_counts()
+    seen = ratings.item[ratings.user == 4]
+    assert np.isnan(scores[seen]).all()
+    listed = np.flatnonzero(~np.isnan(scores))
+    assert {*listed, *seen} == {*np.flatnonzero(counts)}
+    assert (np.diff(counts[listed[np.argsort(-scores[listed])]]) <= 0).all()
+
+
+@pytest.mark.filterwarnings("ignore:Method expects CSR")
+def test_a_model_with_the_methods_of_implicit_is_a_system(tmp_path: Path, ratings: Ratings) -> None:
+    nearest_neighbours = pytest.importorskip("implicit.nearest_neighbours")
+    from scipy.sparse import csr_matrix
+
+    scorer = trained(MODEL, "made", tmp_path, ratings)
+    (scores,) = scorer.score_batch(np.array([4], dtype=np.int32))
+    model, matrix = nearest_neighbours.CosineRecommender(K=5), csr_matrix(ratings.matrix())
+    model.fit(matrix, show_progress=False)
+    listed, _ = model.recommend(4, matrix[4], N=5, filter_already_liked_items=False)
+    assert np.argsort(-scores)[:5].tolist() == listed.tolist()
+
+
 def test_a_data_class_may_be_the_configuration(tmp_path: Path, ratings: Ratings) -> None:
     text = COMPONENT.replace("class Config(BaseModel)", "@dataclass\nclass Config")
     with pytest.raises(InputError, match="has no setting 'sin'; did you mean 'sign'"):
@@ -80,7 +115,8 @@ def test_a_data_class_may_be_the_configuration(tmp_path: Path, ratings: Ratings)
     [
         (None, "the file of the system does not exist"),
         ("1 / 0", "the file of the system fails with ZeroDivisionError"),
-        ("Mine = 3", "no LensKit component class and no system called 'Mine'"),
+        ("Mine = 3", "'Mine' in it must be a LensKit component class"),
+        ("def Mine(): 1 / 0", r"'own.py:Mine' fails in .*own.py, line 1: ZeroDivisionError"),
     ],
 )
 def test_a_file_without_the_system_is_refused(
