@@ -96,7 +96,10 @@ def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
         for path in [given] if isinstance(given, str | PathLike) else given:
             yield Path(path), read_lines(Path(path))
     else:
-        lines = [[*map(str, row)] for row in (given.columns, *given.to_numpy(dtype=object))]
+        import pyarrow as pa
+
+        frame = given if hasattr(given, "iloc") else pa.table(given).to_pandas()
+        lines = [[*map(str, row)] for row in (frame.columns, *frame.to_numpy(dtype=object))]
         yield Path("the data frame"), iter(enumerate(lines, start=1))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
-from harness.readers.rankings import judgements_of
+from harness.readers.rankings import judgements_in, judgements_of
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
     beside_trained,
@@ -260,7 +260,13 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
 
 
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
-    file = judgements_of(section.path)
+    if section.path is None:
+        source = str(section.ir_datasets)
+        file, level = judgements_in(source)
+        facts = {"ir_datasets": source, "sha256": _digest(file)}
+    else:
+        file, level, source = judgements_of(section.path, section.columns), 1, str(section.path)
+        facts = checksum(section.path)
     paths = run_paths(study)
     run_files, systems = read_runs(paths, study)
     with study.errors_at("truth"):
@@ -268,12 +274,12 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     collection = collect_lists(
         run_files,
         file,
-        relevance_level=section.relevance_level,
-        source=str(section.path),
+        relevance_level=section.relevance_level or level,
+        source=source,
         systems=systems,
         others=() if truth is None else truth.judged.items.ids.tolist(),
     )
-    inputs = tuple(checksum(path) for path in [section.path, *paths])
+    inputs = (facts, *map(checksum, paths))
     collection = replace(collection, inputs=inputs)
     if study.truth is None or truth is None:
         return collection
@@ -282,6 +288,12 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     with study.errors_at("truth"):
         known = of_file(truth, ranked, candidates=study.truth.judged_lists)
     return _with_truth(collection, known, run_files)
+
+
+def _digest(file: QrelsFile) -> str:
+    """Give the checksum of judgements that are in no file of their own."""
+    qrels = file.to_qrels(file.items, relevance_level=1)
+    return sha256(format_qrels(qrels, file.users, file.items)).hexdigest()
 
 
 def collect_lists(
