@@ -83,6 +83,12 @@ class RatingsSection(FileOptions):
         description='Relevance grades: "values" or "ranks" of the ratings, or a list of '
         "thresholds; default: values, or ranks if ratings have more than three decimals.",
     )
+    shift: float = Field(
+        0.0,
+        allow_inf_nan=False,
+        description="Number that is added to ratings for training alone, such as 10 for a scale "
+        "from -10 to 10.",
+    )
     user_min: Whole = Field(0, ge=0, description="k-core: minimum number of ratings per user.")
     item_min: Whole = Field(0, ge=0, description="k-core: minimum number of ratings per item.")
 
