@@ -122,7 +122,9 @@ def _in_format(
 
 def _metadata(system: str, manifest: Mapping[str, Any]) -> str:
     """Describe a run in comments before its lines (ir_metadata, schema 0.2; values are JSON)."""
-    libraries = [f"{name}=={version}" for name, version in manifest["versions"].items()]
+    versions = dict(manifest["versions"])
+    commit = {"commit": versions.pop("commit")} if "commit" in versions else {}
+    libraries = [f"{name}=={version}" for name, version in versions.items()]
     summary, source = manifest["sources"].get(system, ("a run by another program", ""))
     facts = {
         "schema version": 0.2,
@@ -133,7 +135,7 @@ def _metadata(system: str, manifest: Mapping[str, Any]) -> str:
             "operating system": {"kernel": manifest["host"]["system"]},
             "software": {"libraries": {"python": libraries}},
         },
-        "implementation": {"source": {"lang": ["python"]}},
+        "implementation": {"source": {"lang": ["python"]} | commit},
         "method": {
             "automatic": True,
             "score ties": "none: the score is the depth + 1 - rank",
