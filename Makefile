@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test test-lowest lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted kills large-log sizes clean
+.PHONY: demo check test test-lowest wheel-test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -21,6 +21,16 @@ test: lint types contracts
 # All tests with the lowest versions that pyproject.toml allows.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/python -m pytest -m "not validity" --ignore=tests/import_contracts.py
+
+# The wheel, installed and used where nothing of this folder is found: two minutes.
+wheel-test:
+	rm -rf .venv-wheel
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check build
+	.venv-wheel/bin/python -m build --outdir .venv-wheel/dist
+	.venv-wheel/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$$(ls $(CURDIR)/.venv-wheel/dist/*.whl)[recommenders]"
+	mkdir .venv-wheel/empty
+	cd .venv-wheel/empty && ../bin/harness --version && ../bin/harness run --output study
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -106,4 +116,4 @@ sizes:
 	@$(PYTHON) -m tests.sizes
 
 clean:
-	rm -rf $(VENV) docs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-lowest .venv-wheel docs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

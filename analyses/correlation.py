@@ -71,6 +71,8 @@ def correlation(work: Work, settings: Settings) -> Correlation:
     Valcarce et al. (2018), sections 4.1 and 4.2.
     """
     scores, replicates = work.scores, settings.replicates
+    if len(scores.systems) < 2:
+        raise InputError(f"a correlation needs at least two systems, got {len(scores.systems)}.")
     with work.progress("Correlating orderings", 1) as bar:
         found = correlate_means(
             scores.mean_values(),

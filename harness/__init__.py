@@ -2,8 +2,9 @@
 
 Its names are imported when they are first asked for. Metrics are among them, by their names (with
 ``_`` for ``-``): ``nDCG(gains="exp") @ 10`` is what a study calls ``nDCG(gains=exp)@10``. An
-`ImportError` says if another package, of which Microsoft's is called ``recommenders``, too, has the
-place of one of the harness's own.
+`ImportError` says if another package, of which Microsoft's is called ``recommenders``, too, or a
+file of the user's, such as ``runs.py``, has the place of one of the harness's own: in a notebook at
+once, in a script when a name is asked for.
 
 Examples
 --------
@@ -15,6 +16,7 @@ Examples
 nDCG(gains=exp)@10
 """
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -23,6 +25,10 @@ from harness.version import __version__ as __version__
 
 # That of `typing`, whose import takes as long as the rest of this module.
 TYPE_CHECKING = False
+
+# Commands say it in a sentence of their own.
+if hasattr(sys, "ps1") or "IPython" in sys.modules:
+    require_own_packages()
 
 _HOMES = {
     "InputError": "runs",

@@ -22,7 +22,6 @@ from recommenders.shared.system import (
     searched,
     system,
 )
-from runs import InputError
 from runs.shared.arrays import Floats
 
 
@@ -65,6 +64,7 @@ class ALSKNNSettings(Settings):
 @system(
     "als-knn",
     family="neighbours",
+    amounts=True,
     source="Kasalický (2021), thesis, Czech Technical University in Prague, sections 1.2.4 and 2.2",
 )
 def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearItemScorer:
@@ -85,9 +85,6 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
     documents and users for terms; see `bm25`. Models that learn from events with types and times
     are in `recommenders.kernels.embeddings`, which also holds what the two share.
     """
-    if (least := ratings.rating.min()) < 0:
-        finding = f"ratings must not be negative, got {least:g}."
-        raise InputError(f"system 'als-knn' cannot be trained: {finding}")
     learned = ratings
     if settings.weighting == "bm25":
         weights = bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth")

@@ -16,6 +16,7 @@ class CHI2Settings(ExpansionSettings):
 @system(
     "chi2",
     family="relevance feedback",
+    amounts=True,
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
 )
@@ -31,7 +32,7 @@ def chi2(ratings: Ratings, settings: CHI2Settings, *, seed: int) -> NeighbourSum
 
     The formula is known from the paper; its length normalisation is inferred, as for KLD.
     """
-    return expansion_scorer(ratings, chi_squared, settings, system="chi2")
+    return expansion_scorer(ratings, chi_squared, settings)
 
 
 def chi_squared(near: Floats, in_all: Floats) -> Floats:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from qrels import Ratings
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings, row_blocks
-from recommenders.shared.system import Need, Positive, Settings, require_amounts, system
+from recommenders.shared.system import Need, Positive, Settings, system
 from runs import InputError
 from runs.shared.arrays import Floats, Masks
 
@@ -52,6 +52,7 @@ def ht_need(ratings: Ratings, settings: HTSettings) -> Need:
 @system(
     "ht",
     family="random walk",
+    amounts=True,
     source="Yin, Cui, Li, Yao & Chen (2012), Challenging the long tail recommendation, PVLDB 5(9)",
     need=ht_need,
 )
@@ -79,7 +80,6 @@ def ht(ratings: Ratings, settings: HTSettings, *, seed: int) -> BatchScorer:
     graph around the user, which is not done here. The closed form is ours: users other than
     :math:`u` are eliminated, and what u adds has rank 1.
     """
-    require_amounts(ratings, system="ht")
     if ht_need(ratings, settings).n_bytes == 0:
         return TruncatedHittingTimes(ratings, settings.steps)
     resolution = RESOLUTION * 2 * float(ratings.rating.sum())

@@ -18,6 +18,7 @@ class KLDSettings(ExpansionSettings):
 @system(
     "kld",
     family="relevance feedback",
+    amounts=True,
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
 )
@@ -34,7 +35,7 @@ def kld(ratings: Ratings, settings: KLDSettings, *, seed: int) -> NeighbourSumSc
     of users is inferred: the reported quality is not met without, since the
     quotient then grows by the number of users per neighbour, and popularity counts again.
     """
-    return expansion_scorer(ratings, divergence, settings, system="kld")
+    return expansion_scorer(ratings, divergence, settings)
 
 
 def divergence(near: Floats, in_all: Floats) -> Floats:

@@ -7,15 +7,7 @@ from pydantic import Field
 
 from qrels import Ratings
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import (
-    AtLeastOne,
-    Factors,
-    Range,
-    Settings,
-    require_amounts,
-    searched,
-    system,
-)
+from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
 
 BATCH_USERS, USER_STEPS = 128, 20
 """Users between two updates of the topics, and most steps that fit a user's topics, each pass."""
@@ -47,7 +39,10 @@ class LDASettings(Settings):
 
 
 @system(
-    "lda", family="topics", source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3"
+    "lda",
+    family="topics",
+    amounts=True,
+    source="Blei, Ng & Jordan (2003), Latent Dirichlet allocation, JMLR 3",
 )
 def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     r"""Recommend items that are likely under the user's topics, with Dirichlet priors.
@@ -65,7 +60,6 @@ def lda(ratings: Ratings, settings: LDASettings, *, seed: int) -> FactorScorer:
     """
     from sklearn.decomposition import LatentDirichletAllocation
 
-    require_amounts(ratings, system="lda")
     model = LatentDirichletAllocation(
         n_components=settings.topics,
         doc_topic_prior=settings.user_prior,

@@ -27,6 +27,7 @@ class LMWSRIBSettings(SmoothedSettings):
 @system(
     "lm-wsr-ib",
     family="neighbours",
+    amounts=True,
     source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
     "neighbourhoods, ECIR",
 )
@@ -44,6 +45,6 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
     Much depends on a high background weight: with less of it, items with few ratings come first.
     """
-    matrix = counts(ratings, system="lm-wsr-ib").T.tocsr()
+    matrix = counts(ratings).T.tocsr()
     graph = nearest_by_likelihood(matrix, settings)
     return LinearItemScorer(ratings, graph.T.tocsr(), by_rating=True)

@@ -27,6 +27,7 @@ class LMWSRUBSettings(SmoothedSettings):
 @system(
     "lm-wsr-ub",
     family="neighbours",
+    amounts=True,
     source="Valcarce, Parapar & Barreiro (2016), Language models for collaborative filtering "
     "neighbourhoods, ECIR",
 )
@@ -46,5 +47,5 @@ def lm_wsr_ub(ratings: Ratings, settings: LMWSRUBSettings, *, seed: int) -> Neig
     ratings stands here:
     :func:`recommenders.kernels.language_models.nearest_by_likelihood`.
     """
-    matrix = counts(ratings, system="lm-wsr-ub")
+    matrix = counts(ratings)
     return NeighbourSumScorer(ratings, nearest_by_likelihood(matrix, settings), matrix)

@@ -6,15 +6,7 @@ import numpy as np
 
 from qrels import Ratings
 from recommenders.shared.scorers import FactorScorer
-from recommenders.shared.system import (
-    AtLeastOne,
-    Factors,
-    Range,
-    Settings,
-    require_amounts,
-    searched,
-    system,
-)
+from recommenders.shared.system import AtLeastOne, Factors, Range, Settings, searched, system
 from runs.shared.arrays import Floats
 
 BLOCK_RATINGS = 8192
@@ -39,6 +31,7 @@ class PLSASettings(Settings):
 @system(
     "plsa",
     family="topics",
+    amounts=True,
     source="Hofmann (2004), Latent semantic models for collaborative filtering, TOIS 22(1)",
 )
 def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer:
@@ -60,7 +53,6 @@ def plsa(ratings: Ratings, settings: PLSASettings, *, seed: int) -> FactorScorer
     literature; the paper models the values of ratings too, and prevents overfitting by tempered
     EM, for which the number of steps stands here.
     """
-    require_amounts(ratings, system="plsa")
     rng = np.random.default_rng(seed)
     of_users = distributions(rng.random((len(ratings.users), settings.topics)) + 0.5, axis=1)
     of_items = distributions(rng.random((len(ratings.items), settings.topics)) + 0.5, axis=0)

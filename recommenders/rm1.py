@@ -35,6 +35,7 @@ class RM1Settings(SmoothedSettings):
 @system(
     "rm1",
     family="relevance models",
+    amounts=True,
     source="Parapar, Bellogín, Castells & Barreiro (2013), Relevance-based language modelling "
     "for recommender systems, IP&M 49(4)",
 )
@@ -52,7 +53,7 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
     of later work by its authors. Smoothing and k are inferred: of so many factors one
     neighbour tends to outweigh the others, the less so the more weight the background has.
     """
-    matrix = counts(ratings, system="rm1")
+    matrix = counts(ratings)
     models = smoothed(matrix, background_weight=settings.background_weight)
     near = nearest_by_cosine(matrix, count=settings.neighbours)
     # How well neighbours explain what was rated above 0.

@@ -28,6 +28,7 @@ class RM2Settings(SmoothedSettings):
 @system(
     "rm2",
     family="relevance models",
+    amounts=True,
     source="Parapar, Bellogín, Castells & Barreiro (2013), Relevance-based language modelling "
     "for recommender systems, IP&M 49(4)",
 )
@@ -45,7 +46,7 @@ def rm2(ratings: Ratings, settings: RM2Settings, *, seed: int) -> RelevanceModel
     from a program by one of the authors of the later work. The neighbours came from clusters
     there; cosines, and k, are inferred.
     """
-    matrix = counts(ratings, system="rm2")
+    matrix = counts(ratings)
     models = smoothed(matrix, background_weight=settings.background_weight)
     near = nearest_by_cosine(matrix, count=settings.neighbours)
     return RelevanceModelScorer(ratings, near, models)

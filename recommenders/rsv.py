@@ -26,6 +26,7 @@ class RSVSettings(Settings):
 @system(
     "rsv",
     family="relevance feedback",
+    amounts=True,
     source="Valcarce, Parapar & Barreiro (2016), Efficient pseudo-relevance feedback methods for "
     "collaborative filtering recommendation, ECIR",
 )
@@ -50,7 +51,7 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
     P@100 there from .062 to .055; with the share of the neighbours who rated the item for
     :math:`p_V` it is .061.
     """
-    matrix = counts(ratings, system="rsv")
+    matrix = counts(ratings)
     near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
     return NeighbourSumScorer(ratings, near, matrix, _selection_values)
 

@@ -15,7 +15,7 @@ from pydantic import Field
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
+from runs.shared.errors import nearest, warn
 from runs.shared.settings import read_by, without_repetition
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 NAMES = ("AUC", "AP", "RR", "nDCG", "P", "Recall")
 OTHER_NAMES = {"Precision": "P", "NDCG": "nDCG", "MRR": "RR", "MAP": "AP"}
+HIT_RATES = ("HR", "Hit", "HitRate", "HitRatio", "Success")
+USUAL_DEPTH = 10
+"""Cut-off of a hit rate that has none."""
+
 NAME = re.compile(r"([A-Za-z]+)(?:@([0-9]+))?")
 
 
@@ -129,6 +133,10 @@ def rank_metric(text: str | RankMetric) -> RankMetric:
     if found is None:
         raise InputError(f"{text!r} is no metric of ranks; write NAME or NAME@10.")
     name, cutoff = found.groups()
+    if name in HIT_RATES:
+        read = RankMetric("Recall", int(cutoff or USUAL_DEPTH))
+        warn(f"{text} is read as {read}, which differs where users have several relevant items.")
+        return read
     return RankMetric(OTHER_NAMES.get(name, name), int(cutoff) if cutoff else None)
 
 

@@ -31,6 +31,9 @@ FEW_RANKS, MOST_SAMPLED = 100, 1000
 """Ranks that say whether they are those among all candidates, and negatives that are usual."""
 
 OTHER_NAMES = {"user_id": "user", "item_id": "item", "prediction": "score", "relevant": "label"}
+MOSTLY = 0.95
+"""Of the numbers of a line so many differ if they are ids, drawn with replacement."""
+
 PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 """How NCF's files of negatives name a user and the held-out item."""
 
@@ -93,7 +96,10 @@ def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
         for path in [given] if isinstance(given, str | PathLike) else given:
             yield Path(path), read_lines(Path(path))
     else:
-        lines = [[*map(str, row)] for row in (given.columns, *given.to_numpy(dtype=object))]
+        import pyarrow as pa
+
+        frame = given if hasattr(given, "iloc") else pa.table(given).to_pandas()
+        lines = [[*map(str, row)] for row in (frame.columns, *frame.to_numpy(dtype=object))]
         yield Path("the data frame"), iter(enumerate(lines, start=1))
 
 
@@ -242,9 +248,10 @@ def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:
         users.append((line, found[1]))
         rows += [(line, found[1], score, "10"[place > 0]) for place, score in enumerate(scores)]
     distinct(path, users, "user")
-    if all(len({*own}) == len(own) and all(map(str.isdecimal, own)) for _, (_, *own) in body):
-        finding = "whole numbers, none twice, are ids of items as in test.negative of NCF; the "
-        finding += "scores of the held-out item and of its negatives must stand in their place."
+    n_different = sum(len({*own}) for _, (_, *own) in body)
+    if n_different > MOSTLY * len(rows) and all(text.isdecimal() for _, _, text, _ in rows):
+        finding = "whole numbers, hardly any twice, are ids of items, as in test.negative of NCF: "
+        finding += "the scores of the held-out item and its negatives are needed in their place."
         raise InputError.at(path, body[0][0], finding)
     return pd.DataFrame(rows, columns=["line", "user", "score", "label"])
 

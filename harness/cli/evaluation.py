@@ -16,6 +16,7 @@ from harness.cli.options import (
     choice,
     extensible,
     formatted,
+    named_columns,
     removed,
     renamed_json,
     renamed_to,
@@ -147,7 +148,7 @@ def card(
 
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=PATH)
-@click.option("--qrels", required=True, type=PATH, help="Qrels file.")
+@click.option("--qrels", required=True, type=PATH, help="Qrels file, or id of ir_datasets.")
 @click.option(
     "-m",
     "--measure",
@@ -195,6 +196,8 @@ def card(
     ["trec", *FORMATS],
     "Output format: trec prints the lines of trec_eval; csv and json are not rounded.",
 )
+@named_columns("--column", "of runs user, item, score, rank, system")
+@named_columns("--qrels-column", "of qrels user, item, grade")
 @extensible
 def evaluate(
     runs: tuple[Path, ...],
@@ -206,6 +209,8 @@ def evaluate(
     level: int,
     rounding: str,
     complete: bool,
+    column: dict[str, str],
+    qrels_column: dict[str, str],
     **options: Any,
 ) -> None:
     """Evaluate run files as trec_eval does, with the same output.
@@ -220,7 +225,15 @@ def evaluate(
     from harness.trec_eval.measures import read_measures, remarks
 
     columns = read_measures(measures or ["official"], available_metrics(plugins), rounding=rounding)
-    found = evaluate_runs(qrels, runs, columns, relevance_level=level, **options)
+    found = evaluate_runs(
+        qrels,
+        runs,
+        columns,
+        relevance_level=level,
+        run_columns=column,
+        qrels_columns=qrels_column,
+        **options,
+    )
     click.echo(printed(found, format_, per_topic=per_topic), nl=False)
     for remark in (*remarks(measures), *found.remarks()):
         click.echo(remark, err=True)

@@ -159,6 +159,17 @@ class _Assignment(_Pair):
 ASSIGNMENT = _Assignment()
 
 
+def named_columns(option: str, roles: str) -> Callable[[Command], Command]:
+    """Give a command an option that names the columns of tables."""
+    return click.option(
+        option,
+        multiple=True,
+        type=ASSIGNMENT,
+        callback=lambda _, __, pairs: {key: str(name) for key, name in pairs},
+        help=f"Name of a column ({roles}), as user=visitor. Default: recognised. May be repeated.",
+    )
+
+
 class SettingsCommand(click.Command):
     """A command with `settings_options`, which are made when its options are asked for."""
 

@@ -15,6 +15,7 @@ from harness.cli.options import (
     SettingsCommand,
     given,
     imported,
+    named_columns,
     published,
     removed,
     seeded,
@@ -26,20 +27,24 @@ from harness.cli.options import (
 if TYPE_CHECKING:
     from analyses.correlation import Correlation, Settings
     from analyses.shared.analysis import Analysis
+    from harness.readers.columns import ColumnNames
     from runs.shared.progress import Progress
 
 GROUP = 3, "Tables of scores"
+score_columns = named_columns("--column", "user, system, measure, score")
 CORRELATION = imported("analyses.correlation.Settings")
 
 
 @click.command(cls=SettingsCommand)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
+@score_columns
 @settings_options(CORRELATION, without=["every_pair"])
 @removed("--reference", "--format csv has all pairs of measures and all coefficients.")
 @seeded
 @published
 def correlate(
     paths: tuple[Path, ...],
+    column: ColumnNames,
     seed: int,
     format_: str,
     output: Path | None,
@@ -57,7 +62,7 @@ def correlate(
     from analyses.shared.table import FORMATS
 
     settings = given(CORRELATION(), asked | {"every_pair": True})
-    found = correlate_files(paths, settings, seed=seed, progress=progress)
+    found = correlate_files(paths, settings, column, seed=seed, progress=progress)
     match format_:
         case "text":
             printed = found.of_measures().to_columns()
@@ -73,7 +78,9 @@ def correlate(
         write_results({"correlation": found}, output)
 
 
-def correlate_files(paths: Sequence[Path], settings: Settings, **options: Any) -> Correlation:
+def correlate_files(
+    paths: Sequence[Path], settings: Settings, columns: ColumnNames | None = None, **options: Any
+) -> Correlation:
     """Compare the orderings of systems in files.
 
     These are one table of means (see `read_means`), or what `read_score_tables` reads: a table of
@@ -98,7 +105,7 @@ def correlate_files(paths: Sequence[Path], settings: Settings, **options: Any) -
             coefficient=settings.coefficient,
         )
     else:
-        scores = read_score_tables(paths)
+        scores = read_score_tables(paths, columns)
         if len(scores.measures) < 2:
             raise InputError(
                 f"{paths[0]}: scores of the one measure {scores.measures[0]}, topic by topic; a "
@@ -116,7 +123,8 @@ def asks_scores(settings: str) -> Callable[[Command], Command]:
     tables = click.argument(
         "tables", metavar="STUDY|SCORES.csv...", nargs=-1, required=True, type=PATH
     )
-    return together(tables, settings_options(imported(settings)), seeded, workers, published)
+    made = settings_options(imported(settings))
+    return together(tables, score_columns, made, seeded, workers, published)
 
 
 @click.command(cls=SettingsCommand)
@@ -168,6 +176,7 @@ def _answer(
     format_: str,
     output: Path | None,
     progress: Progress,
+    column: ColumnNames,
     only: Collection[str] = (),
     **asked: Any,
 ) -> None:
@@ -175,7 +184,8 @@ def _answer(
     from analyses.shared.work import ScoresWork
     from harness.readers.scores import read_score_tables
 
-    work = ScoresWork(read_score_tables(tables), seed=seed, n_jobs=n_jobs, progress=progress)
+    scores = read_score_tables(tables, column)
+    work = ScoresWork(scores, seed=seed, n_jobs=n_jobs, progress=progress)
     found = analysis(work, given(analysis.settings, asked))
     publish({analysis.name: found}, format_, output, only)
     for caution in found.cautions():

@@ -31,6 +31,7 @@ from harness.cli.options import (
 
 if TYPE_CHECKING:
     from harness.study.study_file import StudyFile
+    from harness.trec_eval.export import RunFormat
     from runs.shared.progress import Progress
 
 GROUP = 1, "Studies"
@@ -278,8 +279,16 @@ def compare(
 @click.command()
 @click.argument("study", type=PATH)
 @click.option("--output", required=True, type=PATH, help="New or empty folder to write to.")
+@click.option(
+    "--run-format",
+    "run_formats",
+    type=click.Choice(["parquet", "lenskit", "recbole", "ir_metadata"]),
+    multiple=True,
+    help="Format of runs beside TREC; ir_metadata: TREC with a description in comments, which "
+    "trec_eval 9 cannot read. May be repeated.",
+)
 @renamed_to
-def export(study: Path, output: Path) -> None:
+def export(study: Path, output: Path, run_formats: tuple[RunFormat, ...]) -> None:
     """Export the runs, qrels and split of a study.
 
     The files are for trec_eval, ir_measures, RecBole and LensKit, with scripts that call the first
@@ -287,7 +296,7 @@ def export(study: Path, output: Path) -> None:
     """
     from harness.trec_eval.export import export_study
 
-    for path in export_study(study, output):
+    for path in export_study(study, output, run_formats=run_formats):
         click.echo(str(path))
 
 

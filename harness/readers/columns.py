@@ -3,9 +3,10 @@
 Capitals, spaces, ``_``, ``-`` and the type behind a ``:`` do not matter in the name of a column:
 ``user_id:token`` of RecBole is ``userid``. Where a table has several columns of one role, the name
 that stands first in `NAMES` counts. Files are Parquet, Arrow (Feather), JSON, or text with a
-heading whose fields are separated by tabs, commas or semicolons. Lists of LensKit as Parquet may be
-flat or nested. Objects are data frames of pandas, what exports Arrow (polars, pyarrow), and what
-has ``to_df()`` (lists of LensKit) or ``list_metrics()`` (results of LensKit's RunAnalysis).
+heading whose fields are separated by tabs, commas or semicolons; Elliot's lists, three fields
+between tabs, have none. Lists of LensKit as Parquet may be flat or nested. Objects are data frames
+of pandas, what exports Arrow (polars, pyarrow), and what has ``to_df()`` (lists of LensKit) or
+``list_metrics()`` (results of LensKit's RunAnalysis). A user may name columns by their role.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
+from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +36,7 @@ Role: TypeAlias = Literal[
 NAMES: Final[Mapping[Role, tuple[str, ...]]] = {
     "topic": ("query_id", "qid", "topic", "topic_id", "user", "user_id", "uid", "query"),
     "item": ("docno", "doc_id", "doc", "item", "item_id", "iid", "movieId"),
-    "score": ("score", "sim", "prediction"),
+    "score": ("score", "sim", "prediction", "rating"),
     "rank": ("rank",),
     "grade": ("relevance", "label", "grade", "rel", "score", "rating"),
     "system": ("system", "run_id", "run", "tag", "model"),
@@ -43,6 +45,21 @@ NAMES: Final[Mapping[Role, tuple[str, ...]]] = {
     "value": ("score", "value"),
 }
 """Names of the columns of each role, the first that a table has counts."""
+
+ROLES: Final[Mapping[Kind, Mapping[str, Role]]] = {
+    "runs": {"user": "topic", "item": "item", "score": "score", "rank": "rank", "system": "system"},
+    "qrels": {"user": "topic", "item": "item", "grade": "grade"},
+    "scores": {"user": "topic", "system": "system", "measure": "measure", "score": "value"},
+}
+"""What a user may name the columns of, by what a table holds."""
+
+Kind: TypeAlias = Literal["runs", "qrels", "scores"]
+
+ColumnNames: TypeAlias = Mapping[str, str]
+"""Names of columns that a user gives, by what `ROLES` says."""
+
+ELLIOT = ("user", "item", "score")
+"""Columns of Elliot's lists, which have no heading."""
 
 GRADE = re.compile(rb"-?[0-9]{1,3}")
 LZ4, ARROW, PARQUET = b"\x04\x22\x4d\x18", b"ARROW1", b"PAR1"
@@ -57,6 +74,25 @@ def column_of(names: Iterable[Any], role: Role) -> Any | None:
     """Give the column of some that has a role; None if there is none."""
     known = {folded(name): name for name in reversed([*names])}
     return next((known[name] for name in map(folded, NAMES[role]) if name in known), None)
+
+
+def with_roles(names: Iterable[Any], columns: ColumnNames, kind: Kind, what: str) -> list[Any]:
+    """Give columns that a user names the first names of their roles; other such are put aside."""
+    found = [*names]
+    for key, name in columns.items():
+        if key not in ROLES[kind]:
+            raise InputError(
+                f"no column of {kind} is called {key!r}; {nearest(key, [*ROLES[kind]])}"
+            )
+        if name not in found:
+            there = ", ".join(map(str, found))
+            raise InputError(f"{what}: no column is called {name!r} ({key}); there are {there}.")
+    given = {name: NAMES[ROLES[kind][key]][0] for key, name in columns.items()}
+    roles = [ROLES[kind][key] for key in columns]
+    if "rank" in columns:
+        roles.append("score")  # which would count
+    aside = {name for role in roles for name in found if column_of([name], role)}
+    return [given.get(name, f"({name})" if name in aside else name) for name in found]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +165,7 @@ def trec_kind(content: bytes) -> str:
 
 def is_frame(data: Any) -> bool:
     """Tell whether an object is a data frame, or gives one."""
-    return any(hasattr(data, name) for name in ("columns", "to_df", "list_metrics"))
+    return any(hasattr(data, name) for name in ("collect", "columns", "to_df", "list_metrics"))
 
 
 def frame_of(data: Any) -> pd.DataFrame:
@@ -140,24 +176,45 @@ def frame_of(data: Any) -> pd.DataFrame:
         data = data.list_metrics()
     if hasattr(data, "to_df"):
         data = data.to_df()
-    found: pd.DataFrame = data if hasattr(data, "iloc") else pa.table(data).to_pandas()
+    if hasattr(data, "collect"):  # a lazy frame of polars
+        data = data.collect()
+    try:
+        found: pd.DataFrame = data if hasattr(data, "iloc") else pa.table(data).to_pandas()
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"{type(data).__name__} is no table that can be read ({error}).") from None
     return found
 
 
-def read_table(path: Path, content: bytes) -> Table | Mapping[str, Any] | None:
-    """Read a file of another tool: a table, or JSON by topic; None if it has no such heading."""
+def read_table(
+    path: Path, content: bytes, columns: ColumnNames | None = None, *, kind: Kind = "runs"
+) -> Table | Mapping[str, Any] | None:
+    """Read a file of another tool: a table, or JSON by topic; None if it has no such heading.
+
+    The user may name its columns, of such a kind of table.
+    """
+    found = _read_table(path, content, is_named=bool(columns))
+    if not isinstance(found, Table) or not columns:
+        return found
+    names = with_roles(found.frame.columns, columns, kind, str(path))
+    return replace(found, frame=found.frame.set_axis(names, axis=1))
+
+
+def _read_table(path: Path, content: bytes, *, is_named: bool) -> Table | Mapping[str, Any] | None:
     import pyarrow as pa
     from pyarrow import csv, ipc, parquet
 
     if content.startswith(LZ4):
-        raise InputError(f"{path}: lz4 of ranx is not read; save it with kind='json' or 'parquet'.")
+        return _from_lz4(path, content)
     try:
         if content.startswith(PARQUET):
             return Table(_flat(parquet.read_table(pa.BufferReader(content))), str(path), "row")
         if content.startswith(ARROW):
             return Table(_flat(ipc.open_file(content).read_all()), str(path), "row")
         if content.lstrip()[:1] in (b"{", b"["):
-            found = json.loads(content)
+            try:
+                found = json.loads(content)
+            except json.JSONDecodeError:
+                found = [json.loads(line) for line in content.splitlines() if line.strip()]
             if isinstance(found, dict):
                 return found
             import pandas as pd
@@ -166,9 +223,12 @@ def read_table(path: Path, content: bytes) -> Table | Mapping[str, Any] | None:
         heading = content.partition(b"\n")[0].decode("utf-8-sig", errors="replace")
         separator = next((mark for mark in "\t,;" if mark in heading), None)
         names = [name.strip(' "\r') for name in heading.split(separator)]
-        if separator is None or column_of(names, "topic") is None:
+        is_list = len(names) == 3 and separator == "\t" and SCORE.fullmatch(names[2].encode())
+        if is_list:
+            names, content = [*ELLIOT], b"\n" + content
+        if separator is None or not (is_named or column_of(names, "topic") is not None):
             return None
-        if b"\n" not in content.strip():
+        if b"\n" not in content.rstrip():
             raise InputError(f"{path}: the table has a heading but no rows.")
         table = csv.read_csv(
             pa.py_buffer(content.rstrip()),
@@ -176,9 +236,29 @@ def read_table(path: Path, content: bytes) -> Table | Mapping[str, Any] | None:
             csv.ParseOptions(delimiter=separator, ignore_empty_lines=False),
             csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
-        return Table(table.to_pandas(), str(path), "line")
+        frame = table.to_pandas()
+        return Table(frame.set_axis(frame.index - bool(is_list)), str(path), "line")
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: the table cannot be read ({error}).") from None
+
+
+def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
+    """Read what ranx compresses twice: numbers by topic and item, as CBOR."""
+    import pyarrow as pa
+
+    try:
+        from cbor2 import loads
+    except ImportError:
+        raise InputError(
+            f"{path}: lz4 of ranx needs the package cbor2: `pip install cbor2`, or save the file "
+            "with kind='json' or 'parquet'."
+        ) from None
+    try:
+        for _ in range(2):
+            content = pa.CompressedInputStream(pa.BufferReader(content), "lz4").read()
+        return {**loads(content)}
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: no lz4 file of ranx ({error}).") from None
 
 
 def _flat(table: Any) -> pd.DataFrame:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from analyses.shared.measure import Measure
 from harness.readers.columns import column_of
-from harness.readers.scores import heading_and_rows, measure_named
+from harness.readers.scores import Line, heading_and_rows, measure_named
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.fields import distinct, is_number, read_number
+from runs.shared.fields import check_width, distinct, is_number, read_number
 
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
 
@@ -34,7 +35,7 @@ def is_means_table(path: Path) -> bool:
     """
     if path.is_dir() or path.suffix in (".parquet", ".json", ".feather"):
         return False
-    (_, heading), rows = heading_and_rows(path)
+    (_, heading), rows = _plain(*heading_and_rows(path))
     first = heading[0].lower()
     if column_of(heading, "topic") is not None:
         return False
@@ -45,9 +46,15 @@ def read_means(path: Path) -> Means:
     """Read a table of means.
 
     Fields are separated by tabs if the heading has one, else by commas. The first column names the
-    systems and the heading the measures, such as ``ap`` or ``nDCG@10``.
+    systems and the heading the measures, such as ``ap`` or ``nDCG@10``. WarpRec has the cut-offs in
+    a column Top@k.
     """
-    heading, rows = heading_and_rows(path)
+    heading, rows = _plain(*heading_and_rows(path))
+    if any(row[:1] == ["Test result:"] for _, row in rows):
+        finding = "this is hyper.result of RecBole; a table with a row for each system is needed."
+        raise InputError(f"{path}: {finding}")
+    if heading[1][1:2] == ["Top@k"]:
+        heading, rows = _by_cutoff(path, heading, rows)
     names = distinct(path, [(heading[0], name) for name in heading[1][1:]], "measure")
     systems = distinct(path, [(line, row[0]) for line, row in rows], "system")
     values = [
@@ -65,6 +72,27 @@ def read_means(path: Path) -> Means:
             f"{n_measures}."
         )
     return means
+
+
+def _plain(heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:
+    """Leave out the index that pandas writes before the names of the systems."""
+    if heading[1][0] or heading[1][1:2] == [] or heading[1][1].lower() not in SYSTEM_HEADERS:
+        return heading, rows
+    return (heading[0], heading[1][1:]), [(line, row[1:]) for line, row in rows]
+
+
+def _by_cutoff(path: Path, heading: Line, rows: list[Line]) -> tuple[Line, list[Line]]:
+    """Give measures at a cut-off a column each, and a system one row."""
+    line, (first, _, *names) = heading
+    cutoffs = list(dict.fromkeys(row[1] for _, row in rows))
+    cells = {(row[0], row[1]): row[2:] for _, row in rows}
+    wide = [first, *(f"{name}@{k}" for k in cutoffs for name in names)]
+    found = {
+        row[0]: (at, [row[0], *chain(*(cells.get((row[0], k), []) for k in cutoffs))])
+        for at, row in reversed(rows)
+    }
+    each = [(at, check_width(path, at, row, wide)) for at, row in reversed(found.values())]
+    return (line, wide), each
 
 
 def _measure(path: Path, line: int, name: str) -> Measure:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from numbers import Real
 from os import PathLike
 from pathlib import Path
@@ -14,6 +16,7 @@ import numpy as np
 from harness.readers.columns import (
     NAMES,
     PARQUET,
+    ColumnNames,
     Table,
     column_of,
     folded,
@@ -36,6 +39,7 @@ from runs.formats import (
 )
 from runs.run_file import RunFile
 from runs.shared.arrays import Floats
+from runs.shared.errors import warn
 from runs.shared.fields import Pairs
 from runs.shared.files import read_bytes
 
@@ -243,20 +247,20 @@ def _nameless(given: Any) -> InputError:
     )
 
 
-def read_run_files(paths: Iterable[Path]) -> list[RunFile]:
+def read_run_files(paths: Iterable[Path], columns: ColumnNames | None = None) -> list[RunFile]:
     """Read run files: TREC's lines, our Parquet, and tables and JSON of other tools.
 
     A table may hold several runs, if a column names their systems; else the run is called as the
-    file, without its extension.
+    file, without its extension. The user may name the columns of tables.
     """
-    return [run for path in paths for run in _runs_in(Path(path))]
+    return [run for path in paths for run in _runs_in(Path(path), columns)]
 
 
-def _runs_in(path: Path) -> list[RunFile]:
+def _runs_in(path: Path, columns: ColumnNames | None) -> list[RunFile]:
     content = read_bytes(path)
-    if content.startswith(PARQUET) and is_own(content):
+    if not columns and content.startswith(PARQUET) and is_own(content):
         return [run_from_parquet(path, content)]
-    found = read_table(path, content)
+    found = read_table(path, content, columns)
     if found is None:
         return [parse_run(path, content)]
     name = path.name.removesuffix(".gz").rpartition(".")[0] or path.name
@@ -308,7 +312,7 @@ Counts: TypeAlias = "Mapping[str, int] | pd.Series[int]"
 """A number for each item; see `counts_of`."""
 
 
-def judgements_of(given: Judgements) -> QrelsFile:
+def judgements_of(given: Judgements, columns: ColumnNames | None = None) -> QrelsFile:
     """Read judgements.
 
     Parameters
@@ -317,13 +321,20 @@ def judgements_of(given: Judgements) -> QrelsFile:
         A qrels file or a table of another tool, a dictionary ``{topic: {item: grade}}``, a data
         frame with columns such as query_id, doc_id and relevance (`harness.readers.columns` has
         all names), or of TREC's four columns without names, an iterable of ir_measures' Qrel,
-        Qrels of ranx, or lists of LensKit.
+        Qrels of ranx, or lists of LensKit. Where there is no such file, an id of ir_datasets.
+    columns
+        Names of the columns user, item and grade of a table, where they are others.
     """
     data: Any
     what, data = "the qrels", given
     if isinstance(given, str | PathLike):
+        if not Path(given).exists() and _is_known(str(given)):
+            file, level = judgements_in(str(given))
+            if level > 1:
+                warn(f"{given}: official measures take grades from {level} on for relevant (-l).")
+            return file
         what, path, content = str(given), Path(given), read_bytes(Path(given))
-        data = read_table(path, content)
+        data = read_table(path, content, columns, kind="qrels")
         if data is None:
             return parse_qrels(path, content)
     form = Form(what, QRELS_FORMS, "grade", place=GRADE_FIELD, width=N_QRELS_FIELDS)
@@ -337,6 +348,36 @@ def judgements_of(given: Judgements) -> QrelsFile:
             "`relevance_level` by 2, or round them."
         )
     return QrelsFile(*pairs, numbers.astype(np.int32))
+
+
+def _is_known(dataset: str) -> bool:
+    """Tell whether ir_datasets is there, and has such a data set."""
+    if find_spec("ir_datasets") is None:
+        return False
+    import ir_datasets
+
+    return dataset in ir_datasets.registry
+
+
+def judgements_in(dataset: str) -> tuple[QrelsFile, int]:
+    """Read the judgements of an id of ir_datasets, and the grade from which items are relevant.
+
+    That is the highest that its official measures name, or 1.
+    """
+    try:
+        import ir_datasets
+    except ImportError:
+        raise InputError(
+            f"qrels {dataset!r} of ir_datasets need that package: `pip install ir-datasets`."
+        ) from None
+    if dataset not in ir_datasets.registry:
+        raise InputError(f"ir_datasets has no data set {dataset!r}.")
+    found = ir_datasets.load(dataset)
+    if not found.has_qrels():
+        raise InputError(f"the data set {dataset!r} of ir_datasets has no qrels.")
+    official = (found.documentation() or {}).get("official_measures") or ()
+    levels = [int(level) for level in re.findall(r"rel=(\d+)", " ".join(map(str, official)))]
+    return judgements_of(found.qrels_iter()), max(levels, default=1)
 
 
 def counts_of(given: Counts) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -16,12 +17,14 @@ from harness.metrics.shared.names import split_depth
 from harness.metrics.shared.register import built_in_metrics, own_name
 from harness.readers.columns import (
     PARQUET,
+    ColumnNames,
     Table,
     column_of,
     frame_of,
     read_table,
     trec_kind,
     with_index,
+    with_roles,
 )
 from runs import InputError
 from runs.replicates import Replicates
@@ -39,7 +42,7 @@ Line = tuple[int, list[str]]
 """Its number, and its fields."""
 
 
-def read_score_tables(paths: Sequence[Path]) -> Scores:
+def read_score_tables(paths: Sequence[Path], columns: ColumnNames | None = None) -> Scores:
     """Read scores from tables of one measure each, or folders or ``scores.parquet`` of studies.
 
     Of several studies, such as those of all folds of a `k-fold` split or of all percentiles of
@@ -50,7 +53,8 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     user, query or qid, or if none of its values is a number; without ids rows are numbered
     from 1. A measure is called as its file, without the folder, the extension and, of several
     files, what their names share up to the last ``_``, ``-`` or ``.``: adhoc5_ap.csv and
-    adhoc5_p10.csv hold ap and p10. A name such as ``nDCG@10`` gives metric and cut-off.
+    adhoc5_p10.csv hold ap and p10. A name such as ``nDCG@10`` gives metric and cut-off. The user
+    may name the columns user, system, measure and score.
 
     Returns
     -------
@@ -60,11 +64,11 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
         raise InputError("no table of scores was given.")
     if all(map(_is_study, paths)):
         return _mean_over(paths, [_read_study(path) for path in paths])
-    long = [part for part in map(_read_long, paths) if part is not None]
+    long = [part for path in paths if (part := _read_long(path, columns)) is not None]
     if len(long) == len(paths):
         return _of_long(long)
     measures = _measures(paths)
-    tables = [read_score_table(path) for path in paths]
+    tables = [read_score_table(path, columns) for path in paths]
     first = tables[0]
     for path, table in zip(paths, tables, strict=True):
         for kind, axis in (("system", "columns"), ("topic", "index")):
@@ -79,14 +83,14 @@ def read_score_tables(paths: Sequence[Path]) -> Scores:
     return Scores(np.array(values), all_reported(measures), tuple(first.columns), users)
 
 
-def read_score_table(path: Path) -> pd.DataFrame:
+def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataFrame:
     """Read one table, with topics down and systems across; see `read_score_tables`."""
     import pandas as pd
 
     heading, rows = heading_and_rows(path)
     if not rows:
         raise InputError.at(path, heading[0], "the table has a heading but no scores.")
-    line, names = heading
+    line, names = heading[0], with_roles(heading[1], columns or {}, "scores", str(path))
     topic, item = column_of(names, "topic"), column_of(names, "item")
     if item is not None:
         finding = f"the column {item!r} holds items, and scores are of topics or users."
@@ -136,15 +140,24 @@ def _is_study(path: Path) -> bool:
     return not isinstance(table, Table) or "cutoff" in table.frame
 
 
-def _read_long(path: Path) -> pd.DataFrame | None:
+PER_USER = re.compile(r"(.+)_k_([0-9]+)_per_user_.+")
+"""Name of a file of WarpRec: the system, and the cut-off of all measures in it."""
+
+
+def _read_long(path: Path, columns: ColumnNames | None) -> pd.DataFrame | None:
     """Read a table of several measures, with a row for each topic or score; None for others."""
     if not path.is_file():
         return None
     content = read_bytes(path)
     if kind := trec_kind(content):
         raise InputError(f"{path}: this is {kind}, not scores; `harness evaluate` scores runs.")
-    table = read_table(path, content)
-    return _long(table, path.stem) if isinstance(table, Table) else None
+    table = read_table(path, content, columns, kind="scores")
+    if not isinstance(table, Table):
+        return None
+    if (of_system := PER_USER.fullmatch(path.stem)) is None:
+        return _long(table, path.stem)
+    names = [f"{n}@{of_system[2]}" if are_metrics([n]) else n for n in table.frame.columns]
+    return _long(replace(table, frame=table.frame.set_axis(names, axis=1)), of_system[1])
 
 
 def _read_study(path: Path) -> Scores:
@@ -305,9 +318,8 @@ def scores_of(data: Framed) -> Scores:
         long = _long(Table(with_index(frame), "the scores"), "model")
         if long is not None:
             return _of_long([long])
-        topic = column_of(frame.columns, "topic")
-        data = {"score": frame if topic is None else frame.set_index(topic)}
-    frames = {name: frame_of(frame) for name, frame in data.items()}
+        data = {"score": frame}
+    frames = {name: _by_topic(frame_of(frame)) for name, frame in data.items()}
     if not frames:
         raise InputError("there is no measure: give a frame for each, by its name.")
     first, *others = frames
@@ -325,6 +337,12 @@ def scores_of(data: Framed) -> Scores:
         tuple(map(str, frames[first].columns)),
         frames[first].index.astype(str).to_numpy(dtype=np.str_),
     )
+
+
+def _by_topic(frame: pd.DataFrame) -> pd.DataFrame:
+    """Number the rows of scores by the column of the topics, if there is one."""
+    topic = column_of(frame.columns, "topic")
+    return frame if topic is None else frame.set_index(topic)
 
 
 def are_metrics(names: Iterable[object]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from analyses.shared.sentences import TOPIC, USER
 from analyses.shared.work import CountedIn
-from harness.readers.rankings import judgements_of
+from harness.readers.rankings import judgements_in, judgements_of
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
     beside_trained,
@@ -28,12 +28,14 @@ from harness.study.inputs import (
 from harness.study.store import content_key, judgements_key, ratings_digest
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
+from harness.study.workers import learnt_from
 from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
 from qrels.qrels import judgement_facts, nothing_relevant
 from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.splitter import leakage
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels
+from recommenders import find_system
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
 from runs.shared.arrays import Numbers
@@ -187,6 +189,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
                 raise InputError(
                     f"no training rating reaches {positives:g}: {systems[0]} cannot learn."
                 )
+    _check_amounts(study, core, section.shift)
     facts = {
         "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
@@ -222,6 +225,23 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
             lists = study.truth.judged_lists
             known = of_world(truth, split, scale, candidates=lists, seed=study.seed)
     return _with_truth(collection, known, run_files)
+
+
+def _check_amounts(study: Study, ratings: Ratings, shift: float) -> None:
+    """Refuse ratings below 0 for all systems that take them for amounts."""
+    least = {
+        label: float(learnt_from(ratings, study.systems.positives_of(name)).rating.min())
+        for label, name in study.systems.labels.items()
+        if find_system(name).amounts
+    }
+    below = [label for label, lowest in least.items() if lowest + shift < 0]
+    if below:
+        lowest = min(least.values())
+        raise InputError(
+            f"{', '.join(below)} cannot learn from ratings below 0, and the lowest is {lowest:g}: "
+            f"set `shift = {-np.floor(lowest):g}` in [ratings], which is added for training alone, "
+            "or leave these systems out."
+        )
 
 
 def _with_truth(
@@ -260,7 +280,13 @@ def _warn_of_unknown(split: Split, *, threshold: float) -> None:
 
 
 def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
-    file = judgements_of(section.path)
+    if section.path is None:
+        source = str(section.ir_datasets)
+        file, level = judgements_in(source)
+        facts = {"ir_datasets": source, "sha256": _digest(file)}
+    else:
+        file, level, source = judgements_of(section.path, section.columns), 1, str(section.path)
+        facts = checksum(section.path)
     paths = run_paths(study)
     run_files, systems = read_runs(paths, study)
     with study.errors_at("truth"):
@@ -268,12 +294,12 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     collection = collect_lists(
         run_files,
         file,
-        relevance_level=section.relevance_level,
-        source=str(section.path),
+        relevance_level=section.relevance_level or level,
+        source=source,
         systems=systems,
         others=() if truth is None else truth.judged.items.ids.tolist(),
     )
-    inputs = tuple(checksum(path) for path in [section.path, *paths])
+    inputs = (facts, *map(checksum, paths))
     collection = replace(collection, inputs=inputs)
     if study.truth is None or truth is None:
         return collection
@@ -282,6 +308,12 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     with study.errors_at("truth"):
         known = of_file(truth, ranked, candidates=study.truth.judged_lists)
     return _with_truth(collection, known, run_files)
+
+
+def _digest(file: QrelsFile) -> str:
+    """Give the checksum of judgements that are in no file of their own."""
+    qrels = file.to_qrels(file.items, relevance_level=1)
+    return sha256(format_qrels(qrels, file.users, file.items)).hexdigest()
 
 
 def collect_lists(

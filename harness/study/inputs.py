@@ -122,7 +122,7 @@ LONGEST_TAG = 150
 
 def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
     """Read the runs of a study, and which systems they are of, if several may be of one."""
-    files = read_run_files(paths)
+    files = read_run_files(paths, {} if study.runs is None else study.runs.columns)
     pattern = None if study.runs is None else study.runs.replicates
     if pattern is None:
         return files, ()

@@ -183,6 +183,7 @@ def work_of(study: Study) -> StudyWork:
             depth=systems.depth,
             candidates=systems.candidates_in(split),
             positives=systems.positives_of(name),
+            shift=0.0 if study.ratings is None else study.ratings.shift,
             lists=asked,
         )
         for name in systems.labels.values()

@@ -83,6 +83,12 @@ class RatingsSection(FileOptions):
         description='Relevance grades: "values" or "ranks" of the ratings, or a list of '
         "thresholds; default: values, or ranks if ratings have more than three decimals.",
     )
+    shift: float = Field(
+        0.0,
+        allow_inf_nan=False,
+        description="Number that is added to ratings for training alone, such as 10 for a scale "
+        "from -10 to 10.",
+    )
     user_min: Whole = Field(0, ge=0, description="k-core: minimum number of ratings per user.")
     item_min: Whole = Field(0, ge=0, description="k-core: minimum number of ratings per item.")
 
@@ -172,6 +178,11 @@ class RunsSection(Section):
     """Runs by other programs."""
 
     paths: tuple[str, ...] = Field(min_length=1, description="TREC run files, with wildcards.")
+    columns: dict[str, str] = Field(
+        default={},
+        description="Names of the columns user, item, score, rank and system of run tables; "
+        "default: recognised.",
+    )
     replicates: str | None = Field(
         None,
         description="Regular expression for run tags, if a system has several runs: with a group "
@@ -189,8 +200,27 @@ class RunsSection(Section):
 class QrelsSection(Section):
     """Judgements by other programs."""
 
-    path: Path = Field(description="TREC qrels file.")
-    relevance_level: Whole = Field(1, ge=1, description="Lowest relevant grade (trec_eval -l).")
+    path: Path | None = Field(None, description="TREC qrels file.")
+    ir_datasets: str | None = Field(
+        None, description="Id of qrels in ir_datasets, in place of a file."
+    )
+    columns: dict[str, str] = Field(
+        default={},
+        description="Names of the columns user, item and grade of a qrels table; default: "
+        "recognised.",
+    )
+    relevance_level: Whole | None = Field(
+        None,
+        ge=1,
+        description="Lowest relevant grade (trec_eval -l); default: that of the official measures "
+        "in ir_datasets, or 1.",
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> QrelsSection:
+        if (self.path is None) == (self.ir_datasets is None):
+            raise ValueError("either `path` or `ir_datasets` is needed")
+        return self
 
 
 class MetricsSection(Section):

@@ -175,7 +175,9 @@ class SystemLists:
         settings = {s: dict(section.settings.get(names[s], {})) for s in pending}
         needs = [
             PROCESS_BYTES
-            + require_memory(names[s], settings[s], learnt_from(split.train, positives[s]))
+            + require_memory(
+                names[s], settings[s], learnt_from(split.train, positives[s], self._shift)
+            )
             for s in pending
         ]
         tasks = (
@@ -188,6 +190,7 @@ class SystemLists:
                 depth=section.depth,
                 candidates=section.candidates_in(split),
                 positives=positives[system],
+                shift=self._shift,
                 **options,
             )
             for system in pending
@@ -264,7 +267,13 @@ class SystemLists:
             self.study.systems.depth,
             "all" if candidates is None else digest(candidates),
             self.study.systems.positives_of(name),
+            *([self._shift] if self._shift else []),
         )
+
+    @property
+    def _shift(self) -> float:
+        """What is added to ratings that are learnt from."""
+        return 0.0 if self.study.ratings is None else self.study.ratings.shift
 
     def _made_by(self, system: str) -> dict[str, str]:
         """Say what trains a system and keeps its lists, or reads those that are given."""

@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -113,6 +113,7 @@ def train_and_rank(
     candidates: Masks | None,
     relevant: Ratings | None = None,
     positives: float | None = None,
+    shift: float = 0.0,
     hidden: Hidden | None = None,
     lists: OwnLists | None = None,
     ranked_whole: NDArray[np.int64] | None = None,
@@ -126,13 +127,16 @@ def train_and_rank(
         made[part] = Timed(value, clock.cost())
         clock = Clock()
 
-    scorer = train(system, settings, learnt_from(ratings, positives), seed=seed)
+    scorer = train(system, settings, learnt_from(ratings, positives, shift), seed=seed)
     ranked = partial(recommend, scorer, ratings, system=label_of(system), depth=depth)
     keep(RUN, ranked(users, candidates=candidates))
     if relevant is not None:
         keep(RANKS, full_ranks(scorer, ratings, relevant, candidates=candidates))
     if hidden is not None:
-        keep(HIDDEN, _hidden_ranks(scorer, hidden, candidates=candidates, positives=positives))
+        split = Split(*(learnt_from(part, None, shift) for part in (ratings, hidden.split.test)))
+        lowest = None if positives is None else positives + shift
+        own = hidden._replace(split=split)
+        keep(HIDDEN, _hidden_ranks(scorer, own, candidates=candidates, positives=lowest))
     if lists is not None:
         listed = candidates if lists.items is None else None
         keep(TRUE_RUN, ranked(lists.users, candidates=listed, own=lists.items))
@@ -150,9 +154,13 @@ def _hidden_ranks(scorer: BatchScorer, hidden: Hidden, **options: Any) -> Judged
     return rank_held_out(scorer, split, relevant, validations=validations, **options)
 
 
-def learnt_from(ratings: Ratings, positives: float | None) -> Ratings:
-    """Give the ratings that a system learns from: those from the lowest positive one on, or all."""
-    return ratings if positives is None else ratings.at_least(positives)
+def learnt_from(ratings: Ratings, positives: float | None, shift: float = 0.0) -> Ratings:
+    """Give the ratings that a system learns from: those from the lowest positive one on, or all.
+
+    To each of them the shift is added.
+    """
+    learnt = ratings if positives is None else ratings.at_least(positives)
+    return replace(learnt, rating=learnt.rating + shift) if shift else learnt
 
 
 def try_and_rank(

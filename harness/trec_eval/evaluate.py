@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from analyses.shared.table import FORMATS, Table
+from harness.readers.columns import ColumnNames
 from harness.readers.rankings import judgements_of, read_run_files
 from harness.trec_eval.measures import RUN_ID, Column
 from qrels import judge
@@ -81,10 +82,12 @@ def evaluate_runs(
     judged_only: bool = False,
     precision: Precision = "double",
     topics: Topics = "qrels",
+    run_columns: ColumnNames | None = None,
+    qrels_columns: ColumnNames | None = None,
 ) -> Evaluations:
     """Evaluate run files over the topics of a qrels file."""
-    file = judgements_of(qrels_path)
-    run_files = read_run_files(run_paths)
+    file = judgements_of(qrels_path, qrels_columns)
+    run_files = read_run_files(run_paths, run_columns)
     items = common_items(run_files, file.items)
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     evaluations = []

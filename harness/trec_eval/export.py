@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -27,8 +28,13 @@ EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
 AS_IT_IS = ("ids.csv", "truth/true.qrels")
 
 
-def export_study(study: Path, target: Path) -> list[Path]:
+RunFormat = Literal["parquet", "lenskit", "recbole", "ir_metadata"]
+
+
+def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] = ()) -> list[Path]:
     """Write TREC runs, qrels, pooled qrels and scripts of trec_eval's and ir_measures' commands.
+
+    Runs are written in other formats, too, if these are asked for.
 
     Of a study that begins with ratings, the split too: as RecBole's atomic files, and as the
     data frames that LensKit takes.
@@ -58,6 +64,9 @@ def export_study(study: Path, target: Path) -> list[Path]:
     for path, file in zip(paths, run_files, strict=True):
         run = file.to_run(judged.users, items)
         contents[Path("runs") / f"{path.stem}.run"] = _as_trec(file)
+        for format_ in run_formats:
+            place, written = _in_format(format_, path, file, finished.manifest)
+            contents[place] = written
         pooled = format_qrels(pool(qrels, run), judged.users, items)
         contents[Path("qrels/pooled") / f"{path.stem}.qrels"] = pooled
     for path in sorted((study / "truth/runs").glob("*.parquet")):
@@ -72,6 +81,64 @@ def export_study(study: Path, target: Path) -> list[Path]:
 
 def _as_trec(file: RunFile) -> bytes:
     return format_run(file.to_run(file.users, file.items), file.users, file.items)
+
+
+def _in_format(
+    format_: RunFormat, path: Path, file: RunFile, manifest: Mapping[str, Any]
+) -> tuple[Path, bytes]:
+    """Give the place and the content of a run in another format than TREC's."""
+    match format_:
+        case "parquet":
+            return Path("runs") / path.name, path.read_bytes()
+        case "ir_metadata":
+            lines = _metadata(file.system, manifest)
+            return Path("ir_metadata") / f"{path.stem}.run", lines.encode() + _as_trec(file)
+    import pandas as pd
+
+    run = file.to_run(file.users, file.items)
+    user, column = np.nonzero(run.items >= 0)
+    frame = pd.DataFrame(
+        {
+            "user_id": file.users.ids[user],
+            "item_id": file.items.ids[run.items[user, column]],
+            "score": (run.depth - column).astype(np.float32),
+            "rank": column + 1,
+        }
+    )
+    stream = BytesIO()
+    if format_ == "lenskit":
+        frame.to_parquet(stream, index=False)
+        return Path("lenskit/runs") / path.name, stream.getvalue()
+    named = frame.set_axis(ATOMIC_RUN, axis=1)
+    named.to_csv(stream, sep="\t", index=False)
+    return Path("recbole/runs") / f"{path.stem}.inter", stream.getvalue()
+
+
+def _metadata(system: str, manifest: Mapping[str, Any]) -> str:
+    """Describe a run in comments before its lines (ir_metadata, schema 0.2; values are JSON)."""
+    versions = dict(manifest["versions"])
+    commit = {"commit": versions.pop("commit")} if "commit" in versions else {}
+    libraries = [f"{name}=={version}" for name, version in versions.items()]
+    summary, source = manifest["sources"].get(system, ("a run by another program", ""))
+    facts = {
+        "schema version": 0.2,
+        "run version": 1.0,
+        "tag": system,
+        "platform": {
+            "hardware": {"cpu": {"architecture": manifest["host"]["processor"]}},
+            "operating system": {"kernel": manifest["host"]["system"]},
+            "software": {"libraries": {"python": libraries}},
+        },
+        "implementation": {"source": {"lang": ["python"]} | commit},
+        "method": {
+            "automatic": True,
+            "score ties": "none: the score is the depth + 1 - rank",
+            "retrieval": [{"name": system, "method": summary, "source": source}],
+        },
+        "data": {"test collection": {"name": manifest["study"]}},
+    }
+    lines = [f"# {name}: {json.dumps(value)}\n" for name, value in facts.items()]
+    return "".join(["# ir_metadata.start\n", *lines, "# ir_metadata.end\n"])
 
 
 def pool(qrels: Qrels, run: Run) -> Qrels:
@@ -89,6 +156,7 @@ def pool(qrels: Qrels, run: Run) -> Qrels:
 
 
 ATOMIC_HEADER = ("user_id:token", "item_id:token", "rating:float", "timestamp:float")
+ATOMIC_RUN = ("user_id:token", "item_id:token", "score:float", "rank:float")
 LENSKIT_HEADER = ("user_id", "item_id", "rating", "timestamp")
 
 RECBOLE_SETTINGS = """\

@@ -182,7 +182,7 @@ class Search:
     def needed(self) -> int:
         """Bytes that a trial takes, going by what the defaults need."""
         estimate = find_system(self.system).need
-        train = learnt_from(self.validation.split.train, self._positives)
+        train = learnt_from(self.validation.split.train, self._positives, self._shift)
         settings = read_settings(self.system, self.given)
         return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
 
@@ -193,6 +193,10 @@ class Search:
     @property
     def _positives(self) -> float | None:
         return self.study.systems.positives_of(self.system)
+
+    @property
+    def _shift(self) -> float:
+        return 0.0 if self.study.ratings is None else self.study.ratings.shift
 
     @cached_property
     def given(self) -> dict[str, Any]:
@@ -220,6 +224,7 @@ class Search:
             self.study.systems.candidates,
             self.study.metrics.average,
             self._positives,
+            *([self._shift] if self._shift else []),
             [made_by([home]) for home in self._homes if isinstance(home, Path)],
         )
         return self.study.folder / "tuning" / f"{file_stem(self.label)}-{key[:12]}.csv"
@@ -334,6 +339,7 @@ class Search:
             depth=self.cutoff,
             candidates=self.study.systems.candidates_in(split),
             positives=self._positives,
+            shift=self._shift,
         )
 
     @property

@@ -29,7 +29,7 @@ from recommenders.shared.scorers import (
     row_sums,
     with_data,
 )
-from recommenders.shared.system import Range, Settings, require_amounts, searched
+from recommenders.shared.system import Range, Settings, searched
 from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
@@ -99,12 +99,8 @@ def smoothed(matrix: csr_array[Any], *, background_weight: float) -> LanguageMod
     return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
 
 
-def counts(ratings: Ratings, *, system: str) -> csr_array[Any]:
-    """Read ratings as counts of words, of shape (n_users, n_items), those of 0 left out.
-
-    Ratings are refused as by `require_amounts`.
-    """
-    require_amounts(ratings, system=system)
+def counts(ratings: Ratings) -> csr_array[Any]:
+    """Read ratings as counts of words, of shape (n_users, n_items), those of 0 left out."""
     matrix = ratings.matrix()
     matrix.eliminate_zeros()
     return matrix
@@ -229,7 +225,7 @@ class ExpansionSettings(Settings):
 
 
 def expansion_scorer(
-    ratings: Ratings, weighting: Weighting, settings: ExpansionSettings, *, system: str
+    ratings: Ratings, weighting: Weighting, settings: ExpansionSettings
 ) -> NeighbourSumScorer:
     r"""Weigh items by their probability among the neighbours against that in the collection.
 
@@ -239,9 +235,9 @@ def expansion_scorer(
 
     which are normalised by the length of the neighbourhood, and by the number of users. An item
     that no neighbour has rated gets NaN. The weight as a function of the two is one of a module, to
-    be pickled. Ratings are refused as by `require_amounts`.
+    be pickled.
     """
-    matrix = counts(ratings, system=system)
+    matrix = counts(ratings)
     near = pattern(nearest_by_cosine(matrix, count=settings.neighbours))
     collection = matrix.sum(axis=0) / matrix.sum() / np.count_nonzero(ratings.user_counts())
     weights = partial(_weights, weighting=weighting, collection=collection)

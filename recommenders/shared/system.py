@@ -220,11 +220,14 @@ class SystemSpec(Member[Any]):
     need
         Estimates the memory that training takes, for systems with a setting ``max_gigabytes``;
         None where it is little.
+    amounts
+        Whether it takes ratings for amounts, which are at least 0 and not all 0.
     """
 
     family: str
     lenskit: Callable[[Any], Component[Any]] | None = None
     need: Callable[[Ratings, Any], Need] | None = None
+    amounts: bool = False
 
     @property
     def scores_histories(self) -> bool:
@@ -260,6 +263,7 @@ def system(
     source: str,
     lenskit: Callable[[Any], Component[Any]] | None = None,
     need: Callable[[Ratings, Any], Need] | None = None,
+    amounts: bool = False,
 ) -> Callable[[Callable[..., BatchScorer]], SystemSpec]:
     """Declare the function below, whose ``settings`` have an annotation, as a system's training.
 
@@ -273,7 +277,7 @@ def system(
     """
 
     def declare(make: Callable[..., BatchScorer]) -> SystemSpec:
-        return SystemSpec(name, source, make, family, lenskit, need)
+        return SystemSpec(name, source, make, family, lenskit, need, amounts)
 
     return declare
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qrels import Ratings
 from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BatchScorer, BestScorer, row_blocks, row_of_entry
-from recommenders.shared.system import not_installed
+from recommenders.shared.system import not_installed, require_amounts
 from runs import InputError, Run, top_items
 from runs.shared.arrays import Masks
 from runs.shared.parallel import single_threaded
@@ -41,6 +41,8 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     spec, checked = find_system(name), read_settings(name, settings)
     if len(ratings) == 0:
         raise InputError(f"system {name!r} cannot be trained: there are no training ratings.")
+    if spec.amounts:
+        require_amounts(ratings, system=name)
     require_memory(name, settings, ratings)
     try:
         with single_threaded():

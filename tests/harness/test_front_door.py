@@ -5,6 +5,7 @@ import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from packaging.requirements import Requirement
@@ -70,8 +71,19 @@ def test_commands_say_in_a_sentence_which_package_is_hidden(package: str, tmp_pa
 @pytest.mark.slow
 def test_a_script_of_the_user_that_hides_a_package_is_to_be_renamed(tmp_path: Path) -> None:
     (tmp_path / "runs.py").touch()
-    answer = python("import harness; harness.Study", tmp_path)
+    answer = python("sys.ps1 = ''; import harness", tmp_path)
     assert f"finds {tmp_path / 'runs.py'}. Rename that file" in answer.stderr
+
+
+@pytest.mark.slow
+def test_packages_that_are_written_over_are_told(tmp_path: Path) -> None:
+    copytree(ROOT / "harness", tmp_path / "harness")
+    for name in ("recommenders", "runs", "qrels", "analyses"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text('__title__ = "Recommenders"')
+    answer = python("import harness; harness.Study", tmp_path)
+    assert "own package `recommenders`" in answer.stderr
+    assert "Install the harness again, in an environment of its own." in answer.stderr
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -8,7 +6,6 @@ from qrels import Ratings
 from recommenders.als_knn import ALSKNNSettings, item_factors
 from recommenders.kernels.embeddings import cosine_neighbours
 from recommenders.shared.scorers import LinearItemScorer
-from runs import InputError
 from tests.recommenders.test_krichene import four_users
 
 DIRECTIONS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.8, -0.6], [0.0, 0.0]])
@@ -55,9 +52,3 @@ def test_factors_solve_least_squares_with_confidence_that_grows_with_ratings(
 def test_bm25_can_be_trained_on(ratings: Ratings) -> None:
     scorer = recommenders.train("als-knn", {"weighting": "bm25"}, ratings, seed=1)
     assert np.isfinite(scorer.score_batch(np.array([0], dtype=np.int32))).any()
-
-
-def test_negative_ratings_are_an_error() -> None:
-    below = replace(four_users(), rating=np.arange(-3.0, 6.0))
-    with pytest.raises(InputError, match="ratings must not be negative, got -3"):
-        recommenders.train("als-knn", {}, below, seed=1)

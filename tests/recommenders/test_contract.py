@@ -153,7 +153,7 @@ def test_workers_give_the_lists_of_the_main_process(ratings: Ratings, trained: T
         np.testing.assert_array_equal(items, own, err_msg=name)
 
 
-AMOUNTS = ("ht", "lda", "plsa", "lm-wsr-ub", "lm-wsr-ib", "rm1", "rm2", "rsv", "kld", "chi2")
+AMOUNTS = [name for name, spec in recommenders.systems().items() if spec.amounts]
 
 
 @pytest.mark.parametrize("name", AMOUNTS)

@@ -13,7 +13,7 @@ from analyses.sampled.sizes import Settings, sizes
 from analyses.sampled.sizes import ranks as rank_distributions
 from analyses.shared.work import RanksWork
 from qrels import FullRanks
-from runs import InputError
+from runs import InputError, InputWarning
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,12 @@ def test_orders_by_size_are_those_verified(name: str, replace: bool, expected: s
 def test_what_is_no_metric_of_ranks_is_said(text: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         read_metrics([text])
+
+
+@pytest.mark.parametrize(("text", "read"), [("HR", "Recall@10"), ("Hit@5", "Recall@5")])
+def test_hit_rates_are_read_as_recall_with_a_caution(text: str, read: str) -> None:
+    with pytest.warns(InputWarning, match=f"{text} is read as {read}, which differs where users"):
+        assert str(rank_metric(text)) == read
 
 
 def test_metrics_of_several_items_are_those_of_trec_eval() -> None:

@@ -46,8 +46,9 @@ def test_ranks_may_end_in_a_zero_and_users_stand_anywhere(tmp_path: Path) -> Non
 
 
 def test_ids_of_negatives_are_no_scores(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x\.csv, line 1: whole numbers, none twice, are ids"):
-        _read(tmp_path, "(0,25)\t1064\t174\n(1,133)\t1072\t3154\n", candidates=9)
+    lines = ["\t".join(map(str, [f"({user},25)", *range(99), 7])) + "\n" for user in range(2)]
+    with pytest.raises(InputError, match=r"x\.csv, line 1: whole numbers, hardly any twice, are"):
+        _read(tmp_path, "".join(lines), candidates=9)
 
 
 def test_scores_in_recboles_layout_are_ranked(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 """Runs, qrels and scores as other tools write them, each with its own objects or files."""
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,9 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import feather
 
-from harness import InputError, discriminate, score
+from harness import InputError, Study, discriminate, score
 from harness.cli.main import main
+from harness.readers.rankings import judgements_in
 from harness.readers.scores import read_score_tables, scores_of
+from harness.study.collection import collect
+from runs import InputWarning
 
 RUN = pd.DataFrame(
     [("1", "a", 3.0), ("1", "b", 2.0), ("2", "b", 5.0), ("2", "a", 4.5)],
@@ -50,6 +56,17 @@ def named(*names: str) -> pd.DataFrame:
     return RUN.set_axis(names, axis=1)
 
 
+def compressed(run: dict[str, dict[str, float]]) -> bytes:
+    """Write CBOR and compress it twice, as ranx does."""
+    content: bytes = pytest.importorskip("cbor2").dumps(run)
+    for _ in range(2):
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, "lz4") as stream:
+            stream.write(content)
+        content = sink.getvalue().to_pybytes()
+    return content
+
+
 FILES: dict[str, Callable[[Path], object]] = {
     "any.csv": lambda path: RUN.to_csv(path, index=False),
     "bom.csv": lambda path: RUN.to_csv(path, index=False, encoding="utf-8-sig"),
@@ -67,6 +84,12 @@ FILES: dict[str, Callable[[Path], object]] = {
     # ranx 0.3 writes Runs and Qrels as JSON by topic, and as Parquet with these columns.
     "ranx.json": lambda path: path.write_text(json.dumps(by_topic(RUN))),
     "ranx.parquet": lambda path: named("q_id", "doc_id", "score").to_parquet(path),
+    "lines.json": lambda path: RUN.to_json(path, orient="records", lines=True),
+    "elliot.tsv": lambda path: RUN.to_csv(path, sep="\t", index=False, header=False),
+    "warprec.tsv": lambda path: named("user_id", "item_id", "rating").to_csv(
+        path, sep="\t", index=False
+    ),
+    "ranx.lz4": lambda path: path.write_bytes(compressed(by_topic(RUN))),
     "nested.parquet": lambda path: lists().save_parquet(path),
     "flat.parquet": lambda path: lists().save_parquet(path, layout="flat"),
 }
@@ -107,7 +130,7 @@ def test_a_file_may_hold_several_runs_and_a_table_the_judgements(tmp_path: Path)
         ("user,item,score\nu,i,1\nu,j\n", "Row #3: Expected 3 columns, got 2: u,j"),
         ("user,item,age\nu,i,1\n", "no column holds the scores; it is called score or sim or"),
         ("user,item,score\n", "bad.csv: the table has a heading but no rows."),
-        ("\x04\x22\x4d\x18", "save it with kind='json' or 'parquet'"),
+        ("u\ti\t1\nu\ti\t2\n", "bad.csv, line 2: item 'i' of topic 'u' is dupl"),
     ],
 )
 def test_a_bad_table_is_told_with_its_place(text: str, finding: str, tmp_path: Path) -> None:
@@ -115,6 +138,108 @@ def test_a_bad_table_is_told_with_its_place(text: str, finding: str, tmp_path: P
     with pytest.raises(InputError) as caught:
         score({"a": tmp_path / "bad.csv"}, QRELS, MEASURES)
     assert finding in str(caught.value)
+
+
+def test_lz4_of_ranx_asks_for_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "a.lz4").write_bytes(b"\x04\x22\x4d\x18")
+    monkeypatch.setitem(sys.modules, "cbor2", None)
+    with pytest.raises(InputError, match=r"a\.lz4: lz4 of ranx needs the package cbor2: `pip inst"):
+        score(tmp_path / "a.lz4", QRELS, MEASURES)
+
+
+NAMED = {"user": "guest", "item": "what", "score": "s", "system": "by"}
+
+
+def odd_files(folder: Path) -> tuple[Path, Path]:
+    """Write a run and judgements with odd names of columns, beside others that are known."""
+    odd = pd.concat([RUN.assign(by=name) for name in "xy"]).assign(user="a", score=0, model="m")
+    odd = odd.assign(guest=[*RUN.user] * 2, what=odd["item"], item="b", s=[*RUN.score] * 2)
+    rows = [(t, item, grade) for t, own in QRELS.items() for item, grade in own.items()]
+    odd.to_csv(folder / "odd.csv", index=False)
+    pd.DataFrame(rows, columns=["guest", "item", "g"]).to_csv(folder / "qrels.csv", index=False)
+    return folder / "odd.csv", folder / "qrels.csv"
+
+
+def test_columns_of_runs_and_judgements_can_be_named(tmp_path: Path) -> None:
+    runs, qrels = odd_files(tmp_path)
+    of_qrels = {"user": "guest", "grade": "g"}
+    known = collect(
+        Study(
+            name="odd",
+            runs={"paths": [str(runs)], "columns": NAMED},
+            qrels={"path": qrels, "columns": of_qrels},
+        )
+    )
+    assert [run.system for run in known.runs] == ["x", "y"]
+    asked = [f"--column={key}={name}" for key, name in NAMED.items()]
+    asked += [f"--qrels-column={key}={name}" for key, name in of_qrels.items()]
+    answer = harness("evaluate", "--qrels", qrels, runs, "-m", "RR", *asked)
+    assert [line.split()[-1] for line in answer.stdout.splitlines()] == ["0.7500"] * 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "finding"),
+    [
+        ("usr=guest", "no column of runs is called 'usr'; did you mean 'user'?"),
+        ("user=gest", "no column is called 'gest' (user); there are user, item, score, "),
+    ],
+)
+def test_a_named_column_that_is_not_there_is_told(asked: str, finding: str, tmp_path: Path) -> None:
+    runs, qrels = odd_files(tmp_path)
+    named = "--qrels-column=user=guest", "--qrels-column=grade=g", "--column", asked
+    assert finding in harness("evaluate", "--qrels", qrels, runs, *named).stderr
+
+
+def test_columns_of_scores_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "any.csv").write_text("guest,x,y\nu,.1,.2\nv,.3,.4\n")
+    found = read_score_tables([tmp_path / "any.csv"], {"user": "guest"})
+    assert (found.systems, found.users.tolist()) == (("x", "y"), ["u", "v"])
+
+
+class TrecQrel(NamedTuple):
+    """A judgement as ir_datasets has it."""
+
+    query_id: str
+    doc_id: str
+    relevance: int
+
+
+class Dataset:
+    """What ir_datasets gives for an id."""
+
+    def __init__(self, rows: list[TrecQrel]) -> None:
+        self.rows = rows
+
+    def has_qrels(self) -> bool:
+        return True
+
+    def documentation(self) -> dict[str, list[str]]:
+        return {"official_measures": ["nDCG@10", "RR(rel=2)"]}
+
+    def qrels_iter(self) -> Iterator[TrecQrel]:
+        return iter(self.rows)
+
+
+def test_ids_of_ir_datasets_are_judgements(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rows = [TrecQrel(t, i, grade) for t, own in QRELS.items() for i, grade in own.items()]
+    installed = ModuleType("ir_datasets")
+    installed.__spec__ = ModuleSpec("ir_datasets", None)
+    vars(installed).update(registry={"any/test"}, load=lambda _: Dataset(rows))
+    monkeypatch.setitem(sys.modules, "ir_datasets", installed)
+    with pytest.warns(InputWarning, match="any/test: official measures take grades from 2 on"):
+        assert score({"a": RUN}, "any/test", ["RR"]).values.tolist() == [[[0.5, 1.0]]]
+    named("user", "item", "score").assign(system=["x", "y"] * 2).to_csv(tmp_path / "runs.csv")
+    runs = {"paths": [str(tmp_path / "runs.csv")]}
+    known = collect(Study(name="any", runs=runs, qrels={"ir_datasets": "any/test"}))
+    assert known.qrels.relevance_level == 2
+    with pytest.raises(InputError, match="ir_datasets has no data set 'any/tst'"):
+        collect(Study(name="any", runs=runs, qrels={"ir_datasets": "any/tst"}))
+
+
+def test_ir_datasets_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(InputError, match="qrels 'any' of ir_datasets need that package: `pip"):
+        judgements_in("any")
 
 
 def list_metrics(*models: str) -> pd.DataFrame:
@@ -177,3 +302,17 @@ def test_the_column_of_the_users_may_stand_anywhere(tmp_path: Path) -> None:
     (tmp_path / "any.csv").write_text("x,y,user\n.1,.2,u\n.3,.4,v\n")
     found = read_score_tables([tmp_path / "any.csv"])
     assert (found.systems, found.users.tolist()) == (("x", "y"), ["u", "v"])
+
+
+def test_scores_by_user_of_warprec_have_the_cut_off_of_their_file(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}_k_{k}_per_user_1.tsv" for name in "ab" for k in (5, 10)]
+    for path in paths:
+        path.write_text("user_id\tnDCG\nu\t.5\nv\t.25\n")
+    found = read_score_tables(paths)
+    assert (found.systems, [*map(str, found.measures)]) == (("a", "b"), ["nDCG@5", "nDCG@10"])
+
+
+def test_a_column_of_users_in_frames_of_measures_is_no_system() -> None:
+    frame = pd.DataFrame({"user": ["3", "4"], "x": [0.1, 0.2], "y": [0.3, 0.4]})
+    found = scores_of({"nDCG@10": frame})
+    assert (found.systems, found.users.tolist()) == (("x", "y"), ["3", "4"])

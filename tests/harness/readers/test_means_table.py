@@ -56,3 +56,18 @@ def test_means_are_told_from_scores_per_topic(text: str, is_one: bool, tmp_path:
 
 def test_the_folder_of_a_study_is_no_table(tmp_path: Path) -> None:
     assert not is_means_table(tmp_path)
+
+
+def test_tables_of_pyterrier_and_warprec_are_read(tmp_path: Path) -> None:
+    tables = {
+        "pt": ",name,map,RR\n0,a,.1,.2\n1,b,.3,.4\n",
+        "warp": "Model,Top@k,RR,AP\na,5,.1,.2\na,10,.3,.4\nb,10,.7,.8\nb,5,.5,.6\n",
+    }
+    for name, text in tables.items():
+        (tmp_path / name).write_text(text)
+        assert is_means_table(tmp_path / name)
+    found = read_means(tmp_path / "pt")
+    assert (found.systems, found.values.tolist()) == (("a", "b"), [[0.1, 0.3], [0.2, 0.4]])
+    found = read_means(tmp_path / "warp")
+    assert [*map(str, found.measures)] == ["RR@5", "AP@5", "RR@10", "AP@10"]
+    assert (found.systems, found.values[2].tolist()) == (("a", "b"), [0.3, 0.7])

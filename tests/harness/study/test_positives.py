@@ -1,10 +1,14 @@
 """Systems that learn from positive ratings alone."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from harness.study.collection import collect
+from harness.study.study import Study, parse_study
 from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
 from runs import InputError, Numbering
@@ -57,3 +61,33 @@ def test_positives_that_cannot_be_are_answered(
     with pytest.raises(InputError) as caught:
         run_text(WORLD + SYSTEMS + positives + METRICS, tmp_path, output=tmp_path / "study")
     assert sentence in str(caught.value)
+
+
+def centred(folder: Path, ratings: str) -> Study:
+    """Make a study of three users who rate from -10 to 10."""
+    rows = [f"{u},{i},{3 * u - 2 * i - 4}" for u in range(4) for i in range(5) if u != i]
+    (folder / "ratings.csv").write_text("\n".join(["user,item,rating", *rows]))
+    systems = '[systems]\nnames = ["als-knn", "chi2", "popularity"]\n'
+    return parse_study(
+        f"{RATINGS}threshold = 0\n{ratings}{systems}{METRICS}", source="x.toml", base=folder
+    )
+
+
+def test_ratings_below_zero_are_told_for_all_systems_before_training(tmp_path: Path) -> None:
+    for shift in ("", "shift = 2\n"):
+        with pytest.raises(InputError, match=r"als-knn, chi2 cannot learn .* set `shift = 12` in"):
+            collect(centred(tmp_path, shift))
+
+
+def test_a_shift_changes_training_alone(ratings: Ratings, tmp_path: Path) -> None:
+    known = collect(centred(tmp_path, "shift = 12\n"))
+    assert known.threshold == 0
+    assert known.split is not None
+    assert known.split.train.rating.min() < 0
+    options: dict[str, Any] = {"seed": 1, "depth": 4, "candidates": None}
+    below, users = replace(ratings, rating=ratings.rating - 3), np.arange(4, dtype=np.int32)
+    found = [
+        train_and_rank("chi2", {}, data, users, shift=shift, **options)[RUN].value.items.tolist()
+        for data, shift in ((ratings, 0.0), (below, 3.0))
+    ]
+    assert found[0] == found[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import runpy
@@ -19,7 +20,8 @@ import pytrec_eval
 from click.testing import CliRunner
 
 from harness.cli.main import main
-from harness.trec_eval.export import TOOL_NAMES, TOOLS, Tool, export_study, script
+from harness.readers.rankings import runs_of
+from harness.trec_eval.export import TOOL_NAMES, TOOLS, RunFormat, Tool, export_study, script
 from runs import InputError
 from tests.harness.small import as_trec, contents
 
@@ -76,6 +78,37 @@ def test_pytrec_eval_gives_the_papers_infap_on_pooled_qrels(
 def test_exported_runs_are_those_of_the_study(scored: Path, exported: Path) -> None:
     ours = {f"runs/{path.stem}.run": as_trec(path).encode() for path in scored.glob("runs/*")}
     assert contents(exported, "runs/*") == ours
+
+
+@pytest.mark.parametrize(
+    ("format_", "place"),
+    [
+        ("parquet", "runs/*.parquet"),
+        ("lenskit", "lenskit/runs/*.parquet"),
+        ("recbole", "recbole/runs/*.inter"),
+        ("ir_metadata", "ir_metadata/*.run"),
+    ],
+)
+def test_runs_in_other_formats_are_read_as_those_of_trec(
+    format_: RunFormat, place: str, scored: Path, tmp_path: Path
+) -> None:
+    export_study(scored, tmp_path, run_formats=[format_])
+    found, expected = (
+        [by.to_run(by.users, by.items).items.tolist() for by in runs_of(str(tmp_path / pattern))]
+        for pattern in (place, "runs/*.run")
+    )
+    assert found == expected
+    assert len(found) == 3
+
+
+def test_descriptions_of_runs_are_yaml_in_comments(scored: Path, tmp_path: Path) -> None:
+    export_study(scored, tmp_path, run_formats=["ir_metadata"])
+    lines = (tmp_path / "ir_metadata/popularity.run").read_text().splitlines()
+    end = lines.index("# ir_metadata.end")
+    assert lines[0] == "# ir_metadata.start"
+    facts = dict(line.removeprefix("# ").split(": ", 1) for line in lines[1:end])
+    assert (facts["schema version"], facts["tag"]) == ("0.2", '"popularity"')
+    assert json.loads(facts["method"])["retrieval"][0]["name"] == "popularity"
 
 
 def test_exported_qrels_are_those_of_the_study(scored: Path, exported: Path) -> None:
