@@ -104,7 +104,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 .venv-lowest/installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt --editable '.[recommenders,check]' pytest pytest-benchmark
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt --editable '.[recommenders,check,tune,online]' cbor2 pytest pytest-benchmark
 	@touch $@
 
 $(VENV)/documented: $(VENV)/installed

@@ -93,7 +93,7 @@ def test_what_memory_does_not_hold_lies_in_a_folder_that_is_emptied(
 @pytest.mark.parametrize(
     "time",
     [
-        ["2026-01-05T08:00Z", "2026-01-05 09:30:00.0019+01:30"],
+        ["2026-01-05T08:00:00Z", "2026-01-05 09:30:00.0019+01:30"],
         pa.array([1767600000000, 1767600000001], pa.timestamp("ms", tz="UTC")),
         pa.array([1767600000000000000, 1767600000001999999], pa.timestamp("ns", tz="UTC")),
         pa.array([1767600000000, 1767600000001], pa.uint64()),
