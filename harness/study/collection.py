@@ -28,14 +28,12 @@ from harness.study.inputs import (
 from harness.study.store import content_key, judgements_key, ratings_digest
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
-from harness.study.workers import learnt_from
 from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
 from qrels.qrels import judgement_facts, nothing_relevant
 from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.splitter import leakage
 from qrels.ratings.world import Observation, Truth
 from qrels.trec import QrelsFile, format_qrels
-from recommenders import find_system
 from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
 from runs.shared.arrays import Numbers
@@ -189,7 +187,6 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
                 raise InputError(
                     f"no training rating reaches {positives:g}: {systems[0]} cannot learn."
                 )
-    _check_amounts(study, core, section.shift)
     facts = {
         "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
@@ -225,23 +222,6 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
             lists = study.truth.judged_lists
             known = of_world(truth, split, scale, candidates=lists, seed=study.seed)
     return _with_truth(collection, known, run_files)
-
-
-def _check_amounts(study: Study, ratings: Ratings, shift: float) -> None:
-    """Refuse ratings below 0 for all systems that take them for amounts."""
-    least = {
-        label: float(learnt_from(ratings, study.systems.positives_of(name)).rating.min())
-        for label, name in study.systems.labels.items()
-        if find_system(name).amounts
-    }
-    below = [label for label, lowest in least.items() if lowest + shift < 0]
-    if below:
-        lowest = min(least.values())
-        raise InputError(
-            f"{', '.join(below)} cannot learn from ratings below 0, and the lowest is {lowest:g}: "
-            f"set `shift = {-np.floor(lowest):g}` in [ratings], which is added for training alone, "
-            "or leave these systems out."
-        )
 
 
 def _with_truth(

@@ -34,7 +34,7 @@ from harness.study.workers import (
     restarts_in_silence,
     train_and_rank,
 )
-from qrels import Split
+from qrels import Ratings, Split
 from qrels.ranks.judged_ranks import Validation
 from recommenders import (
     PROCESS_BYTES,
@@ -171,6 +171,7 @@ class SystemLists:
         pending = [system for system, parts in missing.items() if parts]
         if not pending:
             return
+        self._check_amounts(split.train)
         positives = {s: section.positives_of(names[s]) for s in pending}
         settings = {s: dict(section.settings.get(names[s], {})) for s in pending}
         needs = [
@@ -269,6 +270,23 @@ class SystemLists:
             self.study.systems.positives_of(name),
             *([self._shift] if self._shift else []),
         )
+
+    def _check_amounts(self, train: Ratings) -> None:
+        """Refuse ratings below 0 for all systems that take them for amounts."""
+        section, shift = self.study.systems, self._shift
+        least = {
+            label: float(learnt_from(train, section.positives_of(name)).rating.min(initial=0.0))
+            for label, name in section.labels.items()
+            if find_system(name).amounts
+        }
+        below = [label for label, lowest in least.items() if lowest + shift < 0]
+        if below:
+            lowest = min(least.values())
+            raise InputError(
+                f"{', '.join(below)} cannot learn from ratings below 0, and the lowest is "
+                f"{lowest:g}: set `shift = {-np.floor(lowest):g}` in [ratings], which is added for "
+                "training alone, or leave these systems out."
+            )
 
     @property
     def _shift(self) -> float:
