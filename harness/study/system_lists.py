@@ -34,7 +34,7 @@ from harness.study.workers import (
     restarts_in_silence,
     train_and_rank,
 )
-from qrels import Ratings, Split
+from qrels import Split
 from qrels.ranks.judged_ranks import Validation
 from recommenders import (
     PROCESS_BYTES,
@@ -171,7 +171,7 @@ class SystemLists:
         pending = [system for system, parts in missing.items() if parts]
         if not pending:
             return
-        self._check_amounts(split.train)
+        self._check_amounts(split)
         positives = {s: section.positives_of(names[s]) for s in pending}
         settings = {s: dict(section.settings.get(names[s], {})) for s in pending}
         needs = [
@@ -271,11 +271,14 @@ class SystemLists:
             *([self._shift] if self._shift else []),
         )
 
-    def _check_amounts(self, train: Ratings) -> None:
+    def _check_amounts(self, split: Split) -> None:
         """Refuse ratings below 0 for all systems that take them for amounts."""
         section, shift = self.study.systems, self._shift
         least = {
-            label: float(learnt_from(train, section.positives_of(name)).rating.min(initial=0.0))
+            label: min(
+                float(learnt_from(part, section.positives_of(name)).rating.min(initial=0.0))
+                for part in (split.train, split.test)
+            )
             for label, name in section.labels.items()
             if find_system(name).amounts
         }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from harness.study.collection import collect
+from harness.study.run import run_study
 from harness.study.study import Study, parse_study
 from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
@@ -76,7 +77,7 @@ def centred(folder: Path, ratings: str) -> Study:
 def test_ratings_below_zero_are_told_for_all_systems_before_training(tmp_path: Path) -> None:
     for shift in ("", "shift = 2\n"):
         with pytest.raises(InputError, match=r"als-knn, chi2 cannot learn .* set `shift = 12` in"):
-            collect(centred(tmp_path, shift))
+            run_study(centred(tmp_path, shift))
 
 
 def test_a_shift_changes_training_alone(ratings: Ratings, tmp_path: Path) -> None:
