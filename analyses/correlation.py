@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,17 +16,17 @@ from pydantic import AfterValidator, Field
 
 from analyses.intervals.populations import Populations, interval
 from analyses.intervals.resampling import resample_means, run_noise
-from analyses.intervals.systems import over_systems, system_subsets
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_matrix, panel_title
-from analyses.shared.estimate import Estimate, Estimates, spread_around
+from analyses.shared.estimate import Estimate, Estimates, arcsine_around, stabilised
+from analyses.shared.families import Families, over_systems
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, rounded
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -80,10 +81,23 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             systems=scores.systems,
             coefficient=settings.coefficient,
         )
-        found = replace(found, n_users=len(scores.users), replicates=replicates, seed=work.seed)
-        found = _with_intervals_over_systems(found, scores.mean_values())
         resampled = _resampled(scores, replicates=replicates, seed=work.seed)
-        found = replace(found, others=_with_others(found, scores.mean_values(), resampled))
+        numbers = scores.measures.numbers(scores.measures.reported)
+        compare = partial(_every_two, find_coefficient(settings.coefficient))
+        means, subsets = scores.mean_values()[numbers], work.families.subsets(seed=work.seed)
+        within = np.empty((len(numbers), len(numbers), len(subsets)))
+        for number, some in enumerate(subsets):
+            within[..., number] = compare(means[:, some])
+        over_users = np.moveaxis(compare(resampled[numbers].swapaxes(1, 2)), 0, -1)
+        found = replace(
+            found,
+            families=work.families,
+            others=(_beside(over_users), _beside(within)),
+            n_users=len(scores.users),
+            replicates=replicates,
+            seed=work.seed,
+        )
+        found = _with_intervals_over_systems(found, within)
         if replicates:
             populations = Populations(scores.mean_values(), resampled, len(scores.users), work.seed)
             found = _with_intervals(found, populations, every_pair=settings.every_pair)
@@ -115,6 +129,8 @@ class Correlation(Result):
     others
         Mean agreement of each report measure with the others, over resampled users and within
         random subsets of the systems, each of shape (n_reported, n_drawn).
+    families
+        The families of the systems; None if only the means are known.
     n_users
         Users over whom scores were averaged; None if only the means are known.
     replicates, seed
@@ -132,6 +148,7 @@ class Correlation(Result):
     systems_low: Floats
     systems_high: Floats
     others: tuple[Floats, ...] = ()
+    families: Families | None = None
     n_users: int | None = None
     replicates: int = 0
     seed: int = 0
@@ -230,7 +247,7 @@ class Correlation(Result):
         if len(numbers) < 2 or not self.others:
             return None
         values, (replicates, within) = _beside(self.taus[np.ix_(numbers, numbers)]), self.others
-        low, high = spread_around(values, replicates)
+        low, high = arcsine_around(values, replicates)
         label = find_coefficient(self.coefficient).label
         return Estimates(
             name="agreement with the others",
@@ -241,8 +258,9 @@ class Correlation(Result):
             values=values,
             low=low,
             high=high,
-            replicates=replicates,
+            replicates=stabilised(values, replicates),
             within=within,
+            n_families=0 if self.families is None else self.families.n,
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
@@ -405,31 +423,16 @@ def _with_intervals(
     return replace(found, low=low, high=high, undefined=undefined)
 
 
-def _with_intervals_over_systems(found: Correlation, means: Floats) -> Correlation:
+def _with_intervals_over_systems(found: Correlation, within: Floats) -> Correlation:
     """Add intervals over systems for every two report measures."""
+    assert found.families is not None
     numbers = found.measures.numbers(found.measures.reported)
-    coefficient, n_systems = find_coefficient(found.coefficient), len(found.systems)
-
-    def agreements(some: Numbers) -> Floats:
-        return _every_two(coefficient, means[numbers][:, some])
-
-    limits = (coefficient.lowest(n_systems), 1.0)
+    limits = (find_coefficient(found.coefficient).lowest(len(found.systems)), 1.0)
     places = np.ix_(numbers, numbers)
     low, high = found.systems_low.copy(), found.systems_high.copy()
-    low[places], high[places] = over_systems(agreements, n_systems, seed=found.seed, limits=limits)
+    observed = found.taus[places]
+    low[places], high[places] = over_systems(observed, within, found.families, limits=limits)
     return replace(found, systems_low=low, systems_high=high)
-
-
-def _with_others(found: Correlation, means: Floats, resampled: Floats) -> tuple[Floats, Floats]:
-    """Give what each report measure agrees with the others over resampled users and in subsets."""
-    coefficient = find_coefficient(found.coefficient)
-    numbers = found.measures.numbers(found.measures.reported)
-    subsets = system_subsets(len(found.systems), seed=found.seed)
-    users, systems = (
-        _beside(_every_two(coefficient, some)).T
-        for some in (resampled[numbers].swapaxes(1, 2), means[numbers][:, subsets])
-    )
-    return users, systems
 
 
 def _every_two(coefficient: Coefficient, means: Floats) -> Floats:
@@ -439,10 +442,10 @@ def _every_two(coefficient: Coefficient, means: Floats) -> Floats:
 
 
 def _beside(agreements: Floats) -> Floats:
-    """Average agreements (..., n, n) with all others: (..., n)."""
-    n_measures = agreements.shape[-1]
-    others = np.where(np.eye(n_measures, dtype=np.bool_), 0.0, agreements)
-    return np.asarray(others.sum(axis=-1) / max(n_measures - 1, 1))
+    """Average agreements of measures, (n, n, ...), with all others: (n, ...)."""
+    own = np.arange(n_measures := len(agreements))
+    others = agreements.sum(axis=1) - agreements[own, own]
+    return np.asarray(others / max(n_measures - 1, 1))
 
 
 def order_by_likeness(taus: Floats, numbers: Sequence[int]) -> list[int]:

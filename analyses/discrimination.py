@@ -14,10 +14,11 @@ from pydantic import BeforeValidator, Field, model_validator
 from scipy.special import stdtrit
 
 from analyses.intervals.resampling import CONFIDENCE
-from analyses.intervals.systems import pairs_within, reach_over_systems, system_subsets, too_few
+from analyses.intervals.systems import pairs_within
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, REACH, Estimate, Estimates, deviations, ratio_around
+from analyses.shared.families import Families, reach_over_systems
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -148,7 +149,7 @@ class Settings(Question):
 )
 def discrimination(work: Work, settings: Settings) -> Discrimination:
     """Test all pairs of systems under every measure, and sum the p-values of each measure."""
-    work = standardised(work, settings.standardised)
+    families, work = work.families, standardised(work, settings.standardised)
     scores, scales = work.scores, work.scales
     _check(scores)
     check_scales(scores, scales)
@@ -171,6 +172,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     return Discrimination(
         measures=scores.measures,
         systems=scores.systems,
+        families=families,
         differences=means[:, first] - means[:, second],
         effects={name: getattr(sizes, name)[:, chosen] for name in SIZES},
         p=found.p,
@@ -199,6 +201,8 @@ class Discrimination(Result):
         Label of the first axis of the arrays.
     systems
         Names of the systems; the second axis holds their pairs i < j, first by i, then by j.
+    families
+        The families of the systems.
     differences
         Mean score of i minus mean score of j, of shape (n_measures, n_pairs).
     effects
@@ -225,6 +229,7 @@ class Discrimination(Result):
 
     measures: Measures
     systems: tuple[str, ...]
+    families: Families
     differences: Floats
     effects: Mapping[str, Floats]
     p: Floats
@@ -303,7 +308,7 @@ class Discrimination(Result):
         """Give the limits over systems, and over users and systems, by the logarithm."""
         within = self._within_subsets()
         logs = np.empty((len(self.measures), 0)) if within is None else _logs(within)
-        systems = reach_over_systems(logs, len(self.systems))
+        systems = reach_over_systems(logs, self.families.n)
         both = np.hypot(systems, REACH * deviations(_logs(self.samples.powers)))
         limits: dict[str, Floats] = {}
         for name, reach in (("systems", systems), ("both", both)):
@@ -404,6 +409,8 @@ class Discrimination(Result):
             replicates=self.samples.powers,
             lower_is_better=True,
             within=self._within_subsets(),
+            n_families=self.families.n,
+            by_ratio=True,
             threshold=LEAST_SHARE,
             shares=self.significant,
             requirement=f"{LEAST_SHARE:.0%} of the pairs with p < .05".replace("%", " %"),
@@ -443,8 +450,7 @@ class Discrimination(Result):
         """Give DP in random subsets, as of all pairs; None where not all pairs were tested."""
         if self.baseline:
             return None
-        n_systems = len(self.systems)
-        pairs = pairs_within(system_subsets(n_systems, seed=self.seed), n_systems)
+        pairs = pairs_within(self.families.subsets(seed=self.seed))
         return self.p @ pairs.T * (pairs.shape[1] / pairs.sum(axis=1))
 
     def _alike_in_words(self) -> str:
@@ -465,7 +471,7 @@ class Discrimination(Result):
             alpha=self.alpha,
             units=self.units,
         )
-        few = [] if self.baseline else too_few(len(self.systems))
+        few = [] if self.baseline else self.families.too_few()
         reported = self.p[self.measures.numbers(self.measures.reported)]
         near, found = (reported >= LEVEL).all(axis=0) & ~self.alike, []
         if near.any():

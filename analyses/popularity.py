@@ -16,11 +16,12 @@ from pydantic import Field
 
 from analyses.intervals.areas import Curves, area
 from analyses.intervals.resampling import Resampling, of_systems
-from analyses.intervals.systems import system_subsets, taus_within
+from analyses.intervals.systems import taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
+from analyses.shared.families import Families
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.measure import Measures, RunDeviations
 from analyses.shared.result import Result, figure
@@ -84,7 +85,7 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     chosen: Choice = (settings.cut, "most popular", counted_in)
     every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
     sum_samples = work.rescorer(len(settings.levels) * (settings.orders + len(every) - 1))
-    runs, subsets = work.scores.runs, system_subsets(len(work.scores.systems), seed=work.seed)
+    runs, subsets = work.scores.runs, work.families.subsets(seed=work.seed)
     found = []
     with work.progress("Taking popular items away", len(every)) as bar:
         for choice in every:
@@ -130,7 +131,7 @@ def popularity(work: Work, settings: Settings) -> Popularity:
         chosen=found[0],
         checks=tuple(found[1:]),
         n_items=int(np.count_nonzero(counts[counted_in] >= 0)),
-        n_systems=len(work.scores.systems),
+        families=work.families,
         n_users=work.qrels.n_users,
     )
 
@@ -192,7 +193,9 @@ class Popularity(Result):
     checks
         The same of other choices of ``cut``, of the items that go first, and of ``counted_in``;
         without replicates.
-    n_items, n_systems, n_users
+    families
+        The families of the systems.
+    n_items, n_users
         Facts for the caption.
     """
 
@@ -202,7 +205,7 @@ class Popularity(Result):
     chosen: Removal
     checks: tuple[Removal, ...]
     n_items: int
-    n_systems: int
+    families: Families
     n_users: int
 
     @property
@@ -210,7 +213,7 @@ class Popularity(Result):
         """The taus, with their bands and areas."""
         found = self.chosen
         return Curves(
-            self.measures, self.levels, found.taus, found.replicates, found.within, self.n_systems
+            self.measures, self.levels, found.taus, found.replicates, found.within, self.families
         )
 
     def estimates(self) -> Estimates:
@@ -281,8 +284,9 @@ class Popularity(Result):
         shares = f"the {self.n_items:,} items"
         if self.chosen.cut == "ratings":
             shares = f"the {ratings} of {shares}"
+        n_systems = self.families.n_systems
         return (
-            f"Kendall's tau-b between the orderings of {self.n_systems} systems on the judgements "
+            f"Kendall's tau-b between the orderings of {n_systems} systems on the judgements "
             f"of the least popular items and on all judgements of {self.n_users:,} {self.units}. "
             f"Shares are of {shares}; popularity is an item's number of {ratings}. Equally popular "
             f"items are removed in random order: mean of {self.orders} orders. "
@@ -299,7 +303,7 @@ def _removal(
     runs: RunDeviations | None,
     *,
     levels: Sequence[float],
-    subsets: Numbers,
+    subsets: Masks,
 ) -> Removal:
     """Compare the orderings on the judgements kept with that on all."""
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)

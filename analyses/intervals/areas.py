@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analyses.intervals.resampling import band
-from analyses.intervals.systems import reach_over_systems, too_few
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import (
     REACH,
@@ -20,6 +19,7 @@ from analyses.shared.estimate import (
     deviations,
     stabilised,
 )
+from analyses.shared.families import Families, reach_over_systems
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from runs.shared.arrays import Floats
@@ -47,8 +47,8 @@ class Curves:
     within
         The areas in random subsets of the systems, of shape (n_measures, n_subsets); of too few
         systems there are none. None if they were not looked at.
-    n_systems
-        Number of all systems.
+    families
+        The families of the systems, where subsets of them were looked at.
     """
 
     measures: Measures
@@ -56,7 +56,7 @@ class Curves:
     taus: Floats
     replicates: Floats
     within: Floats | None = None
-    n_systems: int = 0
+    families: Families | None = None
 
     def band(self) -> tuple[Floats, Floats]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
@@ -74,7 +74,7 @@ class Curves:
 
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals."""
-        return [*self._unmoved(), *([] if self.within is None else too_few(self.n_systems))]
+        return [*self._unmoved(), *([] if self.families is None else self.families.too_few())]
 
     def _unmoved(self) -> list[str]:
         """Name the metrics whose ordering no loss changes, with these users or others."""
@@ -135,7 +135,7 @@ class Curves:
     def _limits_over_systems(self) -> dict[str, Floats]:
         values, replicates = self._areas
         within = np.empty((len(values), 0)) if self.within is None else self.within
-        systems = reach_over_systems(np.arcsin(within), self.n_systems)
+        systems = reach_over_systems(np.arcsin(within), self.n_families)
         both = np.hypot(systems, REACH * deviations(np.arcsin(replicates)))
         (low, high), (both_low, both_high) = (arcsine_limits(values, w) for w in (systems, both))
         return {
@@ -163,8 +163,14 @@ class Curves:
             high=high,
             replicates=stabilised(values, replicates),
             within=self.within,
+            n_families=self.n_families,
             threshold=threshold,
         )
+
+    @property
+    def n_families(self) -> int:
+        """Number of families of systems; 0 where subsets were not looked at."""
+        return 0 if self.families is None else self.families.n
 
     @cached_property
     def _areas(self) -> tuple[Floats, Floats]:

@@ -16,10 +16,11 @@ from analyses.intervals.resampling import (
     of_systems,
     resampled_users,
 )
-from analyses.intervals.systems import system_subsets, taus_within
+from analyses.intervals.systems import taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
+from analyses.shared.families import Families
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from qrels import Qrels
@@ -56,11 +57,11 @@ def lose_at_random(
     """
     qrels, seed = work.qrels, work.seed
     sum_samples = work.rescorer(len(levels) * n_samples)
-    runs, n_systems = work.scores.runs, len(work.scores.systems)
+    runs = work.scores.runs
     resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed, runs=runs)
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
-    subsets = system_subsets(n_systems, seed=seed)
+    subsets = work.families.subsets(seed=seed)
 
     def study(some: Sequence[float]) -> list[tuple[Any, ...]]:
         """Score the samples of some levels together."""
@@ -104,7 +105,7 @@ def lose_at_random(
         within=area(levels, np.stack(within, axis=-1)),
         without_relevant=np.array(without_relevant),
         n_kept=np.array(n_kept),
-        n_systems=n_systems,
+        families=work.families,
         n_users=qrels.n_users,
         n_judgements=len(qrels.items),
         **facts,
@@ -136,7 +137,9 @@ class RandomLoss(Result):
         Mean number of users left without a relevant item, of shape (n_levels,).
     n_kept
         Mean number of judgements left, of shape (n_levels,).
-    n_systems, n_users, n_judgements
+    families
+        The families of the systems.
+    n_users, n_judgements
         Facts for the caption.
     least_area
         Least area under the curve of tau that is acceptable.
@@ -150,7 +153,7 @@ class RandomLoss(Result):
     within: Floats
     without_relevant: Floats
     n_kept: Floats
-    n_systems: int
+    families: Families
     n_users: int
     n_judgements: int
     least_area: ClassVar[float]
@@ -173,7 +176,7 @@ class RandomLoss(Result):
     def curves(self) -> Curves:
         """The means, with their bands (95 %, over users and samples) and areas."""
         means, within = self.means(), self.within
-        return Curves(self.measures, self.levels, means, self.replicates, within, self.n_systems)
+        return Curves(self.measures, self.levels, means, self.replicates, within, self.families)
 
     @property
     def loss(self) -> str:
@@ -246,9 +249,10 @@ class RandomLoss(Result):
     def caption(self) -> str:
         """Say what the curves are, and in how many samples tau is undefined."""
         undefined = int(self.undefined.sum())
+        n_systems = self.families.n_systems
         note = f" In {undefined:,} samples all systems tie, and tau is undefined." * (undefined > 0)
         return (
-            f"Kendall's tau-b between the orderings of {self.n_systems} systems on a share of the "
+            f"Kendall's tau-b between the orderings of {n_systems} systems on a share of the "
             f"{self.n_judgements:,} judgements of {self.n_users:,} {self.units} and on all of "
             f"them: mean of {self.n_samples} random samples at each share. {self.drawing}. "
             f"{self.curves.bands_in_words(f'{self.units} and samples')}{note}"

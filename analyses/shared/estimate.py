@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyses.shared.families import CONFIDENCE as CONFIDENCE
+from analyses.shared.families import reach_over_systems
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import decimals_of, overview, rounded
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -19,9 +21,6 @@ from runs.shared.arrays import Floats, Masks, Numbers
 if TYPE_CHECKING:
     import pandas as pd
 
-
-CONFIDENCE = 0.95
-"""Level of all intervals."""
 
 REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Standard deviations from the middle of an interval to its ends."""
@@ -158,11 +157,12 @@ class Estimates:
     """One number for each measure, with its 95 % interval; NaN where a limit is not known.
 
     Arrays are of shape (n_measures,), replicates of (n_measures, n_replicates): over the same
-    resampled users for all measures. So are the same numbers within random subsets of the systems,
-    (n_measures, n_subsets), where they are known: none of too few systems. The name heads the
+    resampled users for all measures. So are the same numbers within random subsets of the families
+    of systems, (n_measures, n_subsets), where they are known: none of too few. The name heads the
     number in tables of several analyses; in words, quantity is what it is ("area under the curve of
     tau"), subject what it is about ("Robustness to random loss of judgements"), and best what the
-    best measure is most ("robust to random loss of judgements").
+    best measure is most ("robust to random loss of judgements"). Numbers that are compared by ratio
+    differ by their logarithms.
 
     A measure is acceptable whose number is at least the threshold, or at most, where lower is
     better. Where the threshold is of shares, of shape (n_measures,), these are at least as large,
@@ -180,6 +180,8 @@ class Estimates:
     replicates: Floats
     lower_is_better: bool = False
     within: Floats | None = None
+    n_families: int = 0
+    by_ratio: bool = False
     threshold: float | None = None
     shares: Floats | None = None
     requirement: str = ""
@@ -260,19 +262,53 @@ class Estimates:
         value, low, high = (float(each[number]) for each in (self.values, self.low, self.high))
         return value, low, high
 
-    def apart(self) -> Masks:
+    def apart(self, *, systems: bool = False) -> Masks:
         """Mark every two measures that differ significantly, of shape (n_measures, n_measures).
 
-        Intervals of the differences hold for all at once; without replicates nothing is marked.
+        Intervals of the differences hold for all at once, over users or over users and systems;
+        where they are not known, nothing is marked.
         """
         n_measures = len(self.measures)
         apart = np.zeros((n_measures, n_measures), dtype=np.bool_)
         if self.replicates.shape[1] < 2:
             return apart
         first, second = np.triu_indices(n_measures, 1)
-        low, high = self._limits(first, second, reach=self._joint_reach(first, second))
+        joint = self._joint_reach(first, second)
+        low, high = self._limits(first, second, reach=joint, systems=systems)
         apart[first, second] = apart[second, first] = (low > 0) | (high < 0)
         return apart
+
+    @property
+    def is_over_systems(self) -> bool:
+        """Whether there are intervals over systems too."""
+        return self.within is not None and self.within.shape[1] > 1
+
+    def may_be_best(self, *, systems: bool = False) -> Masks:
+        """Mark the measures than which no other is significantly better, of shape (n_measures,).
+
+        The truly best measure is among them with a confidence of 95 %, over users or over users and
+        systems: `apart` is simultaneous for all pairs.
+
+        Hsu (1981), Simultaneous confidence intervals for all distances from the "best".
+        """
+        values = -self.values if self.lower_is_better else self.values
+        beats = self.apart(systems=systems) & (values[:, None] > values)
+        return np.asarray(~beats.any(axis=0) & ~np.isnan(values))
+
+    def over_both(self) -> Limits:
+        """Give limits over users and systems, whose variances are added; NaN where unknown."""
+        values = np.log(np.maximum(self.values, FLOOR)) if self.by_ratio else self.values
+        known = self.within if self.within is not None else np.empty((len(values), 0))
+        within = np.log(np.maximum(known, FLOOR)) if self.by_ratio else known
+        users = (
+            np.log(np.maximum(x, FLOOR)) if self.by_ratio else x for x in (self.low, self.high)
+        )
+        systems = reach_over_systems(within, self.n_families)
+        low, high = (
+            values + side * np.hypot(limit - values, systems)
+            for side, limit in zip((-1, 1), users, strict=True)
+        )
+        return (np.exp(low), np.exp(high)) if self.by_ratio else (low, np.minimum(high, 1.0))
 
     def groups(self) -> list[tuple[int, int]]:
         """Give the first and last number of each group of measures that do not differ.
@@ -303,30 +339,36 @@ class Estimates:
         """
         a, b = self._numbers([(first, second)])
         low, high = self._limits(a, b, reach=self._joint_reach(*self._numbers(among)))
-        return Estimate(float((self.values[a] - self.values[b])[0]), float(low[0]), float(high[0]))
-
-    @property
-    def moved(self) -> Floats:
-        """Replicates, moved to the values that are defined."""
-        moved, known = np.full_like(self.replicates, np.nan), ~np.isnan(self.values)
-        if moved.shape[1] > 1:
-            some = self.replicates[known]
-            centred = some - np.nanmean(some, axis=1, keepdims=True)
-            moved[known] = centred + self.values[known, None]
-        return moved
+        found = self._differences(self.values, a, b)
+        return Estimate(float(found[0]), float(low[0]), float(high[0]))
 
     def _numbers(self, pairs: Iterable[tuple[Measure, Measure]]) -> tuple[Numbers, Numbers]:
         found = [tuple(map(self.measures.index, pair)) for pair in pairs]
         first, second = np.array(found, dtype=np.intp).reshape(-1, 2).T
         return first, second
 
-    def _limits(self, first: Numbers, second: Numbers, *, reach: float = REACH) -> Limits:
-        differences = self.values[first] - self.values[second]
-        replicates = self.replicates[first] - self.replicates[second]
-        return spread_around(differences, replicates, reach=reach)
+    def _differences(self, numbers: Floats, first: Numbers, second: Numbers) -> Floats:
+        scaled = np.log(np.maximum(numbers, FLOOR)) if self.by_ratio else numbers
+        return np.asarray(scaled[first] - scaled[second])
+
+    def _limits(
+        self, first: Numbers, second: Numbers, *, reach: float = REACH, systems: bool = False
+    ) -> Limits:
+        """Give the limits of differences over users, or over users and systems.
+
+        Both variances are added; what makes intervals over users hold for all differences at once
+        is taken to do so for both.
+        """
+        differences = self._differences(self.values, first, second)
+        width = reach * deviations(self._differences(self.replicates, first, second))
+        if systems:
+            none = np.empty((len(self.values), 0))
+            within = self._differences(none if self.within is None else self.within, first, second)
+            width = np.hypot(width, reach / REACH * reach_over_systems(within, self.n_families))
+        return differences - width, differences + width
 
     def _joint_reach(self, first: Numbers, second: Numbers) -> float:
-        return joint_reach(self.replicates[first] - self.replicates[second])
+        return joint_reach(self._differences(self.replicates, first, second))
 
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -342,17 +384,31 @@ class Estimates:
         Returns
         -------
         DataFrame
-            Columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a minus b), low and high (95
-            % interval), and beyond_noise: whether the interval excludes 0. One in twenty equal
-            pairs is expected to differ by chance. The columns joint_low, joint_high and
-            jointly_beyond_noise are those of simultaneous 95 % intervals for all rows (maximum of
-            absolute t).
+            Columns metric_a, cutoff_a, metric_b, cutoff_b, difference (a minus b; of DP, the ratio
+            of a to b), low and high (95 % interval over users), and beyond_noise: whether the
+            interval excludes 0 (of a ratio, 1). One in twenty equal pairs is expected to differ by
+            chance. The columns joint_low, joint_high and jointly_beyond_noise are those of
+            simultaneous 95 % intervals for all rows (maximum of absolute t), both_low, both_high
+            and beyond_both those over users and systems.
         """
         import pandas as pd
 
         first, second = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
-        low, high = self._limits(first, second)
-        joint = self._limits(first, second, reach=self._joint_reach(first, second))
+        reach = self._joint_reach(first, second)
+        every = {
+            ("low", "high", "beyond_noise"): self._limits(first, second),
+            ("joint_low", "joint_high", "jointly_beyond_noise"): self._limits(
+                first, second, reach=reach
+            ),
+            ("both_low", "both_high", "beyond_both"): self._limits(
+                first, second, reach=reach, systems=True
+            ),
+        }
+        printed = np.exp if self.by_ratio else np.asarray
+        limits: dict[str, Floats | Masks] = {}
+        for names, (low, high) in every.items():
+            found = (printed(low), printed(high), (low > 0) | (high < 0))
+            limits |= dict(zip(names, found, strict=True))
         metrics = np.array([measure.metric for measure in self.measures], dtype=object)
         cutoffs = self.measures.column
         return pd.DataFrame(
@@ -361,13 +417,10 @@ class Estimates:
                 "cutoff_a": cutoffs[first],
                 "metric_b": metrics[second],
                 "cutoff_b": cutoffs[second],
-                "difference": self.values[first] - self.values[second],
-                "low": low,
-                "high": high,
-                "beyond_noise": (low > 0) | (high < 0),
-                "joint_low": joint[0],
-                "joint_high": joint[1],
-                "jointly_beyond_noise": (joint[0] > 0) | (joint[1] < 0),
+                "ratio" if self.by_ratio else "difference": printed(
+                    self._differences(self.values, first, second)
+                ),
+                **limits,
             }
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -17,8 +18,11 @@ USER, TOPIC = "user", "topic"
 """What scores are of: topics where runs are given, else users."""
 
 
-def best_of(estimates: Estimates) -> str:
-    """Say which report measures no other beats significantly, or that none passes the threshold."""
+def best_of(estimates: Estimates, units: str = "users") -> str:
+    """Say which report measures no other beats significantly, or that none passes the threshold.
+
+    A leader is named without reserve only where it leads over users and systems.
+    """
     ordered, best = estimates.in_order(), estimates.best
     if not ordered.measures:
         return ""
@@ -28,17 +32,25 @@ def best_of(estimates: Estimates) -> str:
             f"No measure is acceptably {best}: {ordered.measures[0]} comes first with {first}; the "
             f"threshold is {estimates.required}."
         )
-    apart = ordered.apart()[0]
-    top = [m for m, differs in zip(ordered.measures, apart, strict=True) if not differs]
+    top, of_both = (
+        [*compress(ordered.measures, ordered.may_be_best(systems=systems))]
+        for systems in (False, ordered.is_over_systems)
+    )
     names, found = listed([*map(str, top)]), ordered.values_in_words(top)
     if len(ordered.measures) == 1:
         return f"{names} is {best}, with {found}."
     if not ordered.has_replicates:
         return f"{names} in this order are {best} ({found}); the significance is unknown."
-    if len(top) == 1:
-        return f"{names} is the most {best}, significantly more than any other ({found})."
-    rest = "all measures" if len(top) == len(ordered.measures) else names
-    return f"The most {best} are {rest}, without a significant difference ({found})."
+    if len(top) == len(ordered.measures):
+        return f"No measure is significantly more {best} than another ({found})."
+    over = f"{units} and systems" if top == of_both and ordered.is_over_systems else units
+    sentence = (
+        f"The measure that is most {best} is {listed([*map(str, top)], 'or')} ({found}), with 95 % "
+        f"confidence over {over}."
+    )
+    others = [str(measure) for measure in of_both if measure not in top]
+    also = f"also be {listed(others, 'or')}" if others else "be another"
+    return sentence if over != units else f"{sentence} With other systems, it may {also}."
 
 
 def deeper_or_shallower(estimates: Estimates) -> str:
@@ -72,10 +84,10 @@ def plural(noun: str) -> str:
     return f"{noun}s"
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], conjunction: str = "and") -> str:
     """Join names as a sentence does."""
     *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 
 def paired(pairs: Sequence[tuple[str, str]]) -> str:

@@ -67,7 +67,7 @@ def validity(work: Work, settings: Settings) -> Validity:
     truth, comparison = work.truth, Comparison.of(work)
     measured, true = comparison.measured, comparison.true
     users = JointUsers.of(measured, true, replicates=settings.replicates, seed=work.seed)
-    resampled = ResampledComparison(comparison, users)
+    resampled = ResampledComparison(comparison, users, work.families)
     kept = popular = None
     with work.progress("Comparing with the truth", 3 + 2 * settings.judgements) as bar:
         tau, regret = resampled.tau(), resampled.regret()
@@ -85,6 +85,7 @@ def validity(work: Work, settings: Settings) -> Validity:
     return Validity(
         measures=measured.measures,
         systems=measured.systems,
+        families=work.families,
         truths=(ITSELF, *map(str, truth.references)),
         measured=resampled.means,
         true=resampled.true_means,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from analyses.intervals.resampling import interval
-from analyses.intervals.systems import over_systems, pairs_within
+from analyses.intervals.systems import pairs_within, taus_within
 from analyses.ordering import tau_ap_a, tau_b
 from analyses.shared.estimate import Estimate, Limits, arcsine_around
+from analyses.shared.families import Families, over_systems
 from analyses.shared.measure import Scores
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
@@ -21,7 +21,7 @@ from analyses.validity.comparison import (
     regret,
     resampled_rates,
 )
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Masks
 
 TAUS, SHARES, REGRETS = (-1.0, 1.0), (0.0, 1.0), (0.0, np.inf)
 """The lowest and the highest value there is."""
@@ -83,6 +83,7 @@ class ResampledComparison:
 
     comparison: Comparison
     users: JointUsers
+    families: Families
 
     @cached_property
     def means(self) -> Floats:
@@ -117,11 +118,12 @@ class ResampledComparison:
         taus = _tau(self.means, self.true_means)
         users = arcsine_around(taus, self.tau_replicates)
 
-        def taus_of(some: Numbers) -> Floats:
-            means = np.moveaxis(self.means[:, some], 0, -2)[..., np.newaxis, :, :]
-            return _tau(means, np.moveaxis(self.true_means[..., some], (0, 1), (-3, -2)))
-
-        return Uncertain(taus, users, self._over_systems(taus_of, TAUS), TAUS)
+        means, true = self.means[:, np.newaxis], self.true_means[:, :, np.newaxis]
+        within = np.stack(
+            [taus_within(means, of_truth, self._subsets)[..., 0] for of_truth in true]
+        )
+        systems = over_systems(taus, within, self.families, limits=TAUS)
+        return Uncertain(taus, users, systems, TAUS)
 
     def tau_aps(self) -> Floats:
         """Compare orderings by tau_AP, with the truth as reference."""
@@ -150,19 +152,15 @@ class ResampledComparison:
         numbers = measures.numbers(measures.reported)
         resampled = resampled_rates(self.comparison, numbers, self.users, question)
 
-        def rates_of(some: Numbers) -> Floats:
-            every = some.ndim == 1
-            return verdicts.rates(None if every else pairs_within(some, self.means.shape[1]))
-
         observed = verdicts.rates()
         users = _with_width(limits_over_users(observed, resampled, SHARES))
-        systems = _with_width(self._over_systems(rates_of, SHARES))
+        within = np.moveaxis(verdicts.rates(pairs_within(self._subsets)), 0, -1)
+        systems = _with_width(over_systems(observed, within, self.families, limits=SHARES))
         return Uncertain(observed, users, systems, SHARES)
 
-    def _over_systems(
-        self, statistic: Callable[[Numbers], Floats], extent: tuple[float, float]
-    ) -> Limits:
-        return over_systems(statistic, self.means.shape[1], seed=self.users.seed, limits=extent)
+    @property
+    def _subsets(self) -> Masks:
+        return self.families.subsets(seed=self.users.seed)
 
 
 def _tau(means: Floats, true_means: Floats) -> Floats:

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
-from analyses.intervals.systems import system_subsets, taus_within, too_few
+from analyses.intervals.systems import taus_within
 from analyses.shared.drawing import categories, chosen_panel, colours, label_curves
-from analyses.shared.estimate import Estimates, Limits
+from analyses.shared.estimate import Estimates, Limits, stabilised
+from analyses.shared.families import Families
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
@@ -98,6 +99,7 @@ class Validity(Result):
 
     measures: Measures
     systems: tuple[str, ...]
+    families: Families
     truths: tuple[str, ...]
     measured: Floats
     true: Floats
@@ -167,21 +169,22 @@ class Validity(Result):
 
     def estimates(self) -> Estimates:
         """tau-b with the first reference, with intervals over users, and in subsets of systems."""
-        place, n_systems = self.place(), len(self.systems)
-        subsets = system_subsets(n_systems, seed=self.seed)
+        place, subsets = self.place(), self.families.subsets(seed=self.seed)
         means, true_means = (each[:, np.newaxis] for each in (self.measured, self.true[place]))
         low, high = (limit[place] for limit in self.tau.users)
+        values = self.tau.values[place]
         return Estimates(
             name=f"tau-b with the true ordering by {self.main}",
             quantity=f"tau-b with the true ordering by {self.main}",
             subject="Validity",
             best="valid",
             measures=self.measures,
-            values=self.tau.values[place],
+            values=values,
             low=low,
             high=high,
-            replicates=self.tau_replicates[place],
+            replicates=stabilised(values, self.tau_replicates[place]),
             within=taus_within(means, true_means, subsets)[..., 0],
+            n_families=self.families.n,
             threshold=LEAST_TAU,
         )
 
@@ -433,7 +436,7 @@ class Validity(Result):
         many = f"All {n}" if len(below) == n else f"{len(below)} of {n}"
         named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
-            best_of(self.estimates()),
+            best_of(self.estimates(), self.units),
             f"{many} measures{named} disagree with their own true ordering of the systems by more "
             "than sampling error explains.",
             f"{np.count_nonzero(regrets == 0)} of {n} measures rank a truly best system by "
@@ -455,7 +458,7 @@ class Validity(Result):
             "pairs.": n_sure < FEW_PAIRS,
         }
         told = (sentence for sentence, holds in sentences.items() if holds)
-        return [*self.notes, *told, *too_few(len(self.systems))]
+        return [*self.notes, *told, *self.families.too_few()]
 
 
 def draw_robustness(

@@ -18,7 +18,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, rounded
-from runs.shared.arrays import Floats, Masks
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,18 +119,24 @@ class Answer(Result):
         wanted = (TRUTH,) if TRUTH in by_key else WITHOUT_TRUTH
         return {key: by_key[key] for key in wanted if key in by_key}
 
-    def supported(self) -> tuple[Measure, ...]:
+    @property
+    def is_over_systems(self) -> bool:
+        """Whether the numbers that decide have intervals over systems too."""
+        return all(each.is_over_systems for each in self.deciding.values())
+
+    def supported(self, *, systems: bool | None = None) -> tuple[Measure, ...]:
         """Give the measures that are acceptable and unbeaten by all numbers that decide.
 
-        Unbeaten: no other measure is significantly better; by a truth, not the most valid one. None
-        is supported without a truth unless all three analyses were made.
+        Unbeaten: no other measure is significantly better, over users and systems where that is
+        known, or as asked. None is supported without a truth unless all three analyses were made.
         """
+        over = self.is_over_systems if systems is None else systems
         deciding = self.deciding
         if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
             return ()
         passed = [
-            set(compress(each.measures, unbeaten(key, each) & each.acceptable()))
-            for key, each in deciding.items()
+            set(compress(each.measures, each.may_be_best(systems=over) & each.acceptable()))
+            for each in deciding.values()
         ]
         first = next(iter(deciding.values()))
         return tuple(measure for measure in first.measures if all(measure in p for p in passed))
@@ -144,14 +150,29 @@ class Answer(Result):
         if self.power is not None:
             measure = supported[0] if supported else None
             answer.append((self.power.sentence(measure, self.units), "discrimination"))
+        of_users = self.supported(systems=False)
+        if of_users and of_users != supported:
+            sentence = (
+                f"Over these {self.units} alone, {both(of_users)} would remain; other systems may "
+                "order the measures otherwise."
+            )
+            answer.append((sentence, "answer"))
+        over = self._over.removeprefix("over ")
+        others = "" if self.is_over_systems else "systems, "
         scope = (
             "A difference between measures is significant if its 95 % interval, simultaneous for "
-            f"all pairs of measures, excludes 0. These intervals are over {self.units} alone: "
-            "other systems, splits or data sets may order the measures otherwise."
+            f"all pairs of measures, excludes 0. These intervals are over {over}: other "
+            f"{others}splits or data sets may order the measures otherwise."
         )
         if TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
         return [*answer, (scope, "")]
+
+    @property
+    def _over(self) -> str:
+        """What the intervals of differences are over."""
+        systems = "and families of systems" if self.is_over_systems else "alone"
+        return f"over {self.units} {systems}"
 
     def findings(self) -> tuple[str, ...]:
         """Answer in sentences."""
@@ -161,7 +182,8 @@ class Answer(Result):
         """Name the measures whose order of the systems is closest to the true one."""
         found = self.deciding[TRUTH]
         if not supported:
-            first, *level = compress(found.measures, unbeaten(TRUTH, found))
+            best = found.may_be_best(systems=self.is_over_systems)
+            first, *level = compress(found.measures, best)
             which = "The other measures" if len(level) == len(found.measures) - 1 else both(level)
             also = f" {which} {are(level)} not significantly less valid." if level else ""
             sentence = (
@@ -199,7 +221,8 @@ class Answer(Result):
         else:
             sentence = "No measure is stable and discriminative in all three respects."
             answer = [(sentence, "answer")]
-        return answer + [(respect(key, each), key) for key, each in deciding.items()]
+        over = self.is_over_systems
+        return answer + [(respect(each, systems=over), key) for key, each in deciding.items()]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``answer``.
@@ -233,7 +256,7 @@ class Answer(Result):
                 "high": found.high,
                 "groups": letters,
                 "acceptable": found.acceptable(),
-                "unbeaten": unbeaten(key, found),
+                "unbeaten": found.may_be_best(systems=found.is_over_systems),
                 "supported": [measure in supported for measure in found.measures],
             }
         )
@@ -280,20 +303,21 @@ class Answer(Result):
     def plot(self, ax: Axes, *, subject: str | None = None) -> Axes:
         """Draw a point a measure with its interval; filled points are unbeaten."""
         number = chosen_panel(self.subjects, subject)
-        key, found, colour = self.keys[number], self.every[number], colours()[0]
+        found, colour = self.every[number], colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        best = unbeaten(key, found)
+        best, (low, high) = found.may_be_best(systems=found.is_over_systems), found.over_both()
         for number, measure in enumerate(found.measures):
             if measure in rows:
                 row, inside = rows[measure], colour if best[number] else "white"
-                ax.hlines(row, found.low[number], found.high[number], colour, linewidth=1.2)
+                ax.hlines(row, low[number], high[number], colour, linewidth=0.7)
+                ax.hlines(row, found.low[number], found.high[number], colour, linewidth=1.8)
                 (point,) = ax.plot(found.values[number], row, "o", color=colour, markersize=4.5)
                 point.set_markerfacecolor(inside)
         if found.threshold is not None and found.shares is None:
             ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
-        ends = np.array([*found.values, *found.low, *found.high])
-        low, high = np.nanmin(ends), np.nanmax(ends)
-        ax.set_xlim(min(0.0, low * 1.05), 1.0 if high <= 1 else high * 1.05)
+        ends = np.array([*found.values, *found.low, *found.high, *low, *high])
+        least, most = np.nanmin(ends), np.nanmax(ends)
+        ax.set_xlim(min(0.0, least * 1.05), 1.0 if most <= 1 else most * 1.05)
         ax.set_yticks(range(len(self.rows)), [*map(str, self.rows)])
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
         ax.set_xlabel(found.quantity)
@@ -307,26 +331,18 @@ class Answer(Result):
         falling = [each.quantity for each in self.every if each.lower_is_better]
         less = f" Lower is better for {listed(falling)}." if falling else ""
         return (
-            f"The report measures by each criterion{order}, with 95 % intervals over {self.units}. "
-            f"An area is the mean tau over the shares of judgements or items kept.{less} Filled "
-            "points: no other measure is significantly better. Dotted lines: least acceptable "
+            f"The report measures by each criterion{order}, with 95 % intervals over {self.units} "
+            f"(thick){', and over them and systems (thin)' * self.is_over_systems}. An area is the "
+            f"mean tau over the shares of judgements or items kept.{less} Filled points: no other "
+            f"measure is significantly better, {self._over}. Dotted lines: least acceptable "
             "values, which are conventions."
         )
 
 
-def unbeaten(key: str, found: Estimates) -> Masks:
-    """Mark measures, in their order, than which no other is significantly better.
-
-    By a truth, only the most valid one counts as another.
-    """
-    beats = np.triu(found.apart(), 1)
-    return np.asarray(~(beats[0] if key == TRUTH else beats.any(axis=0)))
-
-
-def respect(key: str, found: Estimates) -> str:
+def respect(found: Estimates, *, systems: bool) -> str:
     """Say which measures are acceptable and unbeaten in one respect."""
     good = found.acceptable()
-    best = [*compress(found.measures, unbeaten(key, found) & good)]
+    best = [*compress(found.measures, found.may_be_best(systems=systems) & good)]
     if not best:
         first = found.measures[0]
         poor = (
@@ -353,7 +369,6 @@ def both(some: Iterable[Measure]) -> str:
     return listed([*map(str, some)])
 
 
-def either(some: Sequence[Measure]) -> str:
+def either(some: Iterable[Measure]) -> str:
     """Join measures by "or"."""
-    *others, last = map(str, some)
-    return f"{', '.join(others)} or {last}" if others else last
+    return listed([*map(str, some)], "or")

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analyses.intervals.systems import deviation_over_systems
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import MARKERS, chosen_panel, colours, label_curves
 from analyses.shared.estimate import Estimates, deviations
+from analyses.shared.families import deviation_over_systems
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -230,7 +230,7 @@ def gather(
 
     def over_systems(estimates: Estimates) -> Floats | None:
         within = estimates.within
-        return None if within is None else deviation_over_systems(within, len(systems))
+        return None if within is None else deviation_over_systems(within, estimates.n_families)
 
     return Repeats(
         measures=reported,

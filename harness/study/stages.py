@@ -444,6 +444,7 @@ class Stages:
             metrics=self.metrics,
             catalogue=self.trained_catalogue,
             weights=self.weights,
+            known_families=self.lists.families,
             ranks=self._files_by_system(RANKS),
             whole=self._files_by_system(WHOLE),
             known_truth=truth,
@@ -476,7 +477,7 @@ class Stages:
         uses_truth = {"candidate_ranks", "truth"} & needs
         uses_whole = settings.needs or "candidate_ranks" in needs
         used = [WHOLE] * bool(uses_whole) + [TRUE_QRELS, TRUE_SCORES] * bool(uses_truth)
-        return content_key(made_from, self._files_of(*used))
+        return content_key(made_from, self._files_of(*used), self.lists.families)
 
     def _files_by_system(self, part: SystemPart) -> dict[str, Path]:
         """Name the files of a part, by system."""

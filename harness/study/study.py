@@ -188,6 +188,11 @@ class RunsSection(Section):
         description="Regular expression for run tags, if a system has several runs: with a group "
         "(?P<system>...), and optionally (?P<replicate>...).",
     )
+    families: dict[str, str] = Field(
+        default={},
+        description="Family of each system, as methods of one kind are not independent; default: "
+        "by the likeness of the scores.",
+    )
 
     @field_validator("replicates")
     @classmethod

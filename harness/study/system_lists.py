@@ -48,6 +48,7 @@ from recommenders import (
 from runs import InputError, Run
 from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates
+from runs.shared.errors import nearest
 from runs.shared.parallel import processes
 from runs.shared.progress import Cost, Progress
 
@@ -99,6 +100,25 @@ class SystemLists:
         """Summary and source of each system that is trained."""
         specs = {label: find_system(self.study.systems.labels[label]) for label in self._trained}
         return {label: (spec.summary, spec.source) for label, spec in specs.items()}
+
+    @property
+    def families(self) -> dict[str, str]:
+        """Families of the systems that are trained here, and of the runs of which one is named.
+
+        A baseline is a family of its own; of a user's system the family is not known.
+        """
+        found = {
+            label: label if spec.family == "baseline" else spec.family
+            for label in self._trained
+            if not is_user_system(name := self.study.systems.labels[label])
+            for spec in [find_system(name)]
+        }
+        given = {} if self.study.runs is None else self.study.runs.families
+        for system in given:
+            if system not in self.systems:
+                with self.study.errors_at("runs", "families", system):
+                    raise InputError(f"{system!r} in `families`: {nearest(system, self.systems)}")
+        return found | given
 
     def replicates(self, runs: Sequence[Run]) -> Replicates | None:
         """Tell which runs are of which system; None if each is of its own."""

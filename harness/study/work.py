@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.evidence import read_evidence
+from analyses.shared.families import Families, families_by_likeness
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.work import CountedIn, OtherWorld, StudyWorld, SumSamples, Truth, Work
 from harness.metrics.shared.metric import Metric
@@ -47,6 +48,8 @@ class StudyWork(Work):
         By system: the file that keeps its full ranks.
     whole
         By system: the file that keeps its ranks of all candidates.
+    known_families
+        The families of systems, by name, where they are known.
     known_truth
         What the systems are truly worth, if that is known.
     replicates
@@ -67,6 +70,7 @@ class StudyWork(Work):
     ranks: Mapping[str, Path] = field()
     whole: Mapping[str, Path] = field(default_factory=dict)
     weights: Floats | None = None
+    known_families: Mapping[str, str] = field(default_factory=dict)
     known_truth: Truth | None = None
     replicates: Replicates | None = None
     worlds: Callable[[Sequence[OtherWorld], StudyWorld], Iterator[Any]] | None = None
@@ -80,6 +84,11 @@ class StudyWork(Work):
     def qrels(self) -> Qrels:
         """The judgements."""
         return self.collection.qrels
+
+    @cached_property
+    def families(self) -> Families:
+        """The families of the systems, found by likeness where they are not known."""
+        return families_by_likeness(self.scores, self.known_families)
 
     @cached_property
     def scales(self) -> Mapping[Measure, int]:

@@ -12,6 +12,7 @@ from analyses.correlation import Correlation, correlation
 from analyses.correlation import Settings as CorrelationSettings
 from analyses.discrimination import Discrimination, discrimination
 from analyses.discrimination import Settings as DiscriminationSettings
+from analyses.shared.families import Families
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import (
     CountedIn,
@@ -60,6 +61,11 @@ def correlate(scores: Scores, *, seed: int = 0, **settings: Any) -> Correlation:
     return correlation(ScoresWork(scores, seed=seed), CorrelationSettings(**settings))
 
 
+def unrelated(n_systems: int) -> Families:
+    """Put each system into a family of its own."""
+    return Families(np.arange(n_systems))
+
+
 @dataclass(frozen=True, eq=False)
 class JudgedWork(Work):
     """Work on judgements under which a function scores systems."""
@@ -78,6 +84,10 @@ class JudgedWork(Work):
     name: str = "made"
     known_truth: Truth | None = None
     candidate_ranks: Mapping[str, CandidateRanks] = field(default_factory=dict)
+
+    @property
+    def families(self) -> Families:
+        return unrelated(self.n_systems)
 
     @property
     def scores(self) -> Scores:

@@ -5,10 +5,9 @@ from scipy.special import stdtrit
 from analyses.correlation import Correlation, correlate_means
 from analyses.intervals.populations import Populations
 from analyses.intervals.resampling import resample_means
-from analyses.intervals.systems import system_subsets
 from analyses.ordering import COEFFICIENTS, tau_b
 from analyses.shared.measure import Measure, Measures, Scores
-from tests.analyses.made import correlate
+from tests.analyses.made import correlate, unrelated
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
 LIMITS = ["low", "high", "systems_low", "systems_high", "both_low", "both_high"]
@@ -81,7 +80,7 @@ def test_report_measures_have_intervals_over_systems_by_the_jackknife(
     measures = Measures(MEASURES[:3], reported=[MEASURES[0], MEASURES[2]])
     scores = Scores(means[:, :, None], measures, tuple("abcdefgh"), np.array(["u"]))
     found = correlate(scores, replicates=0, seed=5)
-    subsets = system_subsets(8, seed=5)
+    subsets = unrelated(8).subsets(seed=5)
     taus = np.array([tau_b(means[0, some], means[2, some]) for some in subsets])
     reach = stdtrit(7, 0.975) * np.sqrt(3 * taus.var())
     assert found.systems_high[0, 2] == pytest.approx(min(found.taus[0, 2] + reach, 1))

@@ -8,11 +8,10 @@ from pydantic import ValidationError
 from scipy.special import stdtrit
 
 from analyses.discrimination import Discrimination, Settings
-from analyses.intervals.systems import system_subsets
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
-from tests.analyses.made import discriminate
+from tests.analyses.made import discriminate, unrelated
 
 MEASURES = Measures((Measure("P", 5), Measure("nDCG", 5), Measure("P", 10), Measure("nDCG", 10)))
 SCALES = {Measure("P", 5): 5, Measure("P", 10): 10}
@@ -179,9 +178,9 @@ def test_measures_are_compared_over_the_same_users(rng: np.random.Generator) -> 
     assert table[["metric_a", "metric_b"]].to_numpy().tolist() == [
         ["one", "same"], ["one", "noisy"], ["same", "noisy"],
     ]  # fmt: skip
-    assert table.iloc[0][["difference", "low", "high"]].tolist() == [0, 0, 0]
+    assert table.iloc[0][["ratio", "low", "high"]].tolist() == [1, 1, 1]
     assert table.beyond_noise.tolist() == [False, True, True]
-    assert (table.high[1:] < 0).all()
+    assert (table.high[1:] < 1).all()
 
 
 @pytest.fixture
@@ -228,7 +227,7 @@ def test_dp_over_systems_is_a_jackknife_of_its_logarithm(rng: np.random.Generato
     row = found.summary().iloc[0]
     p = np.zeros((9, 9))
     p[np.triu_indices(9, k=1)] = found.p[0]
-    logs = [np.log(p[np.ix_(some, some)].sum()) for some in system_subsets(9, seed=found.seed)]
+    logs = [np.log(p[np.ix_(some, some)].sum()) for some in unrelated(9).subsets(seed=found.seed)]
     reach = stdtrit(8, 0.975) * np.sqrt(7 / 2 * np.var(logs))
     assert row.dp_systems_high == pytest.approx(min(row.dp * np.exp(reach), 36.0))
     assert row.dp_systems_low == pytest.approx(row.dp * np.exp(-reach))

@@ -8,13 +8,14 @@ from analyses.correlation import Settings as OfCorrelation
 from analyses.correlation import correlation
 from analyses.discrimination import Settings as OfDiscrimination
 from analyses.discrimination import discrimination
-from analyses.intervals.systems import deviation_over_systems, system_subsets
 from analyses.shared.estimate import Estimates
+from analyses.shared.families import deviation_over_systems
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
 from analyses.validity import Settings as OfValidity
 from analyses.validity import validity
+from tests.analyses.made import unrelated
 
 MEASURES = Measures([Measure("P", 5), Measure("AP", 5), Measure("RR", 5)])
 N_SYSTEMS, SEED = 9, 7
@@ -56,14 +57,15 @@ def test_numbers_within_subsets_are_those_of_a_study_of_these_systems_alone(
     study_of: object, values: NDArray[np.float64]
 ) -> None:
     assert callable(study_of)
-    subsets, within = system_subsets(N_SYSTEMS, seed=SEED), headline(study_of(values)).within
+    subsets, within = unrelated(N_SYSTEMS).subsets(seed=SEED), headline(study_of(values)).within
     assert within is not None
     assert within.shape == (3, len(subsets))
     for number in (0, 99):
         alone = headline(study_of(values[:, subsets[number]])).values
         if study_of is power_of:
             # DP adds up over pairs: in subsets it is given as of all pairs.
-            n_within = subsets.shape[1] * (subsets.shape[1] - 1) / 2
+            n_some = subsets[number].sum()
+            n_within = n_some * (n_some - 1) / 2
             alone = alone * (N_SYSTEMS * (N_SYSTEMS - 1) / 2) / n_within
         np.testing.assert_allclose(within[:, number], alone, rtol=1e-12)
 
@@ -77,6 +79,6 @@ def test_the_agreement_of_a_measure_is_its_mean_with_the_others(
 
 
 def test_the_deviation_over_systems_of_a_mean_is_known() -> None:
-    within = np.arange(8.0)[system_subsets(8, seed=1)].mean(axis=-1)
+    within = np.array([np.arange(8.0)[some].mean() for some in unrelated(8).subsets(seed=1)])
     expected = np.arange(8.0).std(ddof=1) / np.sqrt(8)
     assert deviation_over_systems(within, 8) == pytest.approx(expected, rel=0.1)

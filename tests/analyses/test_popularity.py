@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analyses.intervals.systems import system_subsets
 from analyses.popularity import Popularity, Settings, keep_items, popularity
 from analyses.shared.measure import Measure, Measures
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
-from tests.analyses.made import JudgedWork
+from tests.analyses.made import JudgedWork, unrelated
 
 COUNTS = np.array([9, 1, 5, 5])
 LEVELS = [1.0, 0.75, 0.5, 0.25]
@@ -148,9 +147,9 @@ def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> N
         levels = (1.0, 0.75, 0.5)
         return popularity(work, Settings(levels=levels, replicates=0, orders=3))
 
-    found, subsets = study_of(np.arange(9)), system_subsets(9, seed=7)
+    found, subsets = study_of(np.arange(9)), unrelated(9).subsets(seed=7)
     assert found.chosen.within.shape == (1, len(subsets))
     assert all(check.within.shape == (1, 0) for check in found.checks)
     for number in (0, 57, 199):
-        alone = study_of(subsets[number]).estimates().values
+        alone = study_of(np.flatnonzero(subsets[number])).estimates().values
         np.testing.assert_allclose(found.chosen.within[:, number], alone, rtol=1e-12)

@@ -3,7 +3,6 @@ import pytest
 from numpy.typing import NDArray
 
 from analyses.intervals.random_loss import _without_relevant
-from analyses.intervals.systems import system_subsets
 from analyses.ordering import COEFFICIENTS
 from analyses.shared.evidence import to_evidence
 from analyses.shared.judgement_samples import Mode, Sampling
@@ -11,7 +10,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.sparsity import Settings, Sparsity, sparsity
 from qrels import Qrels, qrels_from_columns
 from tests.analyses.blocks import sums_of
-from tests.analyses.made import JudgedWork
+from tests.analyses.made import JudgedWork, unrelated
 
 N_JUDGEMENTS = 400
 MEASURES = Measures([Measure("sum", 5), Measure("constant", 5)])
@@ -105,8 +104,12 @@ def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> N
         work = JudgedWork(sum_samples, judgements(), MEASURES, n_systems=len(some), seed=7)
         return sparsity(work, Settings(levels=(1.0, 0.4, 0.1), samples=6, replicates=0))
 
-    found, subsets = study_of(np.arange(9)), system_subsets(9, seed=7)
+    found, subsets = study_of(np.arange(9)), unrelated(9).subsets(seed=7)
     assert found.within.shape == (2, len(subsets))
     for number in (0, 57, 199):
-        alone = study_of(subsets[number]).curves.estimates(loss="", threshold=0.8).values
+        alone = (
+            study_of(np.flatnonzero(subsets[number]))
+            .curves.estimates(loss="", threshold=0.8)
+            .values
+        )
         np.testing.assert_allclose(found.within[:, number], alone, rtol=1e-12)

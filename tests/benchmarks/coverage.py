@@ -16,6 +16,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from analyses.ordering import tau_b
+from analyses.shared.families import Families
 from analyses.shared.measure import Scores
 from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.truth_agreement import ResampledComparison
@@ -141,7 +142,8 @@ def study(lists: Lists, judged: Scores, users: Numbers, *, seed: int) -> Iterato
     measured, true = (_some_of(scores, users) for scores in (judged, everybody))
     joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=seed)
     comparison = Comparison(measured, true, np.arange(len(SIMULATED))[np.newaxis])
-    tau = ResampledComparison(comparison, joint).tau().part(0)
+    families = Families(np.arange(len(measured.systems)))
+    tau = ResampledComparison(comparison, joint, families).tau().part(0)
     low, high = tau.users
     yield VALIDITY, Held(tau.values, low, high)
     of_all = tau_b(judged.mean_values(), everybody.mean_values())

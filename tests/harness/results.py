@@ -13,6 +13,7 @@ from analyses.discrimination import SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
 from analyses.shared.estimate import REACH
 from analyses.shared.evidence import read_evidence, to_evidence
+from analyses.shared.families import Families
 from analyses.shared.judgement_samples import Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
@@ -65,7 +66,7 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
         without_relevant=np.zeros(2),
         n_kept=np.array([10.0, 5.0]),
         sampling=Sampling(),
-        n_systems=3,
+        families=Families(np.arange(3)),
         n_users=60,
         n_judgements=10,
     )
@@ -90,7 +91,7 @@ def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
         ),
         checks=(),
         n_items=80,
-        n_systems=3,
+        families=Families(np.arange(3)),
         n_users=60,
     )
 
@@ -121,6 +122,7 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
     return Discrimination(
         measures=measures_of(dict.fromkeys(p, 0.0)),
         systems=tuple(f"s{number}" for number in range(n_systems)),
+        families=Families(np.arange(n_systems)),
         differences=np.zeros(values.shape),
         effects=dict.fromkeys(SIZES, unknown),
         p=values,

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyses.intervals.areas import Curves, area
-from analyses.intervals.systems import system_subsets, taus_within
+from analyses.intervals.systems import taus_within
 from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
+from tests.analyses.made import unrelated
 
 MEASURES = Measures(Measure(metric, cutoff) for metric in ("P", "AP") for cutoff in (5, 10))
 TAUS = np.array([[1.0, 0.5], [1.0, 0.7], [1.0, 0.9], [1.0, 0.7]])
@@ -55,7 +56,7 @@ def test_differences_are_paired() -> None:
 
 def test_chance_over_users_and_over_systems_adds_up() -> None:
     within = TAUS.mean(axis=1)[:, None] + np.resize([0.03, -0.03], 200)
-    frame = replace(curves(spread=0.02), within=within, n_systems=8).areas()
+    frame = replace(curves(spread=0.02), within=within, families=unrelated(8)).areas()
     centre, *ends = (np.arcsin(frame[name]) for name in ("area", "low", "systems_low"))
     users, systems = (centre - end for end in ends)
     both = centre - np.arcsin(frame.both_low)
@@ -73,7 +74,7 @@ def test_intervals_over_systems_hold_the_area_of_the_population(
     spreads = noise * (1 - levels)
     true = 2 / np.pi * np.arcsin(1 / np.sqrt(1 + spreads**2))
     full = rng.normal(size=(n_draws, 1, n_systems))
-    subsets, taus, within = system_subsets(n_systems, seed=1), [], []
+    subsets, taus, within = unrelated(n_systems).subsets(seed=1), [], []
     for spread in spreads:
         shared, own = (rng.normal(size=(n_draws, n, n_systems)) for n in (1, n_samples))
         means = full + spread * np.sqrt(0.5) * (shared + own)
@@ -85,7 +86,7 @@ def test_intervals_over_systems_hold_the_area_of_the_population(
         np.stack(taus, axis=1),
         np.empty((n_draws, len(levels), 0)),
         area(levels.tolist(), np.stack(within, axis=-1)),
-        n_systems,
+        unrelated(n_systems),
     ).areas()
     truly = float(area(levels.tolist(), true))
     held = (frame.systems_low <= truly) & (truly <= frame.systems_high)

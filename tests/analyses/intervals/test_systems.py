@@ -8,27 +8,28 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analyses.intervals.systems import (
-    over_systems,
-    over_worlds,
-    pairs_within,
-    system_subsets,
-    taus_within,
-)
+from analyses.intervals.systems import over_worlds, pairs_within, taus_within
 from analyses.ordering import tau_b
+from analyses.shared.families import Families, families_by_likeness, over_systems
+from analyses.shared.measure import Measure, Measures, Scores
+from tests.analyses.made import unrelated
+
+
+def marks(subsets: list[list[int]], n_systems: int) -> np.ndarray:
+    return np.array([[number in some for number in range(n_systems)] for some in subsets])
 
 
 def test_pairs_within_subsets_are_those_of_their_members() -> None:
-    subsets = np.array([[0, 1, 4], [1, 2, 3]])
+    subsets = [[0, 1, 4], [1, 2, 3]]
     every = list(combinations(range(5), 2))
-    expected = [[float(set(pair) <= set(some)) for pair in every] for some in subsets.tolist()]
-    assert pairs_within(subsets, 5).tolist() == expected
+    expected = [[float(set(pair) <= set(some)) for pair in every] for some in subsets]
+    assert pairs_within(marks(subsets, 5)).tolist() == expected
 
 
 def test_taus_within_subsets_are_those_of_their_members_alone(rng: np.random.Generator) -> None:
     # Few values, so that systems tie, and all of a subset now and then.
     estimates, references = rng.integers(0, 2, (2, 3, 7, 9)) / 3
-    subsets = system_subsets(9, seed=1)[:, :4]
+    subsets = unrelated(9).subsets(seed=1) & (np.arange(9) < 5)
     found = taus_within(estimates, references[:, :1], subsets)
     assert np.isnan(found).any()
     for subset, taus in zip(subsets, found.swapaxes(0, 1), strict=True):
@@ -38,45 +39,76 @@ def test_taus_within_subsets_are_those_of_their_members_alone(rng: np.random.Gen
 
 def test_systems_that_differ_below_the_last_decimal_tie_within_subsets() -> None:
     scores = np.array([[[0.1, 0.1 + 1e-15, 0.3]]])
-    (((tau,),),) = taus_within(scores, scores, np.array([[0, 1]]))
+    (((tau,),),) = taus_within(scores, scores, marks([[0, 1]], 3))
     assert np.isnan(tau)
 
 
 def test_the_interval_of_a_mean_is_student_s(rng: np.random.Generator) -> None:
     values = rng.normal(size=20)
-    low, high = over_systems(lambda some: values[some].mean(axis=-1), 20, seed=1)
+    within = np.array([values[some].mean() for some in unrelated(20).subsets(seed=1)])
+    low, high = over_systems(np.asarray(values.mean()), within, unrelated(20))
     error = values.std(ddof=1) / np.sqrt(20)
     # 200 subsets say a standard deviation to 5 %, and 2.093 is the quantile of t on 19 degrees.
     assert float(high - low) / 2 == pytest.approx(2.093 * error, rel=0.2)
     assert float(high + low) / 2 == pytest.approx(values.mean())
 
 
-def test_fewer_than_eight_systems_have_no_interval() -> None:
-    low, high = over_systems(lambda some: some.mean(axis=-1, keepdims=True), 7, seed=1)
-    assert np.isnan([low, high]).all()
+@pytest.mark.parametrize("families", [np.arange(7), np.arange(20) % 4])
+def test_few_systems_or_families_have_no_interval(families: np.ndarray) -> None:
+    few = Families(families)
+    assert len(few.subsets(seed=1)) == 0
+    assert np.isnan(over_systems(np.zeros(3), np.empty((3, 0)), few)).all()
+    assert few.too_few()
+
+
+def test_families_are_drawn_as_wholes() -> None:
+    of = np.arange(12) % 6
+    for some in Families(of).subsets(seed=1):
+        assert {*of[some]}.isdisjoint(of[~some])
+        assert len({*of[some]}) == 4
+
+
+@pytest.mark.parametrize("n_users", [60, 400])
+def test_systems_that_err_alike_are_one_family_unless_it_is_known(
+    n_users: int, rng: np.random.Generator
+) -> None:
+    of = np.arange(12) // 2
+    values = rng.normal(size=(2, 6, n_users))[:, of] + 0.3 * rng.normal(size=(2, 12, n_users))
+    values += rng.normal(size=(12, 1)) + 3 * rng.normal(size=n_users)
+    names = tuple(f"s{number}" for number in range(12))
+    users = np.arange(n_users).astype(np.str_)
+    scores = Scores(values, Measures([Measure("P", 5), Measure("AP", 5)]), names, users)
+    found = families_by_likeness(scores)
+    assert found.by_likeness
+    assert (found.of[:, None] == found.of).tolist() == (of[:, None] == of).tolist()
+    known = families_by_likeness(scores, dict.fromkeys(names[:5], "one"))
+    assert len({*known.of[:5]}) == 1
+    assert known.of[5] not in known.of[:5]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_systems", [8, pytest.param(20, marks=pytest.mark.validity)])
+@pytest.mark.parametrize(
+    ("n_systems", "n_families"),
+    [(8, 8), (20, 5), *(pytest.param(*n, marks=pytest.mark.validity) for n in ((20, 20), (50, 6)))],
+)
 @pytest.mark.parametrize("correlation", [0.3, pytest.param(0.9, marks=pytest.mark.validity)])
 def test_intervals_over_systems_hold_tau_of_the_population(
-    n_systems: int, correlation: float, rng: np.random.Generator
+    n_systems: int, n_families: int, correlation: float, rng: np.random.Generator
 ) -> None:
-    """Of normal systems tau is 2 / pi arcsin of the correlation (Kendall)."""
+    """Of normal systems tau is 2 / pi arcsin of the correlation (Kendall), in families too."""
     truly = 2 / np.pi * np.arcsin(correlation)
-    held = 0
+    families, held = Families(np.arange(n_systems) % n_families), 0
     for draw in range(100):
-        true, noise = rng.normal(size=(2, n_systems))
-        measured = correlation * true + np.sqrt(1 - correlation**2) * noise
-
-        def tau(
-            some: np.ndarray, measured: np.ndarray = measured, true: np.ndarray = true
-        ) -> np.ndarray:
-            return tau_b(measured[some], true[some])
-
-        low, high = over_systems(tau, n_systems, seed=draw, limits=(-1.0, 1.0))
+        shared, own = rng.normal(size=(2, n_families)), rng.normal(size=(2, n_systems))
+        if n_families < n_systems:
+            own = np.sqrt(0.6) * shared[:, families.of] + np.sqrt(0.4) * own
+        true, measured = own[0], correlation * own[0] + np.sqrt(1 - correlation**2) * own[1]
+        subsets = families.subsets(seed=draw)
+        within = taus_within(measured[None, None], true[None, None], subsets)[0, :, 0]
+        tau = tau_b(measured, true)
+        low, high = over_systems(tau, within, families, limits=(-1.0, 1.0))
         held += bool(low <= truly <= high)
-    assert held >= 90
+    assert held >= 88
 
 
 def test_the_interval_over_worlds_is_student_s(rng: np.random.Generator) -> None:

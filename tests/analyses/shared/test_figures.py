@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.popularity import Popularity, Removal
+from analyses.shared.families import Families
 from analyses.shared.figures import as_png, as_svg, draw_figure
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
@@ -33,7 +34,7 @@ def curves(
         ),
         checks=(),
         n_items=9,
-        n_systems=3,
+        families=Families(np.arange(3)),
         n_users=2,
     )
 

@@ -118,8 +118,8 @@ def test_an_inversion_need_not_be_significant_but_truly_there() -> None:
 
 def test_a_ratio_over_subsets_counts_the_pairs_of_each(rng: np.random.Generator) -> None:
     some, among = rng.random((2, 3, 10)) < 0.4, rng.random((2, 3, 10)) < 0.7
-    subsets = np.array([[0, 1, 2, 3], [1, 2, 3, 4]])
-    weights = pairs_within(subsets, 5)
+    subsets = np.array([[True, True, True, True, False], [False, True, True, True, True]])
+    weights = pairs_within(subsets)
     found = ratio_of(some, among, weights)
     for n, within in enumerate(weights.astype(bool)):
         assert found[n] == pytest.approx(ratio_of(some[..., within], among[..., within]))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 import pytest
 
 from analyses.shared.figures import draw_figure
@@ -58,7 +58,7 @@ def test_estimates_and_their_differences_are_kept(kept: Result) -> None:
     assert theirs is not None
     at_20 = theirs.measures.at(20)
     assert mine.of(at_20) == theirs.of(at_20) != {}
-    np.testing.assert_array_equal(mine.differences(), theirs.differences())
+    pd.testing.assert_frame_equal(mine.differences(), theirs.differences())
 
 
 def test_the_tables_in_full_are_files(kept: Result) -> None:

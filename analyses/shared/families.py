@@ -1,0 +1,163 @@
+"""Families of systems, and random subsets of them: a study's systems are not independent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import stdtrit
+
+from analyses.ordering.agreement import mean_of_defined
+from analyses.shared.measure import Scores
+from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.streams import random_words
+
+CONFIDENCE = 0.95
+"""Level of all intervals."""
+
+SHARE = 0.75
+"""Part of the families that is in a subset."""
+
+N_SUBSETS = 200
+LEAST_SYSTEMS, LEAST_FAMILIES = 8, 5
+"""With fewer, intervals are not given: see docs/methods/intervals.md."""
+
+ALIKE = 0.3
+"""Correlation of two systems' scores from which they are taken to be of one family."""
+
+
+@dataclass(frozen=True, eq=False)
+class Families:
+    """The families of the systems, such as neighbours or factors: independent of each other.
+
+    Parameters
+    ----------
+    of
+        Number of the family of each system, from 0, of shape (n_systems,).
+    by_likeness
+        Whether some were found by likeness (`families_by_likeness`).
+    """
+
+    of: Numbers
+    by_likeness: bool = False
+
+    @property
+    def n_systems(self) -> int:
+        """Number of systems."""
+        return len(self.of)
+
+    @property
+    def n(self) -> int:
+        """Number of families."""
+        return int(self.of.max(initial=-1)) + 1
+
+    def subsets(self, *, seed: int) -> Masks:
+        """Draw three quarters of the families, and mark their systems.
+
+        The result: of shape (n_subsets, n_systems); no subsets of too few systems or families.
+        """
+        return _subsets(tuple(self.of.tolist()), seed)
+
+    def too_few(self) -> list[str]:
+        """Say that there are no intervals over systems, and what that means; nothing of enough."""
+        if len(self.of) < LEAST_SYSTEMS:
+            few = f"{len(self.of)} systems"
+        elif self.n < LEAST_FAMILIES:
+            few = f"{self.n} families of systems"
+        else:
+            return []
+        return [
+            f"{few} are too few for an interval over systems; with other systems, any comparison "
+            "of measures could reverse."
+        ]
+
+
+@lru_cache
+def _subsets(families: tuple[int, ...], seed: int) -> Masks:
+    n_families, n_systems = len({*families}), len(families)
+    if n_systems < LEAST_SYSTEMS or n_families < LEAST_FAMILIES:
+        return np.empty((0, n_systems), dtype=np.bool_)
+    drawn = [random_words(n_families, seed, "systems", n_families, n) for n in range(N_SUBSETS)]
+    chosen = np.argsort(np.array(drawn), axis=1, kind="stable")[:, : round(SHARE * n_families)]
+    marks = np.zeros((N_SUBSETS, n_families), dtype=np.bool_)
+    np.put_along_axis(marks, chosen, True, axis=1)
+    marks = marks[:, families]
+    marks.setflags(write=False)
+    return marks
+
+
+def families_named(names: Sequence[str]) -> Families:
+    """Number families that are known by name, in the order of their first systems."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return Families(np.array([numbers[name] for name in names], dtype=np.intp))
+
+
+def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None) -> Families:
+    """Put systems into the families that are known by name, others into those of their likeness.
+
+    Systems are alike whose scores deviate from the means of users and systems in the same way: the
+    mean over the report measures of their correlation over users is `ALIKE` or more, in the mean
+    over the pairs of two groups that are joined (average linkage).
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    known = known or {}
+    names = [known.get(system) for system in scores.systems]
+    others = [place for place, name in enumerate(names) if name is None]
+    found = [f"{place}" for place in range(len(others))]
+    if len(others) > 1:
+        values = scores.values[scores.measures.numbers(scores.measures.reported)]
+        rest = values - values.mean(axis=1, keepdims=True)
+        rest = (rest - rest.mean(axis=2, keepdims=True))[:, others]
+        lengths = np.sqrt((rest**2).sum(axis=2, keepdims=True))
+        unit = np.divide(rest, lengths, out=np.zeros_like(rest), where=lengths > 0)
+        apart = np.clip(1 - (unit @ unit.swapaxes(1, 2)).mean(axis=0), 0, None)
+        tree = linkage(squareform(apart, checks=False), "average")
+        found = [*map(str, fcluster(tree, 1 - ALIKE, "distance"))]
+    # No name of a family has a zero byte.
+    own = dict(zip(others, found, strict=True))
+    labels = [f"\0{own[place]}" if name is None else name for place, name in enumerate(names)]
+    return replace(families_named(labels), by_likeness=bool(others))
+
+
+def reach_over_systems(values: Floats, n_families: int) -> Floats:
+    r"""Say how far a 95 % interval over systems reaches, by the delete-d jackknife over families.
+
+    With m of F families in a subset, and v the variance of the statistic over subsets,
+
+    .. math:: t_{F-1} \sqrt{\frac{m}{F - m} v}
+
+    The result: of shape (...); NaN without subsets.
+
+    Shao & Wu (1989), A general theory for jackknife variance estimation; Cameron & Miller (2015),
+    A practitioner's guide to cluster-robust inference (whole families are left out).
+    """
+    quantile = stdtrit(max(n_families - 1, 1), (1 + CONFIDENCE) / 2)
+    return np.asarray(quantile * deviation_over_systems(values, n_families))
+
+
+def deviation_over_systems(values: Floats, n_families: int) -> Floats:
+    """Give the standard deviation over systems, of shape (...); see `reach_over_systems`."""
+    if values.shape[-1] == 0:
+        return np.full(values.shape[:-1], np.nan)
+    size = round(SHARE * n_families)
+    variances = mean_of_defined((values - mean_of_defined(values)[..., np.newaxis]) ** 2)
+    return np.sqrt(size / (n_families - size) * variances)
+
+
+def over_systems(
+    observed: Floats,
+    within: Floats,
+    families: Families,
+    *,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+) -> tuple[Floats, Floats]:
+    """Give the 95 % interval over systems of what has values (..., n_subsets) within subsets.
+
+    The result: both limits; NaN without subsets; see `reach_over_systems`.
+    """
+    reach = reach_over_systems(within, families.n)
+    return np.clip(observed - reach, *limits), np.clip(observed + reach, *limits)
