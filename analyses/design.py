@@ -62,8 +62,7 @@ class Settings(AnalysisSettings):
     """The difference of interest, and the power to find it."""
 
     removed: ClassVar[Mapping[str, str]] = {
-        "bound": "equivalence tests were removed; use "
-        "`analyses.significance.effects.equivalence_test` in Python",
+        "bound": "equivalence is `margin` in [analyses.discrimination]",
         **dict.fromkeys(("bayes", "draws"), "the Bayesian signed-rank test is in `baycomp`"),
         "halves": "[analyses.swaps] has the swap rate of random halves",
         "simulations": "`make coverage` checks the power that design computes",

@@ -101,6 +101,8 @@ CONVENTIONS = {
 }
 """Ways to add up p-values, in a sentence."""
 
+VERDICTS = ("different", "equivalent", "undecided")
+
 Convention = Literal["dp", "dp_ordered"]
 
 
@@ -123,12 +125,27 @@ class Settings(Question):
         "(Sakai 2016) or empirical (Urbano et al. 2019).",
     )
 
+    across_measures: bool = Field(
+        False, description="Correct for the pairs of all measures at once, not of each measure."
+    )
+    margin: float | None = Field(
+        None,
+        gt=0,
+        description="Smallest difference of interest, in the units of the measure: each pair of "
+        "systems is different, equivalent or undecided.",
+    )
+
     @model_validator(mode="after")
     def _askable(self) -> Settings:
         if self.baseline and self.correction in JOINT:
             raise ValueError(
                 f"the correction {self.correction!r} tests all pairs of systems at once; with a "
                 "baseline, choose 'bonferroni', 'holm' or 'bh'"
+            )
+        if self.across_measures and (self.correction in JOINT or self.correction == "none"):
+            raise ValueError(
+                f"the correction {self.correction!r} is not made across measures; choose "
+                "'bonferroni', 'holm' or 'bh'"
             )
         return self
 
@@ -156,7 +173,8 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     chosen = pair_numbers(scores.systems, settings.baseline)
     with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
         found = pair_tests(work, settings, chosen, advance=bar.advance)
-    adjusted = correct(found.p, work, settings)
+    together = found.p.reshape(1, -1) if settings.across_measures else found.p
+    adjusted = correct(together, work, settings)
     first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
     samples = resample_power(
         scores.values,
@@ -178,7 +196,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         p=found.p,
         methods=found.methods,
         required=found.required,
-        p_adjusted=adjusted,
+        p_adjusted=None if adjusted is None else adjusted.reshape(found.p.shape),
         samples=samples,
         n_users=len(scores.users),
         test=settings.test,
@@ -188,6 +206,8 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         seed=work.seed,
         baseline=settings.baseline,
         standard=settings.standardised,
+        margin=settings.margin,
+        across_measures=settings.across_measures,
     )
 
 
@@ -222,7 +242,7 @@ class Discrimination(Result):
         DP and curves for resampled users; there are none for tests that are not of means.
     n_users
         Number of users (topics).
-    test, correction, alpha, permutations, seed, baseline, standard
+    test, correction, alpha, permutations, seed, baseline, standard, margin, across_measures
         What was asked: see `Settings`; ``permutations`` is the number of random draws of the test,
         ``standard`` how scores were standardised, if they were.
     """
@@ -245,6 +265,8 @@ class Discrimination(Result):
     seed: int
     baseline: tuple[str, ...]
     standard: Standard | None = None
+    margin: float | None = None
+    across_measures: bool = False
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -304,6 +326,23 @@ class Discrimination(Result):
         reaches = (self.effects["upper"] - self.effects["lower"]) / 2
         return np.asarray(np.median(reaches, axis=1) * (level + power) / level)
 
+    def verdicts(self) -> NDArray[np.str_] | None:
+        """Call each pair different, equivalent or undecided, of shape (n_measures, n_pairs).
+
+        Equivalent is a pair whose difference is smaller than ``margin`` by two one-sided t-tests at
+        level ``alpha`` (Schuirmann 1987); of the others, different is a pair with p, adjusted if
+        that was asked for, at most ``alpha``. None without a margin.
+        """
+        if self.margin is None:
+            return None
+        freedom = max(self.n_users - 1, 1)
+        one_sided, two_sided = stdtrit(freedom, [1 - self.alpha, 1 - LEVEL / 2])
+        errors = (self.effects["upper"] - self.effects["lower"]) / 2 / two_sided
+        is_small = np.abs(self.differences) + one_sided * errors < self.margin
+        p = self.p if self.p_adjusted is None else self.p_adjusted
+        differs = np.where(p <= self.alpha, VERDICTS[0], VERDICTS[2])
+        return np.where(is_small, VERDICTS[1], differs)
+
     def _limits_over_systems(self) -> dict[str, Floats]:
         """Give the limits over systems, and over users and systems, by the logarithm."""
         within = self._within_subsets()
@@ -331,7 +370,8 @@ class Discrimination(Result):
         (Student's t; Welch's with several runs of a system) lower and upper, the effect sizes
         relative and standardised, the shares of users for whom a is better, worse, equal (see
         :class:`analyses.significance.effects.Effects`), p, p_adjusted (with a correction),
-        required_difference, method.
+        required_difference, method, verdict (with a margin, see
+        `verdicts`).
         """
         import pandas as pd
 
@@ -350,6 +390,8 @@ class Discrimination(Result):
             columns["p_adjusted"] = self.p_adjusted.ravel()
         columns["required_difference"] = self.required.ravel()
         columns["method"] = self.methods.ravel()
+        if (verdicts := self.verdicts()) is not None:
+            columns["verdict"] = verdicts.ravel()
         return pd.DataFrame(columns)
 
     def summary(self) -> pd.DataFrame:
@@ -364,8 +406,9 @@ class Discrimination(Result):
         ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`), limits over
         systems (``dp_systems_low``, ``dp_systems_high``) and over both (``dp_both_low``,
         ``dp_both_high``), whose variances are added; with a correction, ``significant_adjusted``,
-        the share of pairs with adjusted p at most ``alpha``; and, where there are pairs that are
-        `alike`, ``dp_without_alike``.
+        the share of pairs with adjusted p at most ``alpha``; with a margin, the shares
+        ``different``, ``equivalent`` and ``undecided`` (see `verdicts`); and, where there are pairs
+        that are `alike`, ``dp_without_alike``.
         """
         import pandas as pd
 
@@ -390,6 +433,8 @@ class Discrimination(Result):
         }
         if self.p_adjusted is not None:
             columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
+        if (verdicts := self.verdicts()) is not None:
+            columns |= {name: (verdicts == name).mean(axis=1) for name in VERDICTS}
         if self.alike.any():
             columns["dp_without_alike"] = self.dp_without_alike
         return pd.DataFrame(columns)
@@ -423,7 +468,21 @@ class Discrimination(Result):
 
     def findings(self) -> Sequence[str]:
         """Add which pairs contribute half of a DP."""
-        return [*super().findings(), *filter(None, [self._dominated()])]
+        return [*super().findings(), *filter(None, [self._dominated(), self._decided()])]
+
+    def _decided(self) -> str:
+        """Say which report measure leaves the fewest pairs undecided, if there is a margin."""
+        verdicts, reported = self.verdicts(), self.measures.reported
+        if verdicts is None:
+            return ""
+        counts = [(verdicts[self.measures.numbers(reported)] == v).sum(axis=1) for v in VERDICTS]
+        number = int(counts[2].argmin())
+        different, equivalent, undecided = (int(each[number]) for each in counts)
+        return (
+            f"With a smallest difference of interest of {self.margin:g}, {reported[number]} leaves "
+            f"the fewest of {len(self.pairs):,} pairs undecided: {undecided} ({different} are "
+            f"different, {equivalent} equivalent)."
+        )
 
     def _dominated(self) -> str:
         """Name the pairs that alone contribute half of the DP of a report measure."""
@@ -531,6 +590,7 @@ class Discrimination(Result):
         columns["share p < .01"] = summary["significant_01"].tolist()
         if "significant_adjusted" in summary:
             columns[f"share adjusted p ≤ {self.alpha:g}"] = summary["significant_adjusted"].tolist()
+        columns |= {name: summary[name].tolist() for name in VERDICTS if name in summary}
         if summary["required_max"].notna().any():
             columns["required difference"] = summary["required_max"].tolist()
             note += (
@@ -611,7 +671,8 @@ class Discrimination(Result):
         corrected = ""
         if self.correction != "none":
             name = CORRECTIONS_IN_WORDS[self.correction]
-            corrected = f" Adjusted p-values: {name} over all pairs of a measure."
+            over = "and measures" if self.across_measures else "of a measure"
+            corrected = f" Adjusted p-values: {name} over all pairs {over}."
         return (
             f"p-values{scores} of {pairs} over {self.n_users:,} {self.units}, by the two-sided "
             f"{self._test_in_words()}.{corrected}"

@@ -112,11 +112,13 @@ def discriminate(
     *,
     test: Test = "exact",
     correction: Correction = "none",
+    across_measures: bool = False,
     alpha: float = 0.05,
     permutations: int | None = None,
     replicates: int = 400,
     baseline: str | Sequence[str] = (),
     standardised: Standard | None = None,
+    margin: float | None = None,
     seed: int = 0,
     n_jobs: int = 1,
 ) -> Discrimination:
@@ -133,6 +135,8 @@ def discriminate(
     correction
         Correction of the p-values of one measure for the number of pairs: "none", "bonferroni",
         "holm", "bh" (Benjamini-Hochberg), "max-t" or "tukey".
+    across_measures
+        Correct for the pairs of all measures at once, by "bonferroni", "holm" or "bh".
     alpha
         Significance level, in (0, 1).
     permutations
@@ -145,6 +149,8 @@ def discriminate(
     standardised
         Test scores that are standardised for each user over the systems: "normal", "uniform" or
         "empirical"; see `analyses.significance.question.standardise`.
+    margin
+        Smallest difference of interest, above 0: each pair is different, equivalent or undecided.
     seed
         Random seed.
     n_jobs

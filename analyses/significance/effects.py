@@ -1,4 +1,4 @@
-"""How large differences are: effects, their intervals, equivalence, variance components."""
+"""How large differences are: effects, their intervals, variance components."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri, stdtr, stdtrit
+from scipy.special import fdtri, stdtrit
 
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import (
@@ -146,24 +146,6 @@ def _relative(differences: Floats, scores: Floats) -> Floats:
     baselines = np.abs(scores.mean(axis=2))[:, second]
     missing = np.full(differences.shape, np.nan)
     return np.divide(differences, baselines, out=missing, where=baselines > 0)
-
-
-def equivalence_test(means: Floats, deviations: Floats, bounds: Floats, *, n_users: int) -> Floats:
-    r"""Test by two one-sided t-tests whether mean differences lie within bounds (TOST).
-
-    The null hypothesis is that the difference is as large as the bound b, or larger:
-
-    .. math:: p = P\left(T_{n-1} \ge \frac{b - |\bar d|}{s_d / \sqrt n}\right)
-
-    is the larger of the two p-values. It is at most .05 where the 90 % interval of the difference
-    lies within the bound.
-
-    Schuirmann (1987), A comparison of the two one-sided tests procedure and the power approach.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistics = (bounds - np.abs(means)) * np.sqrt(n_users) / deviations
-    p = np.asarray(stdtr(n_users - 1, -statistics))
-    return np.where(np.isnan(p), 1.0, p)
 
 
 @dataclass(frozen=True, eq=False)

@@ -150,7 +150,7 @@ def discriminate(**asked: Any) -> None:
 @removed("--halves", "the analysis `swaps` of a study gives swap rates of random halves.")
 @removed("--bayes", "the package baycomp has Bayesian signed-rank tests.")
 @removed("--draws", "the package baycomp has Bayesian signed-rank tests.")
-@removed("--bound", "use analyses.significance.effects.equivalence_test in Python.")
+@removed("--bound", "`harness discriminate --margin` tests equivalence.")
 @removed("--simulations", "power is computed; `make coverage` checks it by simulation.")
 def design(**asked: Any) -> None:
     """Sample size: how many users each measure needs.

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, get_args
 
 import numpy as np
@@ -6,6 +7,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 from scipy.special import stdtrit
+from scipy.stats import ttest_1samp
 
 from analyses.discrimination import Discrimination, Settings
 from analyses.shared.measure import Measure, Measures, Scores
@@ -233,3 +235,34 @@ def test_dp_over_systems_is_a_jackknife_of_its_logarithm(rng: np.random.Generato
     assert row.dp_systems_low == pytest.approx(row.dp * np.exp(-reach))
     over_users = np.log(row.dp / row.dp_low)
     assert row.dp_both_low == pytest.approx(row.dp * np.exp(-np.hypot(reach, over_users)))
+
+
+def test_with_a_margin_pairs_are_different_equivalent_or_undecided(
+    rng: np.random.Generator,
+) -> None:
+    users = rng.normal(0.5, 0.2, size=60)
+    gaps = np.array([0.0, 0.001, 0.06, 0.3])[:, None]
+    values = users + gaps + rng.normal(0, [[0.05], [0.02], [0.2], [0.1]], size=(4, 60))
+    ids = np.arange(60).astype(np.str_)
+    found = discriminate(
+        Scores(values[None], Measures([Measure("P", 5)]), tuple("abcd"), ids), margin=0.05
+    )
+    verdicts = found.verdicts()
+    assert verdicts is not None
+    for number, (a, b) in enumerate(combinations(range(4), 2)):
+        gap = values[a] - values[b]
+        above = ttest_1samp(gap, -0.05, alternative="greater").pvalue
+        below = ttest_1samp(gap, 0.05, alternative="less").pvalue
+        expected = "different" if found.p[0, number] <= 0.05 else "undecided"
+        assert verdicts[0, number] == ("equivalent" if max(above, below) < 0.05 else expected)
+    assert {*verdicts[0]} == {"different", "equivalent", "undecided"}
+    row = found.summary().iloc[0]
+    assert row.equivalent == pytest.approx((verdicts == "equivalent").mean())
+
+
+def test_a_correction_across_measures_counts_all_pairs_together(scores: Scores) -> None:
+    found = discriminate(scores, correction="bonferroni", across_measures=True, replicates=0)
+    assert found.p_adjusted is not None
+    np.testing.assert_allclose(found.p_adjusted, np.minimum(found.p * found.p.size, 1))
+    with pytest.raises(ValidationError, match="not made across measures"):
+        discriminate(scores, correction="max-t", across_measures=True)

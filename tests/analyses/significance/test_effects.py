@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.stats import ttest_1samp, ttest_ind
+from scipy.stats import ttest_ind
 
 from analyses.shared.measure import RunDeviations
-from analyses.significance.effects import Effects, effects, equivalence_test, variance_components
+from analyses.significance.effects import Effects, effects, variance_components
 from analyses.significance.permutation import pair_indices
 from runs import InputError
 from tests.analyses.significance.references import Floats, pair_scores, some_scores
@@ -100,16 +100,6 @@ def test_intervals_hold_the_difference_over_users_and_runs(
 def test_a_level_out_of_range_is_refused(scores: Floats) -> None:
     with pytest.raises(InputError, match=r"`level` must lie between 0 and 1, got 95\."):
         effects(scores, level=95)
-
-
-def test_the_test_of_equivalence_is_the_worse_of_two_one_sided_t_tests(
-    rng: np.random.Generator,
-) -> None:
-    d = rng.normal(0.1, 1, size=40)
-    above = ttest_1samp(d, -0.5, alternative="greater").pvalue
-    below = ttest_1samp(d, 0.5, alternative="less").pvalue
-    found = equivalence_test(d.mean(), d.std(ddof=1), np.array(0.5), n_users=40)
-    assert found == pytest.approx(max(above, below))
 
 
 # Brennan (2001, Generalizability Theory), synthetic data set no. 3: ten persons, twelve items.
