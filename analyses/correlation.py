@@ -23,7 +23,7 @@ from analyses.shared.estimate import Estimate, Estimates, arcsine_around, stabil
 from analyses.shared.families import Families, over_systems
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 LEAST_RANGE = 0.1
 """Shades of a heat map of taus span at least this much: small differences look small."""
+
+WIDE = 1.0
+"""Width of an interval of agreement, of 2 that are possible, that tells nothing."""
 
 
 def _known(name: str) -> str:
@@ -99,7 +102,9 @@ def correlation(work: Work, settings: Settings) -> Correlation:
         )
         found = _with_intervals_over_systems(found, within)
         if replicates:
-            populations = Populations(scores.mean_values(), resampled, len(scores.users), work.seed)
+            populations = Populations(
+                scores.mean_values(), resampled, len(scores.users), work.seed, work.families.of
+            )
             found = _with_intervals(found, populations, every_pair=settings.every_pair)
         bar.advance()
     return found
@@ -279,7 +284,8 @@ class Correlation(Result):
         """Say how far the report measures agree on the ordering of the systems."""
         compared = self.measures.reported
         cells = self._cells(compared, combinations(compared.labels, 2))
-        taus = {pair: tau for pair, tau in cells if not np.isnan(tau)}
+        unknown = self._wide()
+        taus = {pair: tau for pair, tau in cells if not np.isnan(tau) and pair not in unknown}
         if not taus:
             return []
         mean = sum(taus.values()) / len(taus)
@@ -358,6 +364,23 @@ class Correlation(Result):
         taus, names = self.taus[np.ix_([*labels], [*labels])], list(labels.values())
         lowest = min(float(np.nanmin(self.taus, initial=1.0)), 1.0 - LEAST_RANGE)
         draw_matrix(ax, taus, names, label=find_coefficient(self.coefficient).label, lowest=lowest)
+
+    def cautions(self) -> Sequence[str]:
+        """Name pairs of report measures whose agreement these users cannot tell."""
+        wide = self._wide()
+        if not wide:
+            return ()
+        return (
+            f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
+            f"than {WIDE:g}: {paired(wide)}.",
+        )
+
+    def _wide(self) -> list[tuple[str, str]]:
+        """Name the pairs of report measures whose interval is too wide to tell anything."""
+        reported = self.measures.reported
+        places = dict(zip(reported.labels, self.measures.numbers(reported), strict=True))
+        width = self.high - self.low
+        return [(a, b) for a, b in combinations(places, 2) if width[places[a], places[b]] > WIDE]
 
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals are."""

@@ -94,7 +94,8 @@ class Populations:
     r"""Draws of the systems' means over all users of the population, for two measures at a time.
 
     The true means of a system by two measures are taken to be normal over systems, or over those of
-    a cluster and over the others where they lie so (:func:`groupings`), of
+    a cluster and over the others where they lie so (:func:`groupings`); where systems come in
+    families, between families and within them, apart. They are of
     spreads and correlation that are themselves drawn from their likelihood under the means and the
     covariance N of their noise, as resampling has it: empirical Bayes. Before, the angle whose
     cosine is the correlation is even. A draw is conditional (Matheron's rule)
@@ -115,6 +116,8 @@ class Populations:
         Number of users.
     seed
         Of the draws.
+    families
+        Number of the family of each system, of shape (n_systems,).
 
     References
     ----------
@@ -127,6 +130,7 @@ class Populations:
     resampled: Floats
     n_users: int
     seed: int
+    families: Numbers
 
     def draw(self, first: int, second: int) -> tuple[Floats, Floats]:
         """Draw the means of two measures, each of shape (n_replicates, n_systems), up to a level.
@@ -141,20 +145,29 @@ class Populations:
         blocks = (products / n_replicates).reshape(2, n_systems, 2, n_systems).swapaxes(1, 2)
         drawn = np.empty(noise.shape)
         turns = np.arange(n_replicates) % N_GROUPINGS
-        for groups, numbers in groupings(means, noise, n_groupings=N_GROUPINGS):
+        n_families = int(self.families.max()) + 1
+        everything = (np.arange(n_systems),), np.arange(N_GROUPINGS)
+        parted = (
+            groupings(means, noise, n_groupings=N_GROUPINGS)
+            if n_families == n_systems
+            else [everything]
+        )
+        for groups, numbers in parted:
             some = np.flatnonzero(np.isin(turns, numbers))
             for number, group in enumerate(groups):
-                cells = (slice(None), group[:, None], some)
-                pair = _NoisyPair.of(
-                    means[:, group],
-                    blocks[:, :, group[:, None], group],
-                    n_draws=min(self.n_users, n_replicates),
+                own = means[:, group], blocks[:, :, group[:, None], group]
+                noises, normals = (
+                    each.take(group, axis=1).take(some, axis=2) for each in (noise, self._normals)
                 )
-                drawn[cells] = pair.draw(
-                    noise.take(group, axis=1).take(some, axis=2),
-                    self._normals.take(group, axis=1).take(some, axis=2),
-                    self._uniforms[number, some],
-                )
+                levels = own[0].mean(axis=1, keepdims=True)
+                total = np.repeat((levels - noises.mean(axis=1))[:, None], len(group), axis=1)
+                bases = [_contrasts(len(group))]
+                if n_families < n_systems:
+                    bases = self._bases
+                for place, basis in enumerate(bases, start=number):
+                    pair = _NoisyPair.of(*own, basis, n_draws=min(self.n_users, n_replicates))
+                    total += pair.draw(noises, normals, self._uniforms[place, some])
+                drawn[:, group[:, None], some] = total
         a, b = (
             np.ascontiguousarray(means[self._alike[measure]].T)
             for measure, means in zip((first, second), drawn, strict=True)
@@ -180,6 +193,10 @@ class Populations:
         deviations = self.means.std(axis=1)
         units = np.where(deviations > TINY, deviations, np.where(spread > 0, spread, 1.0))
         return np.asarray(units[:, None], dtype=np.float64)
+
+    @cached_property
+    def _bases(self) -> list[Floats]:
+        return _between_and_within(self.families)
 
     @cached_property
     def _alike(self) -> list[Numbers]:
@@ -216,16 +233,17 @@ class Populations:
 class _NoisyPair:
     """Means of two measures, and the spread of their noise, in the axes of the noise."""
 
-    levels: Floats
     axes: Floats
     means: Floats
     noise: tuple[Floats, Floats, Floats]
     evened: float
 
     @classmethod
-    def of(cls, means: Floats, blocks: Floats, *, n_draws: int) -> _NoisyPair:
-        """Turn means (2, n_systems) and second moments of noise (2, 2, n_systems, n_systems)."""
-        basis = _contrasts(means.shape[1])
+    def of(cls, means: Floats, blocks: Floats, basis: Floats, *, n_draws: int) -> _NoisyPair:
+        """Turn means (2, n_systems) and second moments of noise (2, 2, n_systems, n_systems).
+
+        The axes span what the basis, of shape (n_systems, n_axes), spans.
+        """
         blocks = basis.T @ blocks @ basis
         both = sum(
             (blocks[i, i] / max(np.trace(blocks[i, i]), TINY) for i in (0, 1)),
@@ -238,11 +256,14 @@ class _NoisyPair:
             (1 - evened) * each + evened * each.mean()
             for each in (on_axes[0, 0], on_axes[1, 1], on_axes[0, 1])
         )
-        axes, levels = basis @ turned, means.mean(axis=1, keepdims=True)
-        return cls(levels, axes, means @ axes, (aa, bb, ab), evened)
+        axes = basis @ turned
+        return cls(axes, means @ axes, (aa, bb, ab), evened)
 
     def draw(self, noise: Floats, normals: Floats, uniforms: Floats) -> Floats:
-        """Draw true means with the noise of some replicates: (2, n_systems, n_some)."""
+        """Draw true means with the noise of some replicates, on the axes.
+
+        The result: of shape (2, n_systems, n_some).
+        """
         from analyses.intervals.noisy_pair_loops import conditional_draws
 
         on_axes = self.axes.T @ normals
@@ -254,7 +275,7 @@ class _NoisyPair:
             self.noise,
             TINY,
         )
-        return self.axes @ drawn + (self.levels - noise.mean(axis=1))[:, None]
+        return np.asarray(self.axes @ drawn)
 
     def _spreads(self, uniforms: Floats) -> tuple[Floats, Floats, Floats]:
         """Draw spreads of true means by either measure, and their correlation."""
@@ -290,6 +311,22 @@ def _contrasts(n_systems: int) -> Floats:
     from scipy.linalg import helmert
 
     return np.asarray(helmert(n_systems).T)
+
+
+def _between_and_within(families: Numbers) -> list[Floats]:
+    """Give orthonormal contrasts between families, and within those of several systems."""
+    n_systems, n_families = len(families), int(families.max()) + 1
+    members = [np.flatnonzero(families == number) for number in range(n_families)]
+    shares = np.zeros((n_systems, n_families))
+    within = [np.zeros((n_systems, 0))]
+    for number, own in enumerate(members):
+        shares[own, number] = 1.0
+        inside = np.zeros((n_systems, len(own) - 1))
+        inside[own] = _contrasts(len(own)) if len(own) > 1 else 0.0
+        within.append(inside)
+    left, sizes, _ = np.linalg.svd(shares - shares.mean(axis=0), full_matrices=False)
+    between = left[:, sizes > TINY * n_systems]
+    return [basis for basis in (between, np.concatenate(within, axis=1)) if basis.shape[1]]
 
 
 def _share_of_noise(sizes: Floats, *, n_draws: int) -> float:

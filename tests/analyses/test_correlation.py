@@ -58,7 +58,9 @@ def test_an_interval_is_that_of_the_agreement_in_populations_behind_the_means(
 ) -> None:
     found = correlate(noisy, coefficient=coefficient, replicates=200, seed=5)
     resampled = resample_means(noisy.values, replicates=200, seed=5)
-    populations = Populations(noisy.mean_values(), resampled, n_users=30, seed=5)
+    populations = Populations(
+        noisy.mean_values(), resampled, n_users=30, seed=5, families=np.arange(len(noisy.systems))
+    )
     agreements = COEFFICIENTS[coefficient].compare(*populations.draw(0, 1))
     low, high = np.nanquantile(agreements, [0.025, 0.975])
     observed = found.taus[0, 1]
@@ -107,3 +109,15 @@ def test_undefined_agreement_of_resampled_users_is_counted() -> None:
 def test_a_coefficient_that_there_is_not_is_refused(noisy: Scores) -> None:
     with pytest.raises(ValueError, match=r"no coefficient is called 'tau'; there are tau-b, "):
         correlate(noisy, coefficient="tau")
+
+
+def test_agreement_that_the_users_cannot_tell_is_named_and_not_said(
+    rng: np.random.Generator,
+) -> None:
+    values = np.linspace(0, 1, 12)[:, None] + 3 * rng.normal(size=(2, 12, 30))
+    measures = Measures([Measure("P", 10), Measure("AP", 10)])
+    users = np.arange(30).astype(np.str_)
+    found = correlate(Scores(values, measures, tuple("abcdefghijkl"), users), replicates=200)
+    assert found.high[0, 1] - found.low[0, 1] > 1
+    assert len(found.cautions()) == 1
+    assert not found.findings()
