@@ -184,14 +184,7 @@ class Systems(Result):
         Piepho (2004), An algorithm for a letter-based representation of all-pairwise comparisons.
         """
         better = self.better()[number]
-        order = self.order(number)
-        groups = letter_groups((better | better.T)[np.ix_(order, order)])
-        names = [letter_name(n) for n in range(len(groups))]
-        found = [""] * len(order)
-        for place, system in enumerate(order):
-            shared = (name for name, group in zip(names, groups, strict=True) if place in group)
-            found[system] = "".join(shared)
-        return tuple(found)
+        return letters_of(better | better.T, self.order(number))
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``systems``: a row for each measure and system, from the best.
@@ -335,6 +328,19 @@ class Systems(Result):
         ax.set_xlabel("rank")
         ax.set_title(str(self.measures[number]))
         return ax
+
+
+def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:
+    """Give letters to what is compared, in an order; two that share one do not differ.
+
+    The mask is symmetric, of shape (n_systems, n_systems).
+    """
+    groups = letter_groups(differs[np.ix_(order, order)])
+    names, found = [letter_name(n) for n in range(len(groups))], [""] * len(order)
+    for place, system in enumerate(order):
+        shared = (name for name, group in zip(names, groups, strict=True) if place in group)
+        found[system] = "".join(shared)
+    return tuple(found)
 
 
 def letter_groups(differs: Masks) -> list[frozenset[int]]:

@@ -29,6 +29,7 @@ from analyses.shared.result import figure, table
 from analyses.shared.sentences import MOST_NAMED, listed
 from analyses.shared.table import Cell, Table, shown
 from analyses.significance.permutation import pair_indices
+from analyses.systems import letters_of
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import with_known_keywords
@@ -43,8 +44,14 @@ if TYPE_CHECKING:
 HALF_WIDTH = 1.96
 """Of an interval of 95 %, in standard errors."""
 
-WORTH_SAYING = 0.5
-"""Bias in standard errors, from which on an interval holds the truth less than 93 of 100 times."""
+USELESS = 1.0
+"""A range as wide as this share of the estimate tells nothing of the value."""
+
+FEW_USERS = 20
+"""With fewer, systems that do not differ are told apart too often (.10 of the time with 8)."""
+
+OF_DIFFERENCES = "bv(gamma=0.01)"
+"""Estimator of differences, unless one is chosen: of less noise than MLE, whose bias is shared."""
 
 
 class Settings(AnalysisSettings):
@@ -55,8 +62,9 @@ class Settings(AnalysisSettings):
     metrics: MetricNames = METRICS
     estimator: Annotated[str, read_by(find_estimator)] | None = Field(
         None,
-        description="Estimator of the exact metrics, with options; default: mle(iters=100), or "
-        "ht-plugin (for AUC) if negatives were drawn with probabilities.",
+        description="Estimator of levels and differences, with options; default: mle(iters=100) "
+        "for levels and bv(gamma=0.01) for differences, or ht-plugin (for AUC) if negatives were "
+        "drawn with probabilities.",
     )
     replicates: Whole = Field(
         1000, ge=100, description="Number of bootstrap replicates of the users."
@@ -98,8 +106,9 @@ def correct(
     metrics
         Metrics to estimate.
     estimator
-        Estimator of the exact metrics, with its options. Default: ``mle(iters=100)``, or
-        ``ht-plugin`` (of AUC) if negatives were drawn with given probabilities.
+        Estimator of levels and differences, with its options. Default: ``mle(iters=100)`` for
+        levels and ``bv(gamma=0.01)`` for differences, or ``ht-plugin`` (of AUC) if negatives were
+        drawn with given probabilities.
     replicates
         Number of resamples of the users for the intervals, at least 100.
     seed
@@ -141,6 +150,10 @@ def corrected_systems(
             "negatives drawn with probabilities must be drawn with replacement, for all systems."
         )
     estimator = find_estimator(settings.estimator or ("ht-plugin" if any(known) else "mle"))
+    sizes = np.concatenate([np.unique(one.n_negatives) for one in systems.values()])
+    of_differences = estimator
+    if settings.estimator is None and not any(known) and len(np.unique(sizes)) == 1:
+        of_differences = find_estimator(OF_DIFFERENCES)
     is_weighted, names = estimator.name == "ht-plugin", settings.metrics
     metrics = read_metrics(["AUC"] if is_weighted and names == METRICS else names)
     others = [str(metric) for metric in metrics if metric.name != "AUC"]
@@ -153,7 +166,8 @@ def corrected_systems(
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
             try:
-                found.append(_of_system(sample, estimator, metrics, settings.replicates, seed))
+                every = estimator, of_differences
+                found.append(_of_system(sample, every, metrics, settings.replicates, seed))
             except InputError as error:
                 raise InputError(f"system {name!r}: {error}") from None
             bar.advance()
@@ -164,24 +178,36 @@ def corrected_systems(
         population_of(first),
         first.replace,
         str(estimator),
+        str(of_differences),
+        min(len(np.unique(one.user)) for one in systems.values()),
         (int(first.n_negatives.min()), int(first.n_negatives.max())),
         *(np.stack(each, axis=1) for each in zip(*found, strict=True)),
     )
 
 
 def _of_system(
-    sample: SampledRanks, estimator: Estimator, metrics: Metrics, replicates: int, seed: int
+    sample: SampledRanks,
+    every: tuple[Estimator, Estimator],
+    metrics: Metrics,
+    replicates: int,
+    seed: int,
 ) -> tuple[Floats, ...]:
-    """Give the arrays of `Corrected`, of one system."""
+    """Give the arrays of `Corrected` of one system, by the estimators of levels and differences."""
+    estimator = every[0]
     plain = find_estimator("uncorrected").fit_cells(Cells.of([sample])).estimates(metrics)[0]
     if estimator.name == "ht-plugin":
         of_users, unknown = weighted_auc(sample), np.full(1, np.nan)
         draws = draw_weights(len(of_users), replicates=replicates, seed=seed)
         means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
-        return plain, of_users.mean(keepdims=True), unknown, unknown, means[np.newaxis]
+        found = of_users.mean(keepdims=True), means[np.newaxis]
+        return plain, found[0], unknown, unknown, found[1], *found
     fits = estimator.fit(sample)
-    again = estimator.fit_cells(fits.cells.resampled(replicates, seed=seed)).estimates(metrics).T
-    return plain, fits.estimates(metrics)[0], *bias_left(fits, metrics), again
+    again = fits.cells.resampled(replicates, seed=seed)
+    levels, differences = (
+        (one.fit_cells(fits.cells).estimates(metrics)[0], one.fit_cells(again).estimates(metrics).T)
+        for one in every
+    )
+    return plain, levels[0], *bias_left(fits, metrics), levels[1], *differences
 
 
 def bias_left(fits: Fits, metrics: Metrics) -> Floats:
@@ -205,7 +231,8 @@ class Corrected(RanksResult):
     Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
     systems, through the whole correction) have one more axis. ``bias`` is a guess of what estimates
     are too high, NaN where there is none, and ``steep_bias`` the same if many relevant items are at
-    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most.
+    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most. What is
+    ``contrasted`` are the levels whose differences are compared, by an estimator of their own.
     """
 
     measures: Measures
@@ -213,12 +240,16 @@ class Corrected(RanksResult):
     population: str
     replace: bool
     estimator: str
+    difference_estimator: str
+    n_users: int
     negatives: tuple[int, int]
     uncorrected: Floats
     values: Floats
     bias: Floats
     steep_bias: Floats
     replicates: Floats
+    contrasted: Floats
+    contrasted_replicates: Floats
 
     @property
     def errors(self) -> Floats:
@@ -227,26 +258,55 @@ class Corrected(RanksResult):
 
     @property
     def limits(self) -> tuple[Floats, Floats]:
-        """Lower and upper limits of the estimates, 95 %."""
+        """Lower and upper limits of the estimates, 95 %, over users and samples."""
         return interval(self.values, self.replicates, limits=(0.0, 1.0))
+
+    @property
+    def range(self) -> tuple[Floats, Floats]:
+        """Limits of the estimates if the bias is as guessed, as guessed for steep ranks, or none.
+
+        They hold the exact value more often than `limits`, whose bias is not known.
+        """
+        biases = np.nan_to_num(np.stack([np.zeros_like(self.bias), self.bias, self.steep_bias]))
+        low, high = self.limits
+        return (low - biases).min(axis=0).clip(0, 1), (high - biases).max(axis=0).clip(0, 1)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give estimates of systems, and differences of all pairs."""
         return {"corrected": self.to_frame(), "corrected_differences": self.differences_frame()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Give one row for each metric and system: estimates, limits, and bias that may be left."""
+        """Give one row for each metric and system.
+
+        Columns metric, system, estimator, uncorrected, estimate, standard_error, lower and upper
+        (95 %), bias and steep_bias that may be left, range_low and range_high (see `range`), and
+        groups: systems that share a letter do not differ significantly.
+        """
         lower, upper = self.limits
+        range_low, range_high = self.range
         found = {"uncorrected": self.uncorrected, "estimate": self.values}
         found |= {"standard_error": self.errors, "lower": lower, "upper": upper}
         found |= {"bias": self.bias, "steep_bias": self.steep_bias}
+        found |= {"range_low": range_low, "range_high": range_high}
         axes = {"metric": self.metrics}, {"system": self.systems}
-        return tidy(*axes, estimator=self.estimator, **found)
+        frame = tidy(*axes, estimator=self.estimator, **found)
+        return frame.assign(groups=[letters for own in self.groups() for letters in own])
+
+    def groups(self) -> list[tuple[str, ...]]:
+        """Give each system letters, by metric: two that share one do not differ significantly."""
+        first, second = pair_indices(n_systems := len(self.systems))
+        found = []
+        for own, p in zip(self.contrasted, self.differences()["p"], strict=True):
+            differs = np.zeros((n_systems, n_systems), dtype=np.bool_)
+            differs[first, second] = differs[second, first] = p < 1 - CONFIDENCE
+            found.append(letters_of(differs, np.argsort(-own, kind="stable")))
+        return found
 
     def differences(self) -> dict[str, Floats]:
         """Compare all pairs of systems, the first less the second; see `compare`."""
         a, b = pair_indices(len(self.systems))
-        values, replicates = (of[:, a] - of[:, b] for of in (self.values, self.replicates))
+        every = self.contrasted, self.contrasted_replicates
+        values, replicates = (of[:, a] - of[:, b] for of in every)
         return compare(values, replicates)
 
     def differences_frame(self) -> pd.DataFrame:
@@ -257,12 +317,14 @@ class Corrected(RanksResult):
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
-        """Tabulate sampled and corrected metrics, intervals, and the bias that may be left."""
+        """Tabulate sampled and corrected metrics, the range they may have, and letters."""
         rows = [
-            [f"{metric}, {system}", plain, *_with_limits(*estimate), bias, steep]
-            for metric, system, _, plain, *estimate, bias, steep in self.to_frame().to_numpy()
+            [f"{metric}, {system}", plain, *_with_limits(value, error, *limits), letters]
+            for metric, system, _, plain, value, error, _, _, _, _, *limits, letters in (
+                self.to_frame().to_numpy()
+            )
         ]
-        numbers = ["sampled", "corrected", "95 % interval", "bias", "steep bias"]
+        numbers = ["sampled", "corrected", "range", "groups"]
         title = f"Metrics among all candidates, by {self.estimator}"
         return Table("corrected", title, self.caption(), ["metric, system", *numbers], rows)
 
@@ -286,13 +348,15 @@ class Corrected(RanksResult):
     )
     def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         """Draw the estimates of a metric, by default the first, with their intervals."""
-        shown = self.measures.reported.metrics
-        name = shown[chosen_panel(shown, metric)]
+        names = self.measures.reported.metrics
+        name = names[chosen_panel(names, metric)]
         number, rows = self.metrics.index(name), np.arange(len(self.systems))
-        low, high = (each[number] for each in self.limits)
-        ax.hlines(rows, low, high, colours()[0], linewidth=1.2)
+        for limits, width in ((self.range, 0.7), (self.limits, 1.8)):
+            low, high = (each[number] for each in limits)
+            ax.hlines(rows, low, high, colours()[0], linewidth=width)
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
-        ax.set_yticks(rows, self.systems)
+        sampled = [f" (sampled {shown(value)})" for value in self.uncorrected[number]]
+        ax.set_yticks(rows, [f"{s}{own}" for s, own in zip(self.systems, sampled, strict=True)])
         ax.invert_yaxis()
         ax.set(title=name, xlabel="corrected value")
         return ax
@@ -302,9 +366,11 @@ class Corrected(RanksResult):
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
         return (
             f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
-            f"negatives, sampled {replacement(self.replace)}. {self.population}. Intervals: 95 % "
-            "bootstrap over users, for differences jointly for all pairs. Bias: of the estimator "
-            "for ranks as MLE finds them; steep bias: if more relevant items are at the top."
+            f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
+            "bootstrap interval over users, extended by the bias that the estimator may have, for "
+            "ranks as MLE finds them and for more relevant items at the top. Groups: systems that "
+            "share a letter do not differ significantly; differences are estimated by "
+            f"{self.difference_estimator}, with intervals for all pairs at once."
         )
 
     def findings(self) -> Sequence[str]:
@@ -323,23 +389,34 @@ class Corrected(RanksResult):
         return "\n".join([*self.findings(), *self.cautions(), ""])
 
     def cautions(self) -> Sequence[str]:
-        """Say where bias may be larger than intervals show."""
-        biased = np.abs(self.bias) > WORTH_SAYING * self.errors
+        """Say which metrics the samples cannot tell, and where users or negatives are few."""
+        low, high = self.range
+        useless = high - low > USELESS * self.values
         least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
-        unseen = np.abs(self.steep_bias) > least
+        unseen = (np.abs(self.steep_bias) > least) & ~useless
         cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.metrics])
+        few = f"{self.negatives[0]:,} negatives"
         sentences = {
-            "Intervals of {} are too narrow: the estimator may be biased.": biased.any(axis=1),
+            f"From {few}, the level of {{}} cannot be told: its range is wider than its value. The "
+            "differences are too small, too. To tell the first k ranks from others among n "
+            "candidates, draw n / k negatives or more, or rank all candidates for some users.": (
+                useless.any(axis=1)
+            ),
             "Estimates of {} may be wrong by more than their intervals: with m negatives among n "
             "candidates, the first n / m ranks look almost the same.": unseen.any(axis=1),
-            "The cut-off of {} is larger than the number of negatives.": cutoffs
-            > self.negatives[0],
+            f"The cut-off of {{}} is larger than {few}.": cutoffs > self.negatives[0],
         }
-        return [
+        found = [
             sentence.format(listed([self.metrics[n] for n in np.flatnonzero(concerned)]))
             for sentence, concerned in sentences.items()
             if concerned.any()
         ]
+        if self.n_users < FEW_USERS:
+            found.append(
+                f"{self.n_users:,} users are few: systems that do not differ are told apart more "
+                "often than in 1 of 20 comparisons."
+            )
+        return found
 
 
 def compare(values: Floats, replicates: Floats) -> dict[str, Floats]:

@@ -175,5 +175,5 @@ def correct(
     settings = given(CORRECTION(), asked)
     systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)
     found = corrected_systems(systems, settings, seed=seed, progress=progress)
-    publish({"corrected": found}, format_, output)
+    publish({"corrected": found}, format_, output, only=["corrected"])
     click.echo(found.caption(), err=True)

@@ -99,19 +99,33 @@ def test_the_steep_guess_is_the_better_one_where_many_items_are_first() -> None:
     assert off < steep < smooth < 0
 
 
-@pytest.mark.parametrize("steep", [-0.9, 0.9])
-def test_what_the_very_first_ranks_may_hide_is_a_caution(
-    corrected: Corrected, steep: float
-) -> None:
-    without, much = (
-        replace(corrected, steep_bias=np.full_like(corrected.bias, value)).cautions()
-        for value in (0.0, steep)
+def test_the_range_holds_what_each_guess_of_the_bias_leaves(corrected: Corrected) -> None:
+    (low, high), (range_low, range_high) = corrected.limits, corrected.range
+    for bias in (0, corrected.bias, corrected.steep_bias):
+        assert (range_low <= np.clip(low - bias, 0, 1) + 1e-12).all()
+        assert (range_high >= np.clip(high - bias, 0, 1) - 1e-12).all()
+    assert (range_low >= 0).all()
+    assert (range_high <= 1).all()
+
+
+def test_differences_are_by_an_estimator_of_their_own_unless_one_is_chosen() -> None:
+    samples: Any = _sampled(_full(40))
+    asked: dict[str, Any] = {"metrics": ["nDCG@10"], "replicates": 100}
+    both, mle, bv = (
+        correct(samples, **asked, estimator=name) for name in (None, "mle", "bv(gamma=0.01)")
     )
-    assert len(much) == len(without) + 1
+    np.testing.assert_array_equal(both.values, mle.values)
+    np.testing.assert_array_equal(both.differences()["p"], bv.differences()["p"])
+    assert (both.differences()["p"] != mle.differences()["p"]).any()
 
 
-def test_bias_and_cut_offs_below_the_sample_are_cautions(corrected: Corrected) -> None:
-    assert corrected.cautions()[0].startswith("Intervals of Recall@10 are too narrow")
+def test_a_range_wider_than_its_value_few_users_and_deep_cut_offs_are_cautions(
+    corrected: Corrected,
+) -> None:
+    useless = replace(corrected, steep_bias=np.full_like(corrected.bias, -1.0))
+    assert any("level of Recall@10 cannot be told" in each for each in useless.cautions())
+    few = correct(_sampled(_full(12)), metrics=["AUC"], replicates=100)
+    assert any(each.startswith("12 users are few") for each in few.cautions())
     asked = ["Recall@60", "Recall@61"]
     found = correct(_sampled(_full(40)), metrics=asked, replicates=100)
     assert any("Recall@61 is larger" in caution for caution in found.cautions())
@@ -152,7 +166,7 @@ def test_the_command_prints_estimates_differences_and_sentences(table: Path) -> 
     asked = ("--negatives", str(M), "--candidates", str(N), "--measure", "AUC", "--quiet")
     run = CliRunner(env={"COLUMNS": "80"}).invoke(main, ["correct", str(table), *asked])
     assert run.exit_code == 0, run.stderr
-    assert "AUC, good - poor" in run.stdout
+    assert "AUC, good" in run.stdout
     assert "2 of 3 pairs of systems" in run.stdout
 
 
