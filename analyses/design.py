@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from pydantic import Field
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
-from analyses.shared.estimate import CONFIDENCE, Estimate, joint_reach
+from analyses.shared.estimate import CONFIDENCE, FLOOR, Estimate, joint_reach
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import count, listed, percent
@@ -22,13 +22,13 @@ from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import (
+    EffectPrior,
+    Likely,
     detectable_effect,
     effects_of,
     expected_share,
     needed_users,
-    possible_effects,
     resampled_effects,
-    shrunk_effects,
     users_for_share,
 )
 from analyses.significance.question import Standard, standardised
@@ -53,6 +53,12 @@ FEW_USERS = 200
 
 FAR = 10
 """A caution names measures that need more than so many times the pilot's users."""
+
+MOST_VARIANCE = 0.5
+"""A caution names a system that makes so much of the variance between systems."""
+
+HIDDEN = 2.0
+"""Differences of fewer standard errors may be none."""
 
 NOISY = 0.1
 """With a larger share of noise in the effects, a caution is given."""
@@ -109,10 +115,17 @@ def design(work: Work, settings: Settings) -> Design:
     pairs = np.flatnonzero(differ if differ.any() else ~differ)
     means, deviations = means[:, pairs], deviations[:, pairs]
     effects = effects_of(means, deviations)
-    shrunk, variance = shrunk_effects(effects, n_pilot=n_users)
+    priors = [EffectPrior(own, n_users, len(scores.systems)) for own in effects]
+    likely = Likely(
+        *(
+            np.stack(each).reshape(len(values), -1)
+            for each in zip(*(prior.given_the_pilot() for prior in priors), strict=True)
+        )
+    )
+    kept = (likely.variances * likely.chances).sum(axis=1) * n_users / len(pairs)
     level = np.abs(values.mean(axis=(1, 2)))
-    needed = users_for_share(shrunk, share=settings.share, alpha=settings.alpha, variance=variance)
-    possible = _possible_effects(values, pairs, effects, settings, work.seed)
+    needed = users_for_share(likely, share=settings.share, alpha=settings.alpha)
+    possible = _possible_effects(values, pairs, priors, settings, work.seed)
     known = needed[np.isfinite(needed)]
     last = max(2 * n_users, 1.5 * known.max(initial=0.0), 2 * SMALLEST)
     sizes = np.unique(np.rint(np.geomspace(SMALLEST, last, N_SIZES)))
@@ -134,13 +147,14 @@ def design(work: Work, settings: Settings) -> Design:
         detectable=detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
         * deviations,
         needed=needed,
-        replicates=users_for_share(possible, share=settings.share, alpha=settings.alpha),
-        noise=1 - variance * n_users,
+        replicates=users_for_share(Likely.of(possible), share=settings.share, alpha=settings.alpha),
+        noise=1 - kept,
         sizes=sizes,
         shares=expected_share(
-            shrunk[:, None], sizes, alpha=settings.alpha, variance=variance[:, None]
+            Likely(*(each[:, None] for each in likely)), sizes, alpha=settings.alpha
         ),
         components=variance_components(values),
+        **_without_outliers(values),
         difference=settings.difference,
         power=settings.power,
         alpha=settings.alpha,
@@ -151,15 +165,34 @@ def design(work: Work, settings: Settings) -> Design:
 
 
 def _possible_effects(
-    values: Floats, pairs: Numbers, effects: Floats, settings: Settings, seed: int
+    values: Floats, pairs: Numbers, priors: Sequence[EffectPrior], settings: Settings, seed: int
 ) -> Floats:
     """Draw effects that may be behind those observed, (n_measures, n_draws, n_pairs)."""
     _, n_systems, n_users = values.shape
+    first, second = pair_indices(n_systems)
     drawn = draw_weights(n_users, replicates=settings.replicates, seed=seed)
     weights = np.concatenate([np.empty((0, n_users)), *(some for _, some in drawn)])
     with single_threaded("blas"):
         resampled = resampled_effects(values, weights)[:, pairs]
-    return possible_effects(effects, resampled, n_systems=n_systems, n_pilot=n_users, seed=seed)
+    systems = first[pairs], second[pairs]
+    every = zip(priors, resampled, strict=True)
+    return np.stack([prior.draw(own, systems, seed=seed) for prior, own in every])
+
+
+def _without_outliers(values: Floats) -> dict[str, Any]:
+    """Say which system is furthest from the mean by each measure, and what is left without it."""
+    means = values.mean(axis=2)
+    outliers = np.abs(means - means.mean(axis=1, keepdims=True)).argmax(axis=1)
+    if means.shape[1] < 3:
+        unknown = np.full(len(means), np.nan)
+        return {"outliers": outliers, "systems_without": unknown, "relative_without": unknown}
+    rest = [np.delete(own, system, axis=0) for own, system in zip(values, outliers, strict=True)]
+    found = variance_components(np.stack(rest))
+    return {
+        "outliers": outliers,
+        "systems_without": found.systems,
+        "relative_without": found.relative,
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,11 +224,15 @@ class Design(Result):
     replicates
         The same for effects that are possible given the pilot's, (n_measures, n_replicates).
     noise
-        Part of the mean squared standardised difference that is the pilot's noise, (n_measures,).
+        Part of the squared standardised differences that is taken for the pilot's noise, in the
+        mean over pairs, (n_measures,).
     sizes, shares
         Numbers of users, and the expected share of significant pairs, (n_measures, n_sizes).
     components
         Variance components.
+    outliers, systems_without, relative_without
+        Number of the system that is furthest from the mean of all, and the variance of systems and
+        the generalizability coefficient without it, (n_measures,).
     difference, power, alpha, share, reliability, standardised
         What was asked: see `Settings`.
     """
@@ -216,6 +253,9 @@ class Design(Result):
     sizes: Floats
     shares: Floats
     components: Components
+    outliers: Numbers
+    systems_without: Floats
+    relative_without: Floats
     difference: float
     power: float
     alpha: float
@@ -283,7 +323,8 @@ class Design(Result):
         pairs of the users for a power, and ``found_now``, the share of pairs in which the pilot's
         users find the relative difference; ``detectable_median``; ``noise``; variances
         ``var_systems``, ``var_users``, ``var_interaction``; ``e_rho2`` with its interval
-        ``e_rho2_low``, ``e_rho2_high``, and ``phi``, with the users for the reliability asked for,
+        ``e_rho2_low``, ``e_rho2_high``, and without the system that is furthest from the mean
+        (``e_rho2_without``), and ``phi``, with the users for the reliability asked for,
         ``e_rho2_users`` and ``phi_users``.
         """
         import pandas as pd
@@ -309,6 +350,7 @@ class Design(Result):
                 "e_rho2_low": parts.relative_low,
                 "e_rho2_high": parts.relative_high,
                 "e_rho2_users": relative_users,
+                "e_rho2_without": self.relative_without,
                 "phi": parts.absolute,
                 "phi_users": absolute_users,
             }
@@ -446,10 +488,11 @@ class Design(Result):
             )
         users, _ = self.components.users_for(self.reliability)
         fewest, most = int(np.argmin(users)), int(np.argmax(users))
+        others = f" and with {count(users[most])} by {self.measures[most]}" * (len(order) > 1)
         found.append(
             f"The differences between the systems reach a reliability (E rho²) of "
             f"{rounded(self.reliability, 2)} with {count(users[fewest])} {self.units} by "
-            f"{self.measures[fewest]} and with {count(users[most])} by {self.measures[most]}."
+            f"{self.measures[fewest]}{others}."
         )
         return found
 
@@ -458,16 +501,34 @@ class Design(Result):
         found, worst = [], int(np.argmax(self.noise))
         if self.noise[worst] >= NOISY:
             found.append(
-                f"Sampling error is {percent(self.noise[worst])} of the mean squared observed "
-                f"difference by {self.measures[worst]}, so observed differences are too large on "
-                f"average; the {self.units} needed for a share of the pairs are corrected for it, "
-                "those for single pairs are not."
+                f"Sampling error is {percent(self.noise[worst])} of the squared observed "
+                f"differences by {self.measures[worst]} (mean over pairs), so that these are too "
+                f"large on average; the {self.units} needed for a share of the pairs are corrected "
+                "for it, those for single pairs are not."
+            )
+        shares = 1 - self.systems_without / np.maximum(self.components.systems, FLOOR)
+        alone = int(np.argmax(np.nan_to_num(shares)))
+        if shares[alone] >= MOST_VARIANCE:
+            found.append(
+                f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
+                f"variance between systems by {self.measures[alone]}: without it, E rho² is "
+                f"{rounded(float(self.relative_without[alone]), 2)} in place of "
+                f"{rounded(float(self.components.relative[alone]), 2)}."
             )
         if self.n_users < FEW_USERS:
             off = np.sqrt(2 / (self.n_users - 1))
             found.append(
                 f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, "
                 f"and of all numbers of {self.units} needed, is {percent(off)} or more."
+            )
+        sizes = np.abs(effects_of(self.differences, self.deviations)) * np.sqrt(self.n_users)
+        hidden = (sizes < HIDDEN).mean(axis=1)
+        unsure = [str(m) for m, s in zip(self.measures, hidden, strict=True) if s > 1 - self.share]
+        if unsure:
+            found.append(
+                f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs differ by "
+                f"less than two standard errors: if these are equal, no number of {self.units} is "
+                "enough, and the interval does not show it."
             )
         needed = zip(map(str, self.measures), self.needed, strict=True)
         far = [measure for measure, users in needed if users > FAR * self.n_users]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -27,6 +29,15 @@ LARGEST = 1e6
 FEWEST = 2
 GOOD_GUESS = 1e6
 """From here on the normal approximation is good to a millionth."""
+
+N_COMPONENTS, EM_STEPS = 16, 200
+LEAST_VARIANCE, WIDEST = 0.2, 100.0
+"""Variance of effects of the closest systems, in that of the pilot's noise; and the largest."""
+
+EQUAL_AT_LEAST = 0.1
+"""Pairs, in those of one system, that are not taken for equal before more are."""
+
+Pairs = tuple[Numbers, Numbers]
 
 STEPS = 60
 """Halvings of an interval, to the last digit."""
@@ -99,77 +110,138 @@ def detectable_effect(n_users: int, *, alpha: float, power: float) -> float:
     return _least(lambda at: bool(t_power(np.array(at), n_users, alpha=alpha) >= power), most)
 
 
-def shrunk_effects(effects: Floats, *, n_pilot: int) -> tuple[Floats, Floats]:
-    r"""Say what is to be thought of effects that a pilot observed: means, and a variance.
+@dataclass(frozen=True, eq=False)
+class EffectPrior:
+    r"""What is to be thought of the effects of one measure that a pilot of N users observed.
 
-    What a pilot of N users observes, :math:`\hat\delta`, varies by 1 / N about the effect, so large
-    effects are too large on average (the winner's curse). With effects that vary about 0 by
-    :math:`\tau^2 = \overline{\hat\delta^2} - 1/N`, an effect is, given what was observed, normal
-    about :math:`B \hat\delta` with the variance :math:`B / N`, where
-    :math:`B = \tau^2 / (\tau^2 + 1/N)`, cut at 0.
+    What is observed, :math:`\hat\delta`, varies by 1 / N about the effect, so large effects are too
+    large on average (the winner's curse). Effects are taken to be normal about 0 with a variance
+    :math:`\tau_k^2` that is one of several, with chances that are fitted by EM: most systems may
+    be close, and some far from all. Given what was observed, an effect is of component k with the
+    chance :math:`r_k`, and then normal about :math:`B_k \hat\delta` with the variance
+    :math:`B_k / N`, where :math:`B_k = \tau_k^2 / (\tau_k^2 + 1/N)`.
 
-    The result: means of the shape of the effects, and variances of shape (...).
+    Parameters
+    ----------
+    effects
+        Observed effects of the pairs, of shape (n_pairs,).
+    n_pilot
+        Number of users.
+    n_systems
+        Number of systems.
 
-    Efron & Morris (1975), Data analysis using Stein's estimator and its generalizations.
+    References
+    ----------
+    Efron & Morris (1975), Data analysis using Stein's estimator and its generalizations; Stephens
+    (2017), False discovery rates: a new deal (scale mixtures).
     """
-    kept = _kept((effects**2).mean(axis=-1), n_pilot)
-    return kept[..., None] * effects, kept / n_pilot
+
+    effects: Floats
+    n_pilot: int
+    n_systems: int
+
+    @cached_property
+    def variances(self) -> Floats:
+        """The variances of the components, from equal systems to the largest effect."""
+        top = np.clip((self.effects**2).max(initial=0.0), 4 / self.n_pilot, WIDEST)
+        wide = np.geomspace(LEAST_VARIANCE / self.n_pilot, top, N_COMPONENTS - 1)
+        return np.concatenate([[0.0], wide])
+
+    def chances(self, weights: Floats) -> Floats:
+        """Give the chances of each pair's components, fitted with weights (n_draws, n_pairs).
+
+        All are of equal systems where none differ; otherwise few are taken for it
+        (`EQUAL_AT_LEAST`). The result: of shape (n_draws, n_components, n_pairs).
+        """
+        if not self.effects.any():
+            equal = np.arange(N_COMPONENTS)[:, None] == np.zeros(len(self.effects))
+            return np.broadcast_to(equal.astype(float), (len(weights), *equal.shape))
+        total = self.variances[:, None] + 1 / self.n_pilot
+        logs = -0.5 * (np.log(total) + self.effects**2 / total)
+        likely = np.exp(logs - logs.max(axis=0))
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        prior = np.full((len(weights), N_COMPONENTS), 1 / N_COMPONENTS)
+        with single_threaded("blas"):
+            for _ in range(EM_STEPS):
+                prior = prior * ((shares / np.maximum(prior @ likely, FLOOR)) @ likely.T)
+                prior[:, 0] = np.maximum(prior[:, 0] - EQUAL_AT_LEAST / self.n_systems, 0.0)
+                prior /= prior.sum(axis=1, keepdims=True)
+        found = prior[:, :, None] * likely
+        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), FLOOR))
+
+    def kept(self, variances: Floats) -> Floats:
+        """Give the part B of effects of these variances that is no noise."""
+        return np.asarray(variances / (variances + 1 / self.n_pilot))
+
+    def given_the_pilot(self) -> Likely:
+        """Give what may be each effect, in arrays of shape (n_components, n_pairs)."""
+        kept = self.kept(self.variances)[:, None]
+        (chances,) = self.chances(np.ones((1, len(self.effects))))
+        return Likely(
+            kept * self.effects, np.broadcast_to(kept / self.n_pilot, chances.shape), chances
+        )
+
+    def draw(self, resampled: Floats, systems: Pairs, *, seed: int) -> Floats:
+        r"""Draw effects that may be behind those that the pilot observed, (n_draws, n_pairs).
+
+        Draw k is :math:`B \hat\delta + \sqrt{B} (\delta^*_k - \hat\delta)` with effects
+        :math:`\delta^*` of resampled users, of shape (n_pairs, n_draws), which know how pairs
+        depend on each other. The components are fitted to systems with random weights (Bayesian
+        bootstrap; Rubin 1981), and their variances divided by a random
+        :math:`\chi^2_{S-1} / (S - 1)`, as S systems tell little of how much effects vary.
+        """
+        (n_pairs, n_draws), n_systems = resampled.shape, self.n_systems
+        columns = n_systems + n_pairs + 1
+        uniforms = random_uniforms(np.arange(n_draws * columns), seed, "design", "effects")
+        of_systems, of_pairs, of_scale = np.split(
+            uniforms.reshape(n_draws, columns), [n_systems, n_systems + n_pairs], axis=1
+        )
+        exponential = -np.log(of_systems)
+        first, second = systems
+        chances = self.chances(exponential[:, first] * exponential[:, second])
+        chosen = (np.cumsum(chances, axis=1) < of_pairs[:, None]).sum(axis=1)
+        factors = chdtri(n_systems - 1, of_scale) / (n_systems - 1)
+        kept = self.kept(self.variances[np.minimum(chosen, N_COMPONENTS - 1)] / factors)
+        return np.asarray(kept * self.effects + np.sqrt(kept) * (resampled.T - self.effects))
 
 
-def _kept(squares: Floats, n_pilot: int) -> Floats:
-    """Give the part B of mean squared effects that is no noise."""
-    return 1 - np.minimum(1 / n_pilot / np.maximum(squares, 1 / n_pilot), 1.0)
+class Likely(NamedTuple):
+    """What may be the effects: means and variances of normals, and the chance of each."""
+
+    means: Floats
+    variances: Floats
+    chances: Floats
+
+    @classmethod
+    def of(cls, effects: Floats) -> Likely:
+        """Take effects for known."""
+        return cls(effects, np.zeros(()), np.ones(()))
 
 
-def possible_effects(
-    effects: Floats, resampled: Floats, *, n_systems: int, n_pilot: int, seed: int
-) -> Floats:
-    r"""Draw effects that may be behind those that a pilot observed; see `shrunk_effects`.
-
-    Draw k is :math:`B_k \hat\delta + \sqrt{B_k} (\delta^*_k - \hat\delta)` with effects
-    :math:`\delta^*` of resampled users, which know how pairs depend on each other. :math:`B_k`
-    takes in that S systems tell little of how much effects vary: in its place, their mean square is
-    divided by a random :math:`\chi^2_{S-1} / (S - 1)`.
-
-    The result: effects of shape (n_measures, n_draws, n_pairs).
-    """
-    n_draws = resampled.shape[2]
-    uniforms = random_uniforms(np.arange(n_draws), seed, "design", "effects")
-    factors = chdtri(n_systems - 1, uniforms) / (n_systems - 1)
-    kept = _kept((effects**2).mean(axis=1)[:, None] / factors, n_pilot)[:, :, None]
-    observed = effects[:, None, :]
-    return kept * observed + np.sqrt(kept) * (resampled.swapaxes(1, 2) - observed)
-
-
-def expected_share(
-    effects: Floats, n_users: Floats | float, *, alpha: float, variance: Floats | float = 0.0
-) -> Floats:
+def expected_share(effects: Likely, n_users: Floats | float, *, alpha: float) -> Floats:
     r"""Give the share of pairs that are expected significant with so many users.
 
     .. math:: P\left(|Z| \ge t_{n-1;\,1-\alpha/2}\right), \quad
               Z \sim N(\sqrt n\, \delta,\; 1 + n v)
 
-    in the mean over the effects :math:`\delta`, each known with the variance v: the assurance of
-    O'Hagan, Stevens & Campbell (2005).
+    in the mean over the effects :math:`\delta` along the last axis, by their chances, each known
+    with the variance v: the assurance of O'Hagan, Stevens & Campbell (2005).
 
     The result: means over pairs, of shape (...).
     """
     users = np.asarray(n_users, dtype=np.float64)[..., None]
-    spread = np.sqrt(1 + users * np.asarray(variance)[..., None])
-    centre = np.sqrt(users) * effects
+    spread = np.sqrt(1 + users * effects.variances)
+    centre = np.sqrt(users) * effects.means
     reach = stdtrit(users - 1, 1 - alpha / 2)
-    chances = ndtr((centre - reach) / spread) + ndtr((-centre - reach) / spread)
-    return np.asarray(chances.mean(axis=-1))
+    found = ndtr((centre - reach) / spread) + ndtr((-centre - reach) / spread)
+    chances = np.broadcast_to(effects.chances, effects.means.shape)
+    return np.asarray((found * chances).sum(axis=-1) / chances.sum(axis=-1))
 
 
-def users_for_share(
-    effects: Floats, *, share: float, alpha: float, variance: Floats | float = 0.0
-) -> Floats:
+def users_for_share(effects: Likely, *, share: float, alpha: float) -> Floats:
     """Give the fewest users for a share of the pairs: the inverse of `expected_share`."""
     return fewest(
-        lambda n: expected_share(effects, n, alpha=alpha, variance=variance),
-        share,
-        effects.shape[:-1],
+        lambda n: expected_share(effects, n, alpha=alpha), share, effects.means.shape[:-1]
     )
 
 
@@ -222,8 +294,6 @@ are good to 3 %.
 
 NUMBERS_AT_ONCE = 1 << 21
 """Pairs times weightings, and products of systems times blocks, held at a time: 16 MB."""
-
-Pairs = tuple[Numbers, Numbers]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
