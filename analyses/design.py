@@ -512,8 +512,8 @@ class Design(Result):
             found.append(
                 f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
                 f"variance between systems by {self.measures[alone]}: without it, E rho² is "
-                f"{rounded(float(self.relative_without[alone]), 2)} in place of "
-                f"{rounded(float(self.components.relative[alone]), 2)}."
+                f"{rounded(float(self.relative_without[alone]))} in place of "
+                f"{rounded(float(self.components.relative[alone]))}."
             )
         if self.n_users < FEW_USERS:
             off = np.sqrt(2 / (self.n_users - 1))
