@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from multiprocessing import current_process
 from typing import Any, TypeVar, cast
 
 import numba
@@ -24,7 +25,9 @@ def jit(**options: Any) -> Callable[[Loop], Loop]:
         try:
             return cast("Loop", numba.njit(function, nogil=True, cache=True, **options))
         except RuntimeError:
-            warn_of_no_folder()
+            # Workers are in the same place.
+            if current_process().name == "MainProcess":
+                warn_of_no_folder()
             return cast("Loop", numba.njit(function, nogil=True, **options))
 
     return compiled
