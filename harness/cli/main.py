@@ -140,7 +140,8 @@ def _answer(error: BaseException) -> tuple[str, int]:
             where = Path(place).parent if place else "the folder that is written to"
             return f"Failed: no space is left on the device of {where}.", FAILED
         case MemoryError() | OSError():
-            return f"Failed: {error or type(error).__name__}", FAILED
+            sentence = "memory ran out; use fewer workers (--jobs), or a machine with more memory."
+            return f"Failed: {str(error) or sentence}", FAILED
     return "", FAILED
 
 
