@@ -15,6 +15,8 @@ from statistics import median_low
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
+from runs.shared.fields import guarded
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -119,10 +121,11 @@ class Table:
         return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.note)}\n"
 
     def to_csv(self) -> str:
-        """Write headings and rows as CSV, unrounded."""
+        """Write headings and rows as CSV, unrounded; texts are no formulas in a spreadsheet."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerows([self.headings, *self.rows])
+        rows = [self.headings, *self.rows]
+        writer.writerows([guarded(c) if isinstance(c, str) else c for c in row] for row in rows)
         return stream.getvalue()
 
     def __repr__(self) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import as_pdf, as_svg, draw_panels
+from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table
@@ -27,6 +28,7 @@ from harness.report.study_folder import FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.fields import guarded
 from runs.shared.files import write_whole
 
 if TYPE_CHECKING:
@@ -304,7 +306,7 @@ def _sign(estimates: Estimates, a: str, b: str) -> int:
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     """Write page, figures and table of a comparison into a folder."""
     figures = list(_write_figures(compared, folder))
-    numbers = compared.frame().to_csv(index=False, lineterminator="\n")
+    numbers = as_csv(with_texts(compared.frame(), guarded))
     write_whole(folder / "tables/comparison.csv", numbers.encode())
     page = render_page("comparison.html", compared=compared, figures=figures)
     write_whole(folder / "comparison.html", page)

@@ -20,6 +20,7 @@ from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.errors import nearest
+from runs.shared.fields import unguarded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -275,8 +276,10 @@ def _measure(path: Path, line: int, text: str) -> Any:
 def _read_own(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.read_csv(path, dtype=str, keep_default_na=False).assign(
-        value=lambda frame: _number(frame["value"])
+    return (
+        pd.read_csv(path, dtype=str, keep_default_na=False)
+        .map(unguarded)
+        .assign(value=lambda frame: _number(frame["value"]))
     )
 
 
