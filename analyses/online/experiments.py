@@ -16,10 +16,11 @@ import numpy as np
 from analyses.online.rates import TAIL, OverTime
 from analyses.shared.estimate import REACH
 from analyses.shared.measure import Measure, Scores
+from analyses.shared.table import unguarded
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
-from runs.shared.fields import check_width, distinct, read_cutoff, read_lines, unguarded
+from runs.shared.fields import check_width, distinct, read_cutoff, read_lines
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,6 @@ from statistics import median_low
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
-from runs.shared.fields import guarded
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -30,6 +28,9 @@ SMALLEST = 1e-12
 
 MISSING = "–"
 TERMINAL = 80
+
+FORMULA = re.compile(r"'*[=+@-]")
+SHOWN_NUMBERS = re.compile(r"[-+\d.,;%\[\] e]*")
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,17 @@ class Table:
             [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
         ]
+
+
+def guarded(text: str) -> str:
+    """Put an apostrophe before a text that spreadsheets would run; numbers stay as they are."""
+    is_formula = FORMULA.match(text) and not SHOWN_NUMBERS.fullmatch(text)
+    return f"'{text}" if is_formula else text
+
+
+def unguarded(text: str) -> str:
+    """Give back what `guarded` was given."""
+    return text[1:] if text[:1] == "'" and guarded(text[1:]) == text else text
 
 
 def _each(write: Callable[[Table], str]) -> Callable[[Sequence[Table]], str]:

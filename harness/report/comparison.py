@@ -20,7 +20,7 @@ from analyses.shared.figures import as_pdf, as_svg, draw_panels
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Cell, Table, guarded
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.page import image_source, render_page
 from harness.report.publication import Publication
@@ -28,7 +28,6 @@ from harness.report.study_folder import FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.fields import guarded
 from runs.shared.files import write_whole
 
 if TYPE_CHECKING:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 from analyses.shared.figures import draw_figure
 from analyses.shared.publish import with_texts
 from analyses.shared.result import Result
-from analyses.shared.table import Table, excerpt, listing
+from analyses.shared.table import Table, excerpt, listing, unguarded
 from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate, titles
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.fields import unguarded
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,13 +14,12 @@ import numpy as np
 from analyses.ordering import tau_b
 from analyses.shared.result import FigureFace
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, frame_table, rounded
+from analyses.shared.table import Cell, Table, frame_table, rounded, unguarded
 from harness.readers.scores import heading_and_rows, measure_named
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.errors import nearest
-from runs.shared.fields import unguarded
 
 if TYPE_CHECKING:
     import pandas as pd

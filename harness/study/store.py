@@ -25,11 +25,11 @@ from analyses.shared.figure_options import FigureOptions
 from analyses.shared.figures import NO_OPTIONS
 from analyses.shared.publish import as_csv, figure_files, with_texts
 from analyses.shared.result import Result, figures_of
+from analyses.shared.table import guarded
 from harness.report.kept_result import keep_result
 from harness.report.study_folder import Entry, Ledger, evidence_name, kept_name
 from qrels import Qrels, Ratings
 from runs import InputError, Numbering
-from runs.shared.fields import guarded
 from runs.shared.files import PARTIAL, write_whole
 from runs.shared.progress import Cost
 

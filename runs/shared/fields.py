@@ -294,21 +294,6 @@ def joined_rows(*columns: tuple[Sequence[str], NDArray[np.integer]]) -> bytes:
 ID_HEADERS = ("", "topic", "user", "query", "qid")
 
 
-FORMULA = re.compile(r"'*[=+@-]")
-NUMBERS = re.compile(r"[-+\d.,;%\[\] e]*")
-
-
-def guarded(text: str) -> str:
-    """Put an apostrophe before a text that spreadsheets would run; numbers stay as they are."""
-    is_formula = FORMULA.match(text) and not NUMBERS.fullmatch(text)
-    return f"'{text}" if is_formula else text
-
-
-def unguarded(text: str) -> str:
-    """Give back what `guarded` was given."""
-    return text[1:] if text[:1] == "'" and guarded(text[1:]) == text else text
-
-
 def read_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Give number and fields of every line that is not blank."""
     try:

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from analyses.shared.table import Table, latex
-from runs.shared.fields import guarded, unguarded
+from analyses.shared.table import Table, guarded, latex, unguarded
 
 
 def small(rows: list[list[str | float]]) -> Table:
