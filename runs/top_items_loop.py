@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.compiled import jit
 
-@numba.njit(nogil=True, cache=True)
+
+@jit()
 def fill_highest(scores: NDArray[np.floating], items: NDArray[np.int32]) -> None:
     """Put the numbers of the items with the highest scores of each row in order, best first.
 
@@ -32,7 +33,7 @@ def fill_highest(scores: NDArray[np.floating], items: NDArray[np.int32]) -> None
             _sink(held, numbers, rank, held[rank], numbers[rank])
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _rise(
     held: NDArray[np.float32], numbers: NDArray[np.int32], place: int, score: np.float32, item: int
 ) -> None:
@@ -44,7 +45,7 @@ def _rise(
     held[place], numbers[place] = score, item
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _sink(
     held: NDArray[np.float32], numbers: NDArray[np.int32], count: int, score: np.float32, item: int
 ) -> None:

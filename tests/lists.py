@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pytrec_eval
@@ -61,6 +62,12 @@ def random_case(
 
 
 @lru_cache
+def _random_profiles(generator: np.random.Generator, n_users: int, n_items: int) -> csr_array[Any]:
+    """Make ratings from 1 to 5 of a few items of each user."""
+    rated = generator.random((n_users, n_items)) < 0.05
+    return csr_array(rated * generator.integers(1, 6, rated.shape).astype(np.float64))
+
+
 def known_items(n_items: int = 400, n_users: int = 2000) -> Catalogue:
     """All that metrics may know of items: random counts, categories, profiles, propensities."""
     generator = np.random.default_rng(12)
@@ -72,7 +79,7 @@ def known_items(n_items: int = 400, n_users: int = 2000) -> Catalogue:
         features=(generator.random((n_items, 6)) < 0.3).astype(np.float64),
         feature_names=tuple("abcdef"),
         propensities=(popularity + 1) / 31,
-        profiles=csr_array((generator.random((n_users, n_items)) < 0.05).astype(np.float64)),
+        profiles=_random_profiles(generator, n_users, n_items),
     )
 
 

@@ -1,6 +1,7 @@
 """The structure of the code: what may be removed, and how modules are named."""
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
@@ -103,6 +104,28 @@ def test_no_module_imports_a_package_that_it_is_in(package: str) -> None:
         if imports_above(path, node)
     ]
     assert uphill == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", PACKAGES)
+def test_what_is_compiled_uses_nothing_of_other_modules(package: str) -> None:
+    """What numba keeps is found by the file alone: a constant of another would stay what it was."""
+    borrowed = [
+        f"{path}: {name}"
+        for path in modules(package)
+        if "import jit" in (text := (ROOT / path).read_text(encoding="utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] in PACKAGES
+        for name in {alias.asname or alias.name for alias in node.names} & used_compiled(path)
+    ]
+    assert borrowed == []
+
+
+def used_compiled(path: Path) -> set[str]:
+    """Give the global names that the compiled functions of a module use."""
+    module = importlib.import_module(".".join(path.with_suffix("").parts))
+    functions = [each.py_func for each in vars(module).values() if hasattr(each, "py_func")]
+    return {name for function in functions for name in function.__code__.co_names}
 
 
 def imports_above(path: Path, node: ast.AST) -> bool:

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from runs.shared.arrays import Floats
+from runs.shared.compiled import jit
 
 Noise = tuple[Floats, Floats, Floats]
 
 TOGETHER = 8
 """Determinants whose product has one logarithm: that of more may be too small for a number."""
 
-jit = numba.njit(nogil=True, cache=True, error_model="numpy")
+as_numpy = jit(error_model="numpy")
 
 
-@jit
+@as_numpy
 def log_likelihoods(
     spreads_a: Floats,
     spreads_b: Floats,
@@ -55,7 +55,7 @@ def log_likelihoods(
     return found
 
 
-@jit
+@as_numpy
 def conditional_draws(
     spreads: tuple[Floats, Floats, Floats],
     normals: Floats,

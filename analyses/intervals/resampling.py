@@ -149,7 +149,7 @@ def random_blocks(n_users: int, *, n_blocks: int, seed: int) -> Numbers:
     """
     order = np.argsort(random_words(n_users, seed, "blocks", n_users), kind="stable")
     blocks = np.empty(n_users, dtype=np.intp)
-    blocks[order] = np.arange(n_users) % min(n_blocks, n_users)
+    blocks[order] = np.arange(n_users) % n_blocks
     return blocks
 
 

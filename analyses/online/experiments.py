@@ -16,6 +16,7 @@ import numpy as np
 from analyses.online.rates import TAIL, OverTime
 from analyses.shared.estimate import REACH
 from analyses.shared.measure import Measure, Scores
+from analyses.shared.table import unguarded
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
@@ -234,14 +235,16 @@ def _read(path: Path, what: str) -> pd.DataFrame:
 
     lines = read_lines(path)
     first, heading = next(lines, (0, [""]))
-    names = distinct(path, [(first, name) for name in heading], "column")
+    names = distinct(path, [(first, unguarded(name)) for name in heading], "column")
     if names[0] not in MODEL_HEADERS:
         finding = f"the first column must be {' or '.join(MODEL_HEADERS)}, found {names[0]!r}."
         raise InputError.at(path, first, finding)
     rows = {line: check_width(path, line, row, heading) for line, row in lines}
     if not rows or len(names) == 1:
         raise InputError.at(path, first, f"the table has no {what}.")
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=("model", *names[1:]))
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=("model", *names[1:])).map(
+        unguarded
+    )
     defaults = {"experiment": ONE_EXPERIMENT} | ({"period": "all"} if what == "rates" else {})
     frame = frame.assign(**{name: text for name, text in defaults.items() if name not in frame})
     for column in ("model", "experiment", "period", "metric", "measure"):

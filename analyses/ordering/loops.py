@@ -1,7 +1,7 @@
 """The coefficients, compiled: each compares rows of scores; in one file, imported when needed.
 
-Every loop first brings the scores to a grid of 1e-12, so that equal systems tie, and answers NaN to
-NaN. Loops over pairs of systems need no sorting, and no memory beyond a few rows.
+Scores are first brought to a grid of 1e-12, so that equal systems tie; loops answer NaN to NaN.
+Loops over pairs of systems need no sorting, and no memory beyond a few rows.
 
 Plain functions, and no ufuncs: numba keeps those of two processes that compile at once in parts
 that do not fit each other, and calls nothing where a part is missing.
@@ -12,22 +12,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from analyses.ordering.agreement import DECIMALS
 from runs.shared.arrays import Floats
+from runs.shared.compiled import jit
 
 Row = Floats
-
-jit = numba.njit(nogil=True, cache=True)
 
 
 def over_rows(loop: Callable[..., Row], estimates: Row, reference: Row, *more: float) -> Row:
     """Compare whole arrays of rows, whose other axes broadcast."""
     some = np.broadcast_arrays(estimates, reference)
-    found = loop(*(_flat(each, 2) for each in some), *more)
+    found = loop(*(_rounded(each, 2) for each in some), *more)
     return np.asarray(found.reshape(some[0].shape[:-1]))[()]
 
 
@@ -36,35 +34,31 @@ def over_samples(loop: Callable[..., Row], estimates: Row, reference: Row) -> Ro
     shape = np.broadcast_shapes(estimates.shape[:-2], reference.shape[:-1])
     samples = np.broadcast_to(estimates, (*shape, *estimates.shape[-2:]))
     known = np.broadcast_to(reference, (*shape, reference.shape[-1]))
-    return loop(_flat(samples, 3), _flat(known, 2)).reshape(samples.shape[:-1])
+    return loop(_rounded(samples, 3), _rounded(known, 2)).reshape(samples.shape[:-1])
 
 
-def _flat(values: Row, n_axes: int) -> Row:
-    """Join the first axes, so that so many are left."""
+def _rounded(values: Row, n_axes: int) -> Row:
+    """Join the first axes, so that so many are left; give scores as multiples of the grid."""
     shape = values.shape[values.ndim - n_axes + 1 :]
     flat = values.reshape(math.prod(values.shape[: values.ndim - n_axes + 1]), *shape)
-    return np.ascontiguousarray(flat, dtype=np.float64)
+    return np.rint(np.ascontiguousarray(flat, dtype=np.float64) * 10.0**DECIMALS)
 
 
-@jit
-def _round(scores: Row, rounded: Row) -> bool:
-    """Write the scores as multiples of the grid; tell whether all are numbers."""
+@jit()
+def _are_numbers(row: Row) -> bool:
     n_numbers = 0
-    for system in range(len(scores)):
-        rounded[system] = np.rint(scores[system] * 10.0**DECIMALS)
-        n_numbers += rounded[system] == rounded[system]
-    return n_numbers == len(scores)
+    for system in range(len(row)):
+        n_numbers += row[system] == row[system]
+    return n_numbers == len(row)
 
 
-@jit
-def _rounded(estimate: Row, reference: Row) -> tuple[Row, Row, bool]:
-    """Round both rows; tell whether there are two systems at least, and all scores are numbers."""
-    first, second = np.empty(len(estimate)), np.empty(len(reference))
-    are_numbers = _round(estimate, first) & _round(reference, second)
-    return first, second, are_numbers and len(estimate) > 1
+@jit()
+def _are_comparable(estimate: Row, reference: Row) -> bool:
+    """Tell whether there are two systems at least, and all scores are numbers."""
+    return _are_numbers(estimate) & _are_numbers(reference) and len(estimate) > 1
 
 
-@jit
+@jit()
 def _has_ties(row: Row) -> bool:
     n_equal = 0
     for i in range(len(row)):
@@ -73,7 +67,7 @@ def _has_ties(row: Row) -> bool:
     return n_equal > len(row)
 
 
-@jit
+@jit()
 def _pair_signs(row: Row) -> NDArray[np.int64]:
     """Tell of every pair i < j whether j is better (1), worse (-1) or equal (0)."""
     signs = np.empty(len(row) * (len(row) - 1) // 2, dtype=np.int64)
@@ -85,7 +79,7 @@ def _pair_signs(row: Row) -> NDArray[np.int64]:
     return signs
 
 
-@jit
+@jit()
 def _agree(row: Row, signs: NDArray[np.int64]) -> tuple[int, int]:
     """Add up the agreement with known signs, and count the pairs that are not tied."""
     agreement, n_untied, first = 0, 0, 0
@@ -99,7 +93,7 @@ def _agree(row: Row, signs: NDArray[np.int64]) -> tuple[int, int]:
     return agreement, n_untied
 
 
-@jit
+@jit()
 def _look_above(row: Row, wanted: Row, i: int) -> tuple[int, int, int]:
     """Count who is above system i, who of them belongs there, and who is tied with it."""
     n_above, n_right, n_tied = 0, 0, 0
@@ -111,7 +105,7 @@ def _look_above(row: Row, wanted: Row, i: int) -> tuple[int, int, int]:
     return n_above, n_right, n_tied
 
 
-@jit
+@jit()
 def _half_tau_ap(row: Row, wanted: Row) -> float:
     """Average the share of those above a system that belong there; NaN if none has one above."""
     shares, n_below = 0.0, 0
@@ -123,7 +117,7 @@ def _half_tau_ap(row: Row, wanted: Row) -> float:
     return 2 * shares / n_below - 1 if n_below > 0 else np.nan
 
 
-@jit
+@jit()
 def _centred_ranks(row: Row) -> Row:
     """Count those below minus those above: twice the average rank, less its mean."""
     ranks = np.empty(len(row))
@@ -135,7 +129,7 @@ def _centred_ranks(row: Row) -> Row:
     return ranks
 
 
-@jit
+@jit()
 def _places(row: Row) -> tuple[Row, Row]:
     """Count, for every system, who is above it, and who is tied with it."""
     above, tied = np.empty(len(row)), np.empty(len(row))
@@ -148,7 +142,7 @@ def _places(row: Row) -> tuple[Row, Row]:
     return above, tied
 
 
-@jit
+@jit()
 def _rbo(row: Row, wanted: Row, persistence: float) -> float:
     """Weigh the overlap at every depth; below the last it stays what it is."""
     above, tied = _places(row)
@@ -168,16 +162,17 @@ def _rbo(row: Row, wanted: Row, persistence: float) -> float:
     return total + persistence ** len(row) * agreement
 
 
-@jit
+@jit()
 def tau_b(estimates: Row, references: Row) -> Row:
     """Compare many orderings with one, whose pairs are looked at once."""
-    values, row = np.full(estimates.shape[:2], np.nan), np.empty(references.shape[1])
+    values = np.full(estimates.shape[:2], np.nan)
     for n in range(len(references)):
-        is_complete = _round(references[n], row)
-        signs = _pair_signs(row)
+        is_complete = _are_numbers(references[n])
+        signs = _pair_signs(references[n])
         n_untied = np.count_nonzero(signs)
         for sample in range(estimates.shape[1]):
-            is_defined = _round(estimates[n, sample], row) and is_complete
+            row = estimates[n, sample]
+            is_defined = is_complete and _are_numbers(row)
             agreement, n_untied_here = _agree(row, signs)
             untied = n_untied * n_untied_here if is_defined else 0
             if untied > 0:
@@ -185,24 +180,24 @@ def tau_b(estimates: Row, references: Row) -> Row:
     return values
 
 
-@jit
+@jit()
 def tau_ap(estimates: Row, references: Row) -> Row:
     """Refuse ties."""
     values = np.full(len(estimates), np.nan)
     for n in range(len(values)):
-        row, wanted, is_defined = _rounded(estimates[n], references[n])
-        if is_defined and not _has_ties(row) and not _has_ties(wanted):
+        row, wanted = estimates[n], references[n]
+        if _are_comparable(row, wanted) and not _has_ties(row) and not _has_ties(wanted):
             values[n] = _half_tau_ap(row, wanted)
     return values
 
 
-@jit
+@jit()
 def tau_ap_a(estimates: Row, references: Row) -> Row:
     """Average over all ways to break the ties of the estimate."""
     values = np.full(len(estimates), np.nan)
     for n in range(len(values)):
-        row, wanted, is_defined = _rounded(estimates[n], references[n])
-        if not is_defined or _has_ties(wanted):
+        row, wanted = estimates[n], references[n]
+        if not _are_comparable(row, wanted) or _has_ties(wanted):
             continue
         excess = 0.0
         for i in range(len(row)):
@@ -214,31 +209,31 @@ def tau_ap_a(estimates: Row, references: Row) -> Row:
     return values
 
 
-@jit
+@jit()
 def spearman(estimates: Row, references: Row) -> Row:
     """Correlate average ranks, doubled and centred to stay whole numbers."""
     values = np.full(len(estimates), np.nan)
     for n in range(len(values)):
-        row, wanted, is_defined = _rounded(estimates[n], references[n])
+        row, wanted = estimates[n], references[n]
         first, second = _centred_ranks(row), _centred_ranks(wanted)
         spread = (first * first).sum() * (second * second).sum()
-        if is_defined and spread > 0:
+        if _are_comparable(row, wanted) and spread > 0:
             values[n] = (first * second).sum() / math.sqrt(spread)
     return values
 
 
-@jit
+@jit()
 def rbo(estimates: Row, references: Row, persistence: float) -> Row:
     """Let a tied ordering agree fully with itself."""
     values = np.full(len(estimates), np.nan)
     for n in range(len(values)):
-        row, wanted, is_defined = _rounded(estimates[n], references[n])
-        if is_defined:
+        row, wanted = estimates[n], references[n]
+        if _are_comparable(row, wanted):
             values[n] = _rbo(row, wanted, persistence)
     return values
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@jit(error_model="numpy")
 def sample_taus(estimates: Floats, references: Floats, scale: float) -> Floats:
     """Compare the ordering of the systems in every sample with that of the reference by tau-b.
 

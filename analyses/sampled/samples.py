@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,6 +24,7 @@ from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.compiled import jit
 from runs.shared.fields import Integers, spread
 from runs.shared.streams import random_uniforms
 
@@ -172,12 +172,12 @@ def sampled_ranks(ranks: FullRanks, above: Integers, **sampled: Any) -> SampledR
     return SampledRanks(above + ranks.order, ranks.n_candidates, ranks.user, **sampled)
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _log_choices(n: int, k: int) -> float:
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def negatives_above(
     uniforms: Floats, negatives: Integers, above: Integers, others: Integers, replace: bool
 ) -> Integers:
@@ -222,7 +222,7 @@ def negatives_above(
     return drawn
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def distinct_places(uniforms: Floats, size: int) -> Integers:
     """Draw distinct places below a size in each row from uniform numbers (Fisher & Yates, 1938)."""
     order, drawn = np.arange(size), np.empty(uniforms.shape, dtype=np.int64)

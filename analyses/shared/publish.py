@@ -33,6 +33,17 @@ def as_csv(frame: pd.DataFrame) -> str:
     return frame.to_csv(index=False, lineterminator="\n")
 
 
+def with_texts(frame: pd.DataFrame, write: Callable[[str], str]) -> pd.DataFrame:
+    """Write the texts of a frame, and its headings, in another way."""
+
+    def written(column: pd.Series[Any]) -> pd.Series[Any]:
+        cells = [write(cell) if isinstance(cell, str) else cell for cell in column]
+        return type(column)(cells, column.index, dtype=column.dtype)
+
+    texts = frame.select_dtypes(["object", "string"])
+    return frame.assign(**{str(name): written(texts[name]) for name in texts}).rename(columns=write)
+
+
 def records_of(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     """Give the rows of a frame for JSON: numbers in full, None where nothing is known."""
     return frame.astype(object).where(frame.notna(), None).to_dict("records")
@@ -92,17 +103,12 @@ PRINTED: Mapping[str, Callable[..., str]] = {
 def write_results(results: Results, folder: Path) -> None:
     """Write frames and figures into a folder; figures under their names, without numbers."""
     for result in results.values():
-        for name, content in frame_files(result).items():
-            write_whole(folder / name, content)
+        for name, frame in result.frames().items():
+            write_whole(folder / f"{name}.csv", as_csv(frame).encode())
         for face in figures_of(type(result)):
             if face.is_of(result):
                 for ending, content in figure_files(result, face).items():
                     write_whole(folder / f"{face.name}.{ending}", content)
-
-
-def frame_files(result: Result) -> dict[str, bytes]:
-    """Write the frames of a result as CSV files, by their names."""
-    return {f"{name}.csv": as_csv(frame).encode() for name, frame in result.frames().items()}
 
 
 def figure_files(

@@ -29,6 +29,9 @@ SMALLEST = 1e-12
 MISSING = "–"
 TERMINAL = 80
 
+FORMULA = re.compile(r"'*[=+@-]")
+SHOWN_NUMBERS = re.compile(r"[-+\d.,;%\[\] e]*")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -119,10 +122,11 @@ class Table:
         return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.note)}\n"
 
     def to_csv(self) -> str:
-        """Write headings and rows as CSV, unrounded."""
+        """Write headings and rows as CSV, unrounded; texts are no formulas in a spreadsheet."""
         stream = io.StringIO()
         writer = csv.writer(stream, lineterminator="\n")
-        writer.writerows([self.headings, *self.rows])
+        rows = [self.headings, *self.rows]
+        writer.writerows([guarded(c) if isinstance(c, str) else c for c in row] for row in rows)
         return stream.getvalue()
 
     def __repr__(self) -> str:
@@ -178,6 +182,17 @@ class Table:
             [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
         ]
+
+
+def guarded(text: str) -> str:
+    """Put an apostrophe before a text that spreadsheets would run; numbers stay as they are."""
+    is_formula = FORMULA.match(text) and not SHOWN_NUMBERS.fullmatch(text)
+    return f"'{text}" if is_formula else text
+
+
+def unguarded(text: str) -> str:
+    """Give back what `guarded` was given."""
+    return text[1:] if text[:1] == "'" and guarded(text[1:]) == text else text
 
 
 def _each(write: Callable[[Table], str]) -> Callable[[Sequence[Table]], str]:

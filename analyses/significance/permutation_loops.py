@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Floats
+from runs.shared.compiled import jit
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def merged_sums(sizes: Floats) -> Floats:
     """Give all sums of +-sizes, rising, of shape (2 ** n_users,)."""
     sums = np.zeros(1)
@@ -27,7 +27,7 @@ def merged_sums(sizes: Floats) -> Floats:
     return sums
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def count_upper(left: Floats, right: Floats, threshold: float) -> int:
     """Count pairs of a left sum and a right one, both rising, that differ by the threshold."""
     count = n_below = 0
@@ -38,7 +38,7 @@ def count_upper(left: Floats, right: Floats, threshold: float) -> int:
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def add_dealt_out(by_user: Floats, swaps: NDArray[np.uint8 | np.uint16], sums: Floats) -> None:
     """Add every user's scores to the systems that they are dealt to by `tukey.random_swaps`.
 

@@ -51,23 +51,28 @@ def print_tables(*tables: Table, format_: str = "text", in_records: bool = False
     from rich.text import Text
 
     console = Console()
-    for table in tables:
-        rows = [[Text(shown(cell)) for cell in row] for row in table.rows]
-        if not in_records:
-            title = Text(table.title) if table.title else None
-            grid = rich.Table(*table.headings, title=title, title_justify="left", box=box.SIMPLE)
-            for row in rows:
-                grid.add_row(*row)
-            console.print(grid)
-        else:
-            width = 2 + max(map(len, table.headings))
-            for name, *cells in rows:
-                grid = rich.Table.grid(rich.Column(min_width=width), "", padding=(0, 2))
-                for heading, cell in zip(table.headings[1:], cells, strict=True):
-                    grid.add_row(f"  {heading}", cell)
-                console.print(name, grid, "", sep="\n")
-        if table.note:
-            console.print(Text(table.note))
+    with console.capture() as printed:
+        for table in tables:
+            rows = [[Text(shown(cell)) for cell in row] for row in table.rows]
+            if not in_records:
+                title = Text(table.title) if table.title else None
+                grid = rich.Table(
+                    *table.headings, title=title, title_justify="left", box=box.SIMPLE
+                )
+                for row in rows:
+                    grid.add_row(*row)
+                console.print(grid)
+            else:
+                width = 2 + max(map(len, table.headings))
+                for name, *cells in rows:
+                    grid = rich.Table.grid(rich.Column(min_width=width), "", padding=(0, 2))
+                    for heading, cell in zip(table.headings[1:], cells, strict=True):
+                        grid.add_row(f"  {heading}", cell)
+                    console.print(name, grid, "", sep="\n")
+            if table.note:
+                console.print(Text(table.note))
+    # Where the output is no UTF-8, or nobody reads it, click knows what to do.
+    click.echo(printed.get(), nl=False)
 
 
 def shown(value: Any) -> str:

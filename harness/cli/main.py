@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import pkgutil
 import signal
 import sys
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from copy import copy
 from functools import cache
 from importlib import import_module
+from io import TextIOWrapper
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ class Commands(click.Group):
     """The commands of the folder; each module has a ``GROUP``: place and heading in the help.
 
     A user's mistake is answered with its sentence and exit code 2, a failure of the machine with
-    exit code 1; neither with a traceback.
+    exit code 1; neither with a traceback. After signal n the exit code is 128 + n.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -58,13 +60,18 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call a command, and say in a sentence what stopped it."""
+        if isinstance(sys.stdout, TextIOWrapper):
+            # Signs that an encoding lacks are replaced.
+            sys.stdout.reconfigure(errors="replace")
         try:
             require_own_packages()
             with ended_like_ctrl_c():
                 return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except (KeyboardInterrupt, Exception) as error:
+            if isinstance(error, BrokenPipeError) and _is_unread():
+                sys.exit(0)
             sentence, code = _answer(error)
             if not sentence:
                 raise
@@ -102,8 +109,8 @@ def ended_like_ctrl_c() -> Iterator[None]:
     What is ignored, as by nohup, stays ignored.
     """
 
-    def end(*_: object) -> None:
-        raise KeyboardInterrupt
+    def end(number: int, _: object) -> None:
+        raise KeyboardInterrupt(number)
 
     signals = [signal.SIGTERM, signal.SIGHUP] if hasattr(signal, "SIGHUP") else [signal.SIGTERM]
     heard = [each for each in signals if signal.getsignal(each) is not signal.SIG_IGN]
@@ -113,6 +120,16 @@ def ended_like_ctrl_c() -> Iterator[None]:
     finally:
         for each, handler in former.items():
             signal.signal(each, handler)
+
+
+def _is_unread() -> bool:
+    """Tell whether nothing reads the output any more, as with ``| head``; then drop the rest."""
+    try:
+        print(flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 def _answer(error: BaseException) -> tuple[str, int]:
@@ -132,7 +149,8 @@ def _answer(error: BaseException) -> tuple[str, int]:
         case InputError():
             return "\n".join(map(escaped, f"Error: {error}".split("\n"))), MISUSED
         case KeyboardInterrupt():
-            return "Interrupted. The same command goes on from what is complete.", FAILED
+            number = next(iter(error.args), signal.SIGINT)
+            return "Interrupted. The same command goes on from what is complete.", 128 + number
         case BrokenExecutor():
             sentence = "a worker was stopped, most likely for want of memory; try --jobs 1."
             return f"Failed: {sentence}", FAILED
@@ -140,7 +158,8 @@ def _answer(error: BaseException) -> tuple[str, int]:
             where = Path(place).parent if place else "the folder that is written to"
             return f"Failed: no space is left on the device of {where}.", FAILED
         case MemoryError() | OSError():
-            return f"Failed: {error or type(error).__name__}", FAILED
+            sentence = "memory ran out; use fewer workers (--jobs), or a machine with more memory."
+            return f"Failed: {str(error) or sentence}", FAILED
     return "", FAILED
 
 

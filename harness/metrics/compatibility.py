@@ -37,8 +37,10 @@ def compatibility(
 
     Notes
     -----
-    With relevance level 1 and no cut-off the values equal those of ir_measures (``Compat``). The
-    authors' program also adds the overlap below the end of both lists, down to rank 1000.
+    With relevance level 1, no cut-off and scores above 0 the values equal those of ir_measures
+    (``Compat``). It gives missed items the score 0, so that in its ideal list they stand before
+    items of the same grade with negative scores; here they always stand behind these. The authors'
+    program also adds the overlap below the end of both lists, down to rank 1000.
 
     Examples
     --------

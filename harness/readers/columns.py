@@ -25,6 +25,7 @@ from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
+from runs.shared.files import read_within_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -255,7 +256,8 @@ def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
         ) from None
     try:
         for _ in range(2):
-            content = pa.CompressedInputStream(pa.BufferReader(content), "lz4").read()
+            with pa.CompressedInputStream(pa.BufferReader(content), "lz4") as stream:
+                content = read_within_memory(path, stream, 0)
         return {**loads(content)}
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: no lz4 file of ranx ({error}).") from None

@@ -17,9 +17,10 @@ import numpy as np
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import as_pdf, as_svg, draw_panels
+from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Cell, Table, guarded
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.page import image_source, render_page
 from harness.report.publication import Publication
@@ -304,7 +305,7 @@ def _sign(estimates: Estimates, a: str, b: str) -> int:
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     """Write page, figures and table of a comparison into a folder."""
     figures = list(_write_figures(compared, folder))
-    numbers = compared.frame().to_csv(index=False, lineterminator="\n")
+    numbers = as_csv(with_texts(compared.frame(), guarded))
     write_whole(folder / "tables/comparison.csv", numbers.encode())
     page = render_page("comparison.html", compared=compared, figures=figures)
     write_whole(folder / "comparison.html", page)

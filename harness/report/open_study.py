@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyses.shared.figures import draw_figure
+from analyses.shared.publish import with_texts
 from analyses.shared.result import Result
-from analyses.shared.table import Table, excerpt, listing
+from analyses.shared.table import Table, excerpt, listing, unguarded
 from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
@@ -111,7 +112,8 @@ class OpenStudy:
             raise InputError(
                 f"{self.finished.folder}: the study has no {name!r}; {nearest(name, self.frames)}"
             )
-        return pd.read_csv(self.finished.folder / "tables" / f"{name}.csv")
+        written = pd.read_csv(self.finished.folder / "tables" / f"{name}.csv")
+        return with_texts(written, unguarded)
 
     def table(self, name: str, **chosen: Any) -> Table:
         """Make a table for reading; it is rounded when it is printed.

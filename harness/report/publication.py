@@ -14,7 +14,7 @@ import numpy as np
 from analyses.ordering import tau_b
 from analyses.shared.result import FigureFace
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, frame_table, rounded
+from analyses.shared.table import Cell, Table, frame_table, rounded, unguarded
 from harness.readers.scores import heading_and_rows, measure_named
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
@@ -275,8 +275,10 @@ def _measure(path: Path, line: int, text: str) -> Any:
 def _read_own(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.read_csv(path, dtype=str, keep_default_na=False).assign(
-        value=lambda frame: _number(frame["value"])
+    return (
+        pd.read_csv(path, dtype=str, keep_default_na=False)
+        .map(unguarded)
+        .assign(value=lambda frame: _number(frame["value"]))
     )
 
 

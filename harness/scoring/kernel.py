@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +18,7 @@ from harness.metrics.infap import SMOOTHING
 from qrels import Qrels, match
 from runs import Run
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.compiled import jit
 
 Integers = NDArray[np.int64]
 Places = Numbers
@@ -164,7 +164,7 @@ def _sum(hits: Hits, masks: Bits, cutoffs: Sequence[int], users: Places, groups:
     )
     at_ranks = np.concatenate([[0.0], discounts])
     depths = Depths(borders, bucket_of_rank, at_ranks, np.cumsum(at_ranks))
-    _accumulate(users, groups, lists, depths, masks, sums)
+    _accumulate(users, groups, lists, depths, masks, SMOOTHING, sums)
     return sums
 
 
@@ -198,12 +198,18 @@ class Depths(NamedTuple):
     ideals: Floats
 
 
-jit = numba.njit(nogil=True, cache=True, error_model="numpy")
+as_numpy = jit(error_model="numpy")
 
 
-@jit
+@as_numpy
 def _accumulate(
-    users: Places, groups: Places, lists: Lists, depths: Depths, masks: Bits, sums: Floats
+    users: Places,
+    groups: Places,
+    lists: Lists,
+    depths: Depths,
+    masks: Bits,
+    smoothing: float,
+    sums: Floats,
 ) -> None:
     """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples)."""
     offsets, ranks, hit_judgements, judgement_offsets, gains, kinds = lists
@@ -241,13 +247,13 @@ def _accumulate(
                     for w in range(n_samples):
                         own[bucket, NDCG, w] += gain * kept[row, w] * normaliser[settled, w]
                 if kinds[judgement] == RELEVANT:
-                    _add_relevant(kept, row, rank, totals, shares, above, own[bucket])
+                    _add_relevant(kept, row, rank, totals, shares, above, smoothing, own[bucket])
                 elif kinds[judgement] == NONRELEVANT:
                     _add_gain(kept, row, 1.0, above, 1)
             _add_early(dcg, normaliser, bucket_of_rank[ranks[first]], settled, own)
 
 
-@jit
+@as_numpy
 def _look_up(kinds: Kinds, masks: Bits, kept: Floats, totals: Floats, shares: Floats) -> None:
     """Copy the user's masks as numbers; count R and N; take what hits are multiplied by."""
     totals[:] = 0.0
@@ -264,7 +270,7 @@ def _look_up(kinds: Kinds, masks: Bits, kept: Floats, totals: Floats, shares: Fl
         shares[1, w] = 1.0 / max(min(n_relevant, n_nonrelevant), 1.0)
 
 
-@jit
+@as_numpy
 def _normalise(
     gains: Floats,
     masks: Bits,
@@ -290,14 +296,14 @@ def _normalise(
             normaliser[c, w] = 1.0 / normaliser[c, w] if normaliser[c, w] > 0.0 else 0.0
 
 
-@jit
+@as_numpy
 def _add_gain(kept: Floats, row: int, gain: float, totals: Floats, to: int) -> None:
     """Add a gain in the samples in which the judgement is left."""
     for w in range(kept.shape[1]):
         totals[to, w] += gain * kept[row, w]
 
 
-@jit
+@as_numpy
 def _add_early(dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: Floats) -> None:
     """Add DCG / IDCG of the buckets from ``begin`` on to the cut-offs where the ideal changes."""
     for c in range(begin, settled):
@@ -308,9 +314,16 @@ def _add_early(dcg: Floats, normaliser: Floats, begin: int, settled: int, sums: 
         sums[settled, NDCG, w] += dcg[settled, w] * normaliser[settled, w]
 
 
-@jit
+@as_numpy
 def _add_relevant(
-    kept: Floats, row: int, rank: int, totals: Floats, shares: Floats, above: Floats, sums: Floats
+    kept: Floats,
+    row: int,
+    rank: int,
+    totals: Floats,
+    shares: Floats,
+    above: Floats,
+    smoothing: float,
+    sums: Floats,
 ) -> None:
     """Add what a relevant hit earns in each metric but nDCG."""
     per_rank = 1.0 / rank
@@ -318,7 +331,7 @@ def _add_relevant(
         k, r, n = kept[row, w], above[0, w], above[1, w]
         share = k * shares[0, w]
         share_of_rank = share * per_rank
-        estimate = (r + SMOOTHING) / (r + n + 2.0 * SMOOTHING)
+        estimate = (r + smoothing) / (r + n + 2.0 * smoothing)
         sums[P, w] += k
         sums[RECALL, w] += share
         sums[AP, w] += share_of_rank * (r + 1.0)

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from analyses.shared.evidence import to_evidence
 from analyses.shared.figure_options import FigureOptions
 from analyses.shared.figures import NO_OPTIONS
-from analyses.shared.publish import figure_files, frame_files
+from analyses.shared.publish import as_csv, figure_files, with_texts
 from analyses.shared.result import Result, figures_of
+from analyses.shared.table import guarded
 from harness.report.kept_result import keep_result
 from harness.report.study_folder import Entry, Ledger, evidence_name, kept_name
 from qrels import Qrels, Ratings
@@ -217,7 +218,8 @@ def result_files(
     """
     files = {evidence_name(key): to_evidence(result)}
     files |= {kept_name(key): keep_result(result)} if is_users else {}
-    files |= {f"tables/{name}": content for name, content in frame_files(result).items()}
+    for name, frame in result.frames().items():
+        files[f"tables/{name}.csv"] = as_csv(with_texts(frame, guarded)).encode()
     for face in figures_of(type(result)):
         if face.is_of(result):
             drawn = figure_files(result, face, kinds=("svg",), usual=options)

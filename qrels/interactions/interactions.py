@@ -123,9 +123,9 @@ class Interactions:
 @cache
 def _first_marker() -> Any:
     """Compile a loop that marks the first row of each pair; rows of a user are together."""
-    import numba
+    from runs.shared.compiled import jit
 
-    @numba.njit(nogil=True, cache=True)
+    @jit()
     def mark_first(user: NDArray[np.int32], item: NDArray[np.int32], n_items: int) -> Masks:
         latest = np.full(n_items, -1, dtype=np.int32)
         first = np.empty(len(user), dtype=np.bool_)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Masks
+from runs.shared.compiled import jit
 
 MISS = 65535
 GONE = -(1 << 62)
@@ -34,7 +34,7 @@ class Board(NamedTuple):
     in_profile: Flags
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _clean_board(votes: Votes) -> Board:
     """Make a board without votes."""
     n_items = len(votes.starts) - 1
@@ -47,7 +47,7 @@ def _clean_board(votes: Votes) -> Board:
     )
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
     """Put an item in the profile and add its votes; give how many items are touched."""
     board.in_profile[item] = True
@@ -61,7 +61,7 @@ def _vote(board: Board, votes: Votes, item: int, n_touched: int) -> int:
     return n_touched
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _wipe(board: Board, votes: Votes, profile: Ints, n_touched: int) -> int:
     """Take all votes back; no item is touched any more."""
     mask = (1 << votes.bits) - 1
@@ -74,7 +74,7 @@ def _wipe(board: Board, votes: Votes, profile: Ints, n_touched: int) -> int:
     return 0
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _push(leaders: Longs, n_leaders: int, key: int) -> int:
     """Insert a key among the highest, which fall; give how many they are."""
     if n_leaders == len(leaders):
@@ -89,7 +89,7 @@ def _push(leaders: Longs, n_leaders: int, key: int) -> int:
     return n_leaders + 1
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _above_without_own_votes(board: Board, votes: Votes, hidden: int, rivals: Longs) -> int:
     """Count the candidates above a hidden item when its own votes are taken back."""
     threshold = board.keys[hidden]
@@ -106,7 +106,7 @@ def _above_without_own_votes(board: Board, votes: Votes, hidden: int, rivals: Lo
     return above
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
     """Rank every item of every profile when it alone is hidden: leave one out, by downdate.
 
@@ -135,7 +135,7 @@ def rank_left_out(first: Longs, items: Ints, votes: Votes) -> Ranks:
     return ranks
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest: int) -> Ranks:
     """Rank every item from those before it: leave last one out, by sums that grow in time.
 
@@ -170,7 +170,7 @@ def rank_in_time(first: Longs, items: Ints, times: Longs, votes: Votes, deepest:
     return ranks
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def list_highest(first: Longs, items: Ints, votes: Votes, others: Ints, depth: int) -> Ints:
     """List the items with the most votes from each profile, and others, in order, where votes end.
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Floats
+from runs.shared.compiled import jit
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def add_products(
     left_ends: NDArray[np.integer[Any]],
     left_columns: NDArray[np.integer[Any]],
@@ -30,7 +29,7 @@ def add_products(
                 product[row, right_columns[other]] += value * right[other]
 
 
-@njit(cache=True, nogil=True)
+@jit()
 def nearest_cosines(
     starts: NDArray[np.int32],
     columns: NDArray[np.int32],
@@ -78,7 +77,7 @@ def nearest_cosines(
 Singles = NDArray[np.float32]
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def nearest_of_rows(
     rough: Singles, floors: Singles, directions: Floats, first: int, count: int
 ) -> tuple[NDArray[np.int32], Floats]:
@@ -109,7 +108,7 @@ def nearest_of_rows(
     return nearest, cosines
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def _product(one: Floats, other: Floats) -> float:
     """Add up products in the order of the factors, so that the sum is always the same."""
     total = 0.0

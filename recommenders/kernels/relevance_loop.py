@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple, TypeAlias
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Floats, Masks
+from runs.shared.compiled import jit
 
 Integers: TypeAlias = NDArray[np.integer[Any]]
 Singles: TypeAlias = NDArray[np.float32]
@@ -18,9 +18,9 @@ Doubles: TypeAlias = Floats
 MARGIN = 1e-5
 """By how much rounding may at the most lift a score above its bound, for each own item."""
 
-jit = numba.njit(nogil=True, cache=True, error_model="numpy")
+as_numpy = jit(error_model="numpy")
 # A product may be taken in any order, so that it vectorises.
-jit_in_any_order = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
 
 
 class Models(NamedTuple):
@@ -44,7 +44,7 @@ class Raters(NamedTuple):
     values: Singles
 
 
-@jit
+@as_numpy
 def add_log_odds(
     near_ends: Integers,
     near: Integers,
@@ -84,7 +84,7 @@ def add_log_odds(
             _add_to_best(rated, weights, at_once, wanted, depth, scores[user])
 
 
-@jit
+@as_numpy
 def _weights_of_own(
     neighbours: Integers, place_of: Integers, n_own: int, models: Models
 ) -> Singles:
@@ -105,7 +105,7 @@ def _weights_of_own(
     return weights
 
 
-@jit
+@as_numpy
 def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters:
     """Sort what the neighbours have rated by item; ``place_of`` is -1 for all, before and after."""
     n_entries = 0
@@ -139,7 +139,7 @@ def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters
     return Raters(items[:n_items], ends[: n_items + 1], raters, values)
 
 
-@jit
+@as_numpy
 def _add_to_best(
     rated: Raters, weights: Singles, at_once: int, wanted: Masks, depth: int, scores: Doubles
 ) -> None:
@@ -175,7 +175,7 @@ def _add_to_best(
     scores[:] = exact
 
 
-@jit
+@as_numpy
 def _at_depth(values: Doubles, depth: int) -> float:
     """Give the value at a rank, minus infinity where there are fewer."""
     if depth > len(values):
@@ -183,7 +183,7 @@ def _at_depth(values: Doubles, depth: int) -> float:
     return float(np.partition(values, len(values) - depth)[len(values) - depth])
 
 
-@jit
+@as_numpy
 def _log_odds(number: int, rated: Raters, weights: Singles, at_once: int) -> float:
     """Give the score of the item of this number among the rated ones."""
     meetings = np.ones(weights.shape[1], dtype=np.float32)
@@ -195,13 +195,13 @@ def _log_odds(number: int, rated: Raters, weights: Singles, at_once: int) -> flo
     return total
 
 
-@jit
+@as_numpy
 def _add(total: Singles, factor: float, values: Singles) -> None:
     for place in range(len(total)):
         total[place] += factor * values[place]
 
 
-@jit_in_any_order
+@in_any_order
 def _product(factors: Singles, first: int, last: int) -> float:
     product = 1.0
     for place in range(first, last):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Numbers
+from runs.shared.compiled import jit
 
 
-@numba.njit(nogil=True, cache=True)
+@jit()
 def count_above(
     scores: NDArray[np.float32], row: Numbers, item: NDArray[np.int32], own: NDArray[np.float32]
 ) -> NDArray[np.int64]:

@@ -7,12 +7,19 @@ import os
 import zlib
 from io import BytesIO
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
 
 from runs.shared.errors import InputError
 
 COPIES = 8
 """How often a file is in memory while it is read, as bytes, lines and columns, and rounded up."""
+
+GZIPPED = b"\x1f\x8b"
+"""What a gzipped file begins with."""
+
+HIGHEST_RATIO = 1032
+"""How much longer than a gzipped file its content can be."""
 
 PARTIAL = ".partial"
 """Ending of the name of a file that is being written."""
@@ -38,25 +45,45 @@ def write_whole(path: Path, content: bytes) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _unpacked(path: Path, content: bytes) -> bytes:
-    """Unpack a gzipped file, if memory can hold it and what is made of it."""
+def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes:
+    """Read a file of a size, unpacked if it is gzipped; refuse what memory cannot hold.
+
+    A file that says at its end how long it is when unpacked is refused by that.
+    """
     from psutil import virtual_memory
 
     room = int(virtual_memory().available) // COPIES
-    with gzip.open(BytesIO(content)) as stream:
-        unpacked = stream.read(room + 1)
-    if len(unpacked) > room:
-        finding = f"it has more than {room / 1e6:,.0f} MB unpacked, which free memory cannot hold."
-        raise InputError(f"{path}: {finding}")
-    return unpacked
+    limit = f"may have at most {room / 1e6:,.1f} MB unpacked, by the memory that is free now"
+    content, how_long = b"", "or more"
+    try:
+        if size <= room:
+            # Memory for all that is asked for is taken at once. A pipe has no size.
+            content = stream.read(min(size or room, room) + 1)
+        if content[:2] == GZIPPED:
+            told = int.from_bytes(content[-4:], "little")
+            if room < told <= HIGHEST_RATIO * len(content):
+                size, how_long = told, "according to its last bytes, or is cut short"
+            else:
+                with gzip.open(BytesIO(content)) as packed:
+                    content = packed.read(min(told, room) + 1)
+                    if len(content) > told:  # Several gzipped files, one after the other.
+                        content += packed.read(room + 1 - len(content))
+    except MemoryError:
+        raise InputError(
+            f"{label}: memory ran out while the file was read. A file {limit}; limits of this "
+            "process (ulimit -v) are lower."
+        ) from None
+    size = max(size, len(content))
+    if size > room:
+        raise InputError(f"{label}: a file {limit}; it has {size / 1e6:,.1f} MB {how_long}.")
+    return content
 
 
 def read_bytes(path: Path) -> bytes:
     """Read a file, unpacking it if it is gzipped."""
     try:
-        content = path.read_bytes()
-        if content[:2] == b"\x1f\x8b":
-            content = _unpacked(path, content)
+        with path.open("rb") as stream:
+            content = read_within_memory(path, stream, path.stat().st_size)
     except FileNotFoundError:
         raise InputError(f"{path}: the file does not exist.") from None
     except (OSError, EOFError, zlib.error) as error:

@@ -80,6 +80,24 @@ def test_pairs_are_counted_by_order_and_significance() -> None:
     assert found.agreement[0].tolist() == list(counts.values())
 
 
+def test_a_pair_that_ties_by_one_assessor_is_no_disagreement() -> None:
+    work = some_work(2)
+    work.scores.values[0, 1] = work.scores.values[0, 0]
+    found = assessors(work, Settings(test="t", replicates=20))
+    assert found.agreement[0, 1::2].sum() == 0
+    assert found.agreement[0].sum() == 6
+
+
+def test_the_top_systems_are_those_of_the_second_assessor() -> None:
+    work = some_work(5)
+    # By the second, d and c are best in this order; the first turns a and b round.
+    work.truth.scores.values[0] = work.scores.values[0] = np.arange(4.0)[:, None] / 4
+    work.scores.values[0, :2] = work.scores.values[0, [1, 0]]
+    found = assessors(work, Settings(test="t", replicates=20, top=(2,)))
+    assert found.correlations()["top 2"][0] == 1
+    assert found.correlations()["all systems"][0] < 1
+
+
 def favoured(found: Assessors) -> list[str]:
     return [finding for finding in found.findings() if "favours" in finding]
 

@@ -86,6 +86,18 @@ def test_monte_carlo_signs_stay_with_the_users(scores: Scores) -> None:
     np.testing.assert_array_equal(one.p, other.p)
 
 
+def test_a_pair_that_one_measure_tells_apart_may_not_be_due_to_chance(
+    exact: Discrimination,
+) -> None:
+    p = np.full(exact.p.shape, 0.5)
+    found = replace(exact, p=p)
+    assert "10 of 10 pairs of systems differ significantly (p < .05) by none" in " ".join(
+        found.cautions()
+    )
+    p[exact.measures.numbers(exact.measures.reported)[0], 3:] = 0.001
+    assert "3 of 10 pairs" in " ".join(replace(exact, p=p).cautions())
+
+
 def test_what_no_exact_method_can_do_is_drawn() -> None:
     values = np.zeros((1, 3, 600))
     values[0, 1] = np.repeat([np.pi, -np.pi], [310, 290])

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,11 @@ def test_the_aspects_are_those_found_by_hand() -> None:
         "Shannon entropy": [1.0, 2.0],
         "PopREO": [1.0, 1.0],
     }
+
+
+def test_no_interval_of_exposure_goes_below_0() -> None:
+    found = replace(study(), replicates=np.tile([0.0, 3.0], (4, 2, 2, 10)))
+    assert found.frames()["exposure"]["low"].min() == 0
 
 
 @given(counts=counts)

@@ -38,6 +38,15 @@ def test_the_first_of_a_draw_has_the_chances_that_are_asked_for(gamma: float) ->
     assert (np.abs(kept.mean(axis=1) - chances) < 4 * error).all()
 
 
+def test_an_item_without_ratings_counts_as_one_with_one() -> None:
+    qrels, _ = one_user()
+    none, one = (
+        keep_graded(qrels, counts, gamma=1.0, level=0.5, n_samples=20, seed=1)
+        for counts in (np.arange(N) % 2, np.ones(N, dtype=np.intp))
+    )
+    np.testing.assert_array_equal(none, one)
+
+
 def test_a_study_has_curves_that_begin_at_one() -> None:
     result = graded_loss(work_of(), Settings(samples=4, replicates=5))
     assert isinstance(result, RandomLoss)

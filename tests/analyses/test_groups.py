@@ -69,6 +69,14 @@ def test_a_difference_that_is_there_is_found_and_one_that_is_not_is_not() -> Non
     assert not apart[0, 1]
 
 
+def test_groups_are_resampled_apart_from_each_other() -> None:
+    values = random_values(4)
+    values[..., 20:] = np.tile(values[..., :20], 3)
+    found = groups(some_work(values, np.arange(N_USERS) // 20), Settings(samples=1))
+    gap = found.differences(0, 0)[0, 1]
+    assert gap.low < gap.value == 0 < gap.high
+
+
 def test_a_reversal_in_most_groups_is_named() -> None:
     values = np.zeros((2, 4, N_USERS))
     values[0, 0, :60], values[0, 1, :60] = 0.1, 0.2

@@ -21,9 +21,10 @@ TOP = 2
 
 
 def some_work(seed: int, names: tuple[str, ...] = NAMES) -> Any:
-    """One user, lists of 4 of 6 items, two of which are judged."""
+    """One user, lists of up to 4 of 6 items, two of which are judged."""
     draw = np.random.default_rng(seed)
     lists = {name: draw.permutation(6)[None, :4].astype(np.int32) for name in SYSTEMS}
+    lists["c"][0, 4 - seed % 4 :] = -1
     judged = np.sort(draw.permutation(6)[:2]).astype(np.int32)
     qrels = Qrels(
         np.array([0, 2]),
@@ -53,7 +54,7 @@ def every_score(work: Any) -> np.ndarray:
     unknown = [item for item in range(6) if item not in known]
     found = []
     for grades in product(range(TOP + 1), repeat=len(unknown)):
-        told = known | dict(zip(unknown, grades, strict=True))
+        told = known | dict(zip(unknown, grades, strict=True)) | {-1: np.nan}
         lists = [np.array([[float(told[i]) for i in row[0]]]) for row in work.recommended.values()]
         measures = work.scores.measures
         found.append([[work.score_lists(m, own)[0] for own in lists] for m in measures])

@@ -5,7 +5,7 @@ import pytest
 
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
-from analyses.swaps import Settings, Swaps, swaps
+from analyses.swaps import Settings, Swaps, half_means, swaps
 from runs import InputError
 
 
@@ -32,6 +32,13 @@ def test_systems_of_equal_worth_are_swapped_half_of_the_time(rng: np.random.Gene
 
 def test_ties_are_no_swaps() -> None:
     assert study(np.ones((1, 3, 10))).rates.tolist() == [0.0]
+
+
+def test_halves_of_an_odd_number_of_users_are_as_large_and_have_no_user_in_common() -> None:
+    # User u has the value 1 by system u alone, so that means are shares of users.
+    values = np.eye(7)[None]
+    for means in half_means(values, repeats=5, seed=1):
+        assert sorted(np.rint(3 * means.sum(axis=(0, 1)))) == [0, 1, 1, 1, 1, 1, 1]
 
 
 def test_one_user_has_no_halves() -> None:

@@ -3,6 +3,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -382,7 +383,7 @@ def test_a_cut_off_gzip_file_is_refused(write: Write) -> None:
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave too little for thirty ratings."""
-    monkeypatch.setattr("qrels.ratings.datasets.source._free_memory", lambda: 3000)
+    monkeypatch.setattr("psutil.virtual_memory", lambda: SimpleNamespace(available=3000))
 
 
 MUCH = TEXTS["movielens-dat"][1].encode() * 30
@@ -401,14 +402,37 @@ def test_a_zip_is_refused_before_it_is_unpacked(
         return unpack(stream, n)
 
     monkeypatch.setattr("zipfile.ZipExtFile.read", read)
-    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat: a file of ratings")
+    assert complaint(tmp_path / "ml.zip").startswith("ml.zip/ml/ratings.dat: a file may have")
     assert unpacked == []
 
 
 @pytest.mark.usefixtures("little_memory")
-def test_a_gzip_file_is_refused_while_it_is_unpacked(write: Write) -> None:
+def test_a_gzip_file_is_refused_before_it_is_unpacked(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write("ratings.dat.gz", gzip.compress(MUCH))
-    assert complaint(path).startswith("ratings.dat.gz: a file of ratings may have")
+    monkeypatch.delattr("gzip.open")
+    assert complaint(path).startswith("ratings.dat.gz: a file may have")
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_gzip_file_of_two_parts_is_refused_while_it_is_unpacked(write: Write) -> None:
+    path = write("ratings.dat.gz", gzip.compress(MUCH) + gzip.compress(b"1::1::1::1\n"))
+    assert complaint(path).startswith("ratings.dat.gz: a file may have")
+
+
+def test_a_file_at_which_memory_runs_out_is_named_with_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: object) -> bytes:
+        raise MemoryError
+
+    with zipfile.ZipFile(tmp_path / "ml.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ml/ratings.dat", MUCH)
+    monkeypatch.setattr("zipfile.ZipExtFile.read", run_out)
+    text = complaint(tmp_path / "ml.zip")
+    assert text.startswith("ml.zip/ml/ratings.dat: memory ran out")
+    assert "may have at most" in text
 
 
 # Options

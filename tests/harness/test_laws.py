@@ -14,6 +14,7 @@ from harness.laws.battery import CONVENTIONS, LAWS
 from harness.laws.cards import check_metric, chosen, worst_of
 from harness.laws.law import Outcome, Verdict
 from harness.laws.lists import Bench
+from harness.laws.resolution import N_LISTS
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from runs import InputError
@@ -178,6 +179,9 @@ def test_the_resolution_stands_beside_those_of_ndcg_and_p() -> None:
     assert [*found] == ["Success", "nDCG", "P"]
     assert found["Success"] > found["P"] > found["nDCG"]
     assert found["Success"][1] == 2
+    ones = round(float(table.rows[0][3]) * N_LISTS)
+    tied = ones * (ones - 1) + (N_LISTS - ones) * (N_LISTS - ones - 1)
+    assert found["Success"][0] == pytest.approx(tied / (N_LISTS * (N_LISTS - 1)), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,13 @@ def test_what_is_no_parquet_is_refused(content: bytes) -> None:
         run_from_parquet("als.parquet", content)
 
 
+def test_an_id_may_have_a_thousand_characters_and_no_more() -> None:
+    run = run_from_parquet("als.parquet", parquet_of(ROWS | {"item": ["x" * 1000, "b", "a"]}))
+    assert "x" * 1000 in run.items.ids
+    with pytest.raises(InputError, match="at most 1,000 characters, found one of 1,001"):
+        run_from_parquet("als.parquet", parquet_of(ROWS | {"item": ["x" * 1001, "b", "a"]}))
+
+
 def test_more_rows_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runs.formats.BYTES_PER_ROW", 2**60)
     with pytest.raises(InputError, match=r"als\.parquet: it has 3 rows, which free memory cannot"):

@@ -1,7 +1,9 @@
 """Ids, modules, processes and progress."""
 
+import errno
 import signal
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runs import InputWarning, first_unfit_id, id_fault
+from runs.shared import compiled
 from runs.shared.errors import remarks_of
 from runs.shared.ids import WHITESPACE
 from runs.shared.members import load_module
@@ -85,6 +88,24 @@ def test_a_signal_that_comes_while_workers_are_started_is_heard_afterwards(
     finally:
         signal.signal(sent, former)
     assert passed == [n_jobs] * (n_jobs > 1)
+
+
+def doubled(value: int) -> int:
+    return 2 * value
+
+
+def test_loops_are_compiled_where_no_folder_can_be_written_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    compiled.warn_of_no_folder.cache_clear()
+    with pytest.warns(InputWarning, match="NUMBA_CACHE_DIR") as caught:
+        loops = [compiled.jit()(doubled) for _ in range(2)]
+    assert [loop(3) for loop in loops] == [6, 6]
+    assert len(caught) == 1
 
 
 EVERY = [Silent, Lines, Bars]

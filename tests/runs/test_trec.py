@@ -63,6 +63,13 @@ def test_what_trec_eval_would_misread_is_refused(tmp_path: Path, text: str, find
         read_run(written(tmp_path, text))
 
 
+def test_an_id_may_have_a_thousand_characters_and_no_more(tmp_path: Path) -> None:
+    run = read_run(written(tmp_path, f"u Q0 {'x' * 1000} 1 2 s\n"))
+    assert run.items.ids.tolist() == ["x" * 1000]
+    with pytest.raises(InputError, match="at most 1,000 characters, found one of 1,001"):
+        read_run(written(tmp_path, f"u Q0 {'x' * 1001} 1 2 s\n"))
+
+
 def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "als.run"
     path.write_bytes(b"u Q0 1 1 2 s\nu Q0 \xff 1 2 s\n")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Floats, Masks
+from runs.shared.compiled import jit
 
 Integers: TypeAlias = NDArray[np.integer[Any]]
 Doubles: TypeAlias = Floats
@@ -20,12 +20,12 @@ Doubles: TypeAlias = Floats
 Categories: TypeAlias = tuple[Integers, Integers, int]
 """Where the categories of each item begin, and the last end; their numbers; how many there are."""
 
-jit = numba.njit(nogil=True, cache=True, error_model="numpy")
+as_numpy = jit(error_model="numpy")
 # A product may be taken in any order, so that it vectorises.
-jit_in_any_order = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc"})
+in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
 
 
-@jit
+@as_numpy
 def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -> Doubles:
     """Count the categories of the items that count, less by alpha each time they come again."""
     ends, categories, n_categories = known
@@ -42,7 +42,7 @@ def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -
     return gains
 
 
-@jit
+@as_numpy
 def count_greedily(
     items: Integers, counts: Masks, known: Categories, alpha: float, decimals: int
 ) -> Doubles:
@@ -72,7 +72,7 @@ def count_greedily(
     return gains
 
 
-@jit
+@as_numpy
 def _best(
     items: Integers, ends: Integers, categories: Integers, left: Doubles, decimals: int
 ) -> int:
@@ -88,7 +88,7 @@ def _best(
     return best
 
 
-@jit
+@as_numpy
 def add_cosines(items: Integers, directions: Doubles) -> Doubles:
     """Add the cosines of the item at each rank with those above it."""
     cosines = np.zeros(items.shape)
@@ -103,7 +103,7 @@ def add_cosines(items: Integers, directions: Doubles) -> Doubles:
     return cosines
 
 
-@jit
+@as_numpy
 def add_distances(
     items: Integers, ranks: Integers, values: Doubles, directions: Doubles, discounts: Doubles
 ) -> Doubles:
@@ -144,7 +144,7 @@ def add_distances(
     return found
 
 
-@jit_in_any_order
+@in_any_order
 def _product(one: Doubles, other: Doubles) -> float:
     product = 0.0
     for place in range(len(one)):

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import zipfile
 import zlib
-from contextlib import nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from io import BytesIO
 from pathlib import Path, PurePath, PurePosixPath
-from typing import IO, Final
+from typing import IO
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
+from runs.shared.files import read_within_memory
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
-
-COPIES: Final = 8
-"""How often a file is in memory while it is read, as bytes and as columns of ratings."""
 
 
 @dataclass(frozen=True)
@@ -87,23 +83,7 @@ def _read_archive(path: Path) -> Source:
 
 
 def _read(label: str, stream: IO[bytes], size: int) -> Source:
-    """Read a file of a size, unpacked if it is gzipped; refuse what memory cannot hold."""
-    room = _free_memory() // COPIES
-    packed = label.lower().endswith(".gz")
-    with gzip.open(stream) if packed else nullcontext(stream) as unpacked:
-        data = unpacked.read(room + 1) if size <= room else b""
-    if max(size, len(data)) > room:
-        raise InputError(
-            f"{label}: a file of ratings may have at most {room / 1e6:,.1f} MB unpacked, by the "
-            f"memory that is free now; it has {max(size, len(data)) / 1e6:,.1f} MB or more."
-        )
-    return Source(label, data.removeprefix(codecs.BOM_UTF8))
-
-
-def _free_memory() -> int:
-    import psutil
-
-    return int(psutil.virtual_memory().available)
+    return Source(label, read_within_memory(label, stream, size).removeprefix(codecs.BOM_UTF8))
 
 
 def _bare_name(path: PurePath) -> str:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from analyses.shared.table import Table, latex
+from analyses.shared.table import Table, guarded, latex, unguarded
 
 
 def small(rows: list[list[str | float]]) -> Table:
@@ -21,6 +21,22 @@ def test_what_is_equal_when_rounded_is_equally_bold() -> None:
 def test_without_a_difference_nothing_is_best(scores: list[float]) -> None:
     made = small([["system", score] for score in scores])
     assert not any(made.is_best(row, 1) for row in range(len(scores)))
+
+
+@pytest.mark.parametrize("text", ["=1+cmd|' /C calc'!A0", "+a", "-1+cmd|x", "@SUM(A1)", "'=a"])
+def test_a_text_that_a_spreadsheet_would_run_has_an_apostrophe_in_csv(text: str) -> None:
+    table = Table("t", "Title", "Note.", [text, "P"], [[text, -0.5]])
+    assert table.to_csv() == f"'{text},P\n'{text},-0.5\n"
+
+
+@pytest.mark.parametrize("text", ["-1", "-.5 [-.75, .25]", "-1e-05", "+3 %", "–", "a=b", "'a'"])
+def test_numbers_and_other_texts_are_as_they_were_in_csv(text: str) -> None:
+    assert guarded(text) == text
+
+
+@drawn(st.text(alphabet="'=+-@1a"))
+def test_a_guarded_text_is_read_as_it_was(text: str) -> None:
+    assert unguarded(guarded(text)) == text
 
 
 @drawn(st.text(alphabet=st.characters(codec="ascii", exclude_categories=["C"]), max_size=20))

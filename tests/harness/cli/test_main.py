@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -262,7 +263,7 @@ def _interrupt(*_: object, **__: object) -> None:
 
 
 def test_an_interruption_is_answered_with_how_to_go_on(interrupted: Result) -> None:
-    assert interrupted.exit_code == 1
+    assert interrupted.exit_code == 130
     assert interrupted.stderr == "Interrupted. The same command goes on from what is complete.\n"
 
 
@@ -371,7 +372,7 @@ def test_an_archive_that_memory_cannot_hold_is_refused(
 
     monkeypatch.setattr("psutil.virtual_memory", Memory)
     (tmp_path / "a.run.gz").write_bytes(gzip.compress(b"u Q0 a 1 2 s\n" * 1000))
-    with pytest.raises(InputError, match=r"a.run.gz: it has more than 0 MB unpacked"):
+    with pytest.raises(InputError, match=r"a.run.gz: a file may have at most 0.0 MB unpacked"):
         read_run(tmp_path / "a.run.gz")
 
 
@@ -384,6 +385,42 @@ def test_control_characters_of_names_are_shown_and_not_obeyed(tmp_path: Path) ->
     assert not {"\x1b", "\u202e"} & set(answer.stdout + answer.stderr)
     wrong = harness("run", tmp_path / f"{tag}.toml")
     assert not {"\x1b", "\u202e"} & set(wrong.stderr)
+
+
+def started(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "harness", *map(str, arguments)]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["metrics"], ["evaluate", "--qrels", "q", "a.run"]])
+def test_an_output_that_nobody_reads_is_no_failure(tmp_path: Path, arguments: list[str]) -> None:
+    (tmp_path / "a.run").write_text("u Q0 a 1 2 s\n")
+    (tmp_path / "q").write_text("u 0 a 1\n")
+    paths = [tmp_path / each if (tmp_path / each).exists() else each for each in arguments]
+    with started(*paths) as command:
+        assert command.stdout is not None
+        command.stdout.close()
+        assert command.stderr is not None
+        assert b"Failed" not in command.stderr.read()
+    assert command.returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("arguments", [["systems"], ["evaluate", "--qrels", "q", "a.run"]])
+def test_an_output_that_lacks_a_sign_is_no_failure(
+    tmp_path: Path, encoding: str, arguments: list[str]
+) -> None:
+    (tmp_path / "a.run").write_text("u Q0 a 1 2 日本\n", encoding="utf-8")
+    (tmp_path / "q").write_text("u 0 a 1\n")
+    paths = [tmp_path / each if (tmp_path / each).exists() else each for each in arguments]
+    with started(*paths, env=os.environ | {"PYTHONIOENCODING": encoding}) as command:
+        printed, said = command.communicate()
+    assert command.returncode == 0, said
+    assert printed
 
 
 def test_a_full_disk_is_a_failure_that_names_the_folder(

@@ -94,7 +94,7 @@ def test_a_study_that_is_told_to_end_says_so_and_leaves_nothing(
     assert comes_true(lambda: len(workers(command.pid)) > 0)
     command.send_signal(sent)
     _, said = command.communicate(timeout=PATIENCE)
-    assert command.returncode == 1
+    assert command.returncode == 128 + sent
     assert "Traceback" not in said
     assert said.endswith("Interrupted. The same command goes on from what is complete.\n")
     assert comes_true(lambda: not in_session(command.pid))

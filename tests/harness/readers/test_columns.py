@@ -17,7 +17,8 @@ from pyarrow import feather
 
 from harness import InputError, Study, discriminate, score
 from harness.cli.main import main
-from harness.readers.rankings import judgements_in
+from harness.readers.columns import trec_kind
+from harness.readers.rankings import judgements_in, judgements_of
 from harness.readers.scores import read_score_tables, scores_of
 from harness.study.collection import collect
 from runs import InputWarning
@@ -316,3 +317,14 @@ def test_a_column_of_users_in_frames_of_measures_is_no_system() -> None:
     frame = pd.DataFrame({"user": ["3", "4"], "x": [0.1, 0.2], "y": [0.3, 0.4]})
     found = scores_of({"nDCG@10": frame})
     assert (found.systems, found.users.tolist()) == (("x", "y"), ["3", "4"])
+
+
+def test_a_negative_grade_of_any_size_means_not_judged() -> None:
+    frame = pd.DataFrame({"user": ["u", "u", "u"], "item": ["a", "b", "c"], "grade": [-7, 0, 2]})
+    assert judgements_of(frame).grade.tolist() == [-1, 0, 2]
+
+
+@pytest.mark.parametrize("line", ["u Q0 {} 1 2.5 s", "u 0 {} 1"])
+def test_a_trec_file_is_known_though_its_beginning_ends_within_a_line(line: str) -> None:
+    content = "\n".join(line.format(f"{'x' * 900}{n}") for n in range(9))
+    assert trec_kind(content.encode()) == ("a TREC run" if "Q0" in line else "a qrels file")

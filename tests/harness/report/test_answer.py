@@ -73,6 +73,15 @@ def test_by_a_truth_all_that_are_not_significantly_less_valid_are_supported() ->
     assert {section for _, section in answer.sentences()} == {"validity", ""}
 
 
+def test_by_a_truth_a_measure_is_compared_with_the_most_valid_alone() -> None:
+    valid = replace(estimates([0.90, 0.70, 0.60, 0.10], noise=0.01), threshold=0.3)
+    generator = np.random.default_rng(4)
+    unsure = valid.replicates.copy()
+    unsure[0] += 0.4 * generator.normal(size=500)
+    answer = Answer.of([("validity", replace(valid, replicates=unsure))])
+    assert [str(measure) for measure in answer.supported()] == ["P@5", "AP@5", "RR@5"]
+
+
 def test_by_a_truth_no_measure_that_is_not_acceptable_is_supported() -> None:
     valid = replace(estimates([0.30, 0.29, 0.10, 0.20], noise=0.02), threshold=0.7)
     assert Answer.of([("validity", valid)]).supported() == ()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from analyses.online.experiments import read_values
 from analyses.sparsity import Sparsity
 from harness.cli.main import main
 from harness.report.open_study import open_study
@@ -119,3 +120,15 @@ def test_a_notebook_shows_what_a_study_found(finished: Path) -> None:
     shown = opened._repr_html_()
     assert escape(opened.finished.manifest["lead"]) in shown
     assert all(escape(finding) in shown for finding in opened.summary().findings)
+
+
+def test_names_that_spreadsheets_would_run_are_read_as_they_are(tmp_path: Path) -> None:
+    for name in ("=a|x", "b"):
+        lines = [f"u{n} Q0 {item} 1 {-item} {name}\n" for n in (1, 2) for item in range(5)]
+        (tmp_path / f"{name[-1]}.run").write_text("".join(lines))
+    (tmp_path / "q.qrels").write_text("u1 0 1 1\nu2 0 3 1\n")
+    text = 'name = "x"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "q.qrels"\n'
+    made = run_text(text + "[analyses]\nnames = []\n", tmp_path, output=tmp_path / "study")
+    assert "\n'=a|x,nDCG,5," in (made / "tables/means.csv").read_text()
+    assert set(open_study(made).frame("means")["system"]) == {"=a|x", "b"}
+    assert set(read_values(made)["model"]) == {"=a|x", "b"}

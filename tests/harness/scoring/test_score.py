@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import random_blocks
 from analyses.shared.measure import Measure, Measures
+from harness.metrics import infap
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring import blocks as judging
@@ -269,6 +270,17 @@ def test_scores_do_not_depend_on_blocks_of_users_in_the_kernel(
     monkeypatch.setattr(kernel, "SUMS_AT_ONCE", 3000)
     found = users_on(SampleScorer(runs, qrels, measures, METRICS), qrels, kept)
     np.testing.assert_array_equal(found, whole)
+
+
+def test_another_smoothing_of_infap_reaches_the_compiled_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs, qrels, kept = many_lists()
+    for module in (infap, kernel):
+        monkeypatch.setattr(module, "SMOOTHING", 0.5)
+    found = users_on(SampleScorer(runs, qrels, [Measure("infAP", 20)], METRICS), qrels, kept)
+    expected = on_whole_matrices(METRICS["infAP"], 20, runs, qrels, kept)
+    np.testing.assert_allclose(found[0], expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("label", [*FUSED, "mine", "P(mean=geometric)"])

@@ -174,13 +174,48 @@ def test_a_changed_study_of_given_parts_is_the_same_as_a_fresh_one(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("blank_figures")
-def test_another_table_of_items_makes_the_scores_of_given_runs_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("metric", "table"),
+    [("ARP", "popularity"), ("S-Recall", "features"), ("Recall(propensity=table)", "propensities")],
+)
+def test_an_edited_table_of_items_makes_the_scores_of_given_runs_again(
+    tmp_path: Path, metric: str, table: str
+) -> None:
     write_collection(tmp_path)
-    for name, count in (("counts", 6), ("others", 9)):
-        (tmp_path / f"{name}.csv").write_text(f"item,count\na,{count}\nb,4\n")
-    metrics = '[metrics]\nnames = ["P", "ARP"]\ncutoffs = [2]\n'
-    text = TREC + metrics + '[items]\npopularity = "counts.csv"\n' + NO_ANALYSES
-    kept, fresh = made_twice(text, text.replace("counts", "others"), tmp_path)
+    items = tmp_path / "items.csv"
+    items.write_text("item,x\na,1\nb,1\nc,1\nd,1\nz,1\n")
+    metrics = f'[metrics]\nnames = ["P", "{metric}"]\ncutoffs = [1]\n'
+    text = TREC + metrics + f'[items]\n{table} = "items.csv"\n' + NO_ANALYSES
+    kept = run_text(text, tmp_path, output=tmp_path / "kept")
+    first = (kept / "scores.parquet").read_bytes()
+    changed = "a,0.5" if table == "propensities" else "a,0"
+    items.write_text(items.read_text().replace("a,1", changed))
+    run_text(text, tmp_path, output=kept)
+    fresh = run_text(text, tmp_path, output=tmp_path / "fresh")
+    assert whole(kept) == whole(fresh)
+    assert (kept / "scores.parquet").read_bytes() != first
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_other_columns_of_the_features_make_the_scores_of_given_runs_again(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "items.csv").write_text("item,x,y\na,1,1\nb,1,0\nc,1,0\nd,1,0\nz,1,1\n")
+    metrics = '[metrics]\nnames = ["P", "S-Recall"]\ncutoffs = [1]\n'
+    items = '[items]\nfeatures = "items.csv"\ncolumns = ["x"]\n'
+    text = TREC + metrics + items + NO_ANALYSES
+    kept, fresh = made_twice(text, text.replace('["x"]', '["y"]'), tmp_path)
+    assert kept == fresh
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("blank_figures")
+def test_other_references_make_the_true_scores_of_given_runs_again(tmp_path: Path) -> None:
+    write_collection(tmp_path)
+    (tmp_path / "true.qrels").write_text("u1 0 a 1\nu1 0 x 1\nu2 0 d 1\nu3 0 y 1\n")
+    truth = '[truth]\npath = "true.qrels"\nreferences = ["P@1"]\n'
+    text = TREC + TREC_METRICS + truth + '[analyses]\nnames = ["validity"]\n'
+    kept, fresh = made_twice(text, text.replace("P@1", "P@3"), tmp_path)
     assert kept == fresh
 
 

@@ -80,6 +80,21 @@ def test_a_table_of_popularity_stands_for_ratings(given: Path) -> None:
     assert found["full"] == pytest.approx((5 + 4 + 0) / 3)
 
 
+@pytest.mark.slow
+def test_an_unjudged_item_needs_no_propensity(given: Path) -> None:
+    (given / "chances.csv").write_text("item,chance\na,0.5\nb,1\nc,1\nd,1\nz,1\n")
+    text = (
+        TREC
+        + metrics("P", "DCG(propensity=table)")
+        + '[items]\npropensities = "chances.csv"\n'
+        + NO_ANALYSES
+    )
+    means = read_frame(run_text(text, given, output=given / "study"), "means")
+    found = means[means.metric == "DCG(propensity=table)"].set_index("system")["mean"]
+    # Grades 1 / .5 at rank 1 of u1, 1 at rank 1 of u2 and at rank 2 of u3, below an unjudged item.
+    assert found["full"] == pytest.approx((2 + 1 + 1 / np.log2(3)) / 3)
+
+
 def test_features_that_are_no_categories_are_refused_before_any_work(given: Path) -> None:
     text = TREC + metrics("S-Recall") + ITEMS.replace("genres", "year") + NO_ANALYSES
     finding = r"line \d+: metric 'S-Recall': the features must be categories, 0 or 1: 'year' is"

@@ -13,6 +13,7 @@ from harness.study.study import Study, parse_study
 from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
 from runs import InputError, Numbering
+from runs.shared.progress import Silent
 from tests.harness.small import METRICS, SYSTEMS, WORLD, run_text
 
 RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
@@ -78,6 +79,15 @@ def test_ratings_below_zero_are_told_for_all_systems_before_training(tmp_path: P
     for shift in ("", "shift = 2\n"):
         with pytest.raises(InputError, match=r"als-knn, chi2 cannot learn .* set `shift = 12` in"):
             run_study(centred(tmp_path, shift))
+
+
+@pytest.mark.slow
+def test_systems_learn_from_ratings_below_zero_with_a_shift(tmp_path: Path) -> None:
+    study = centred(tmp_path, "shift = 12\n")
+    systems = study.systems.model_copy(update={"names": ("chi2", "popularity")})
+    changes = {"systems": systems, "output": tmp_path / "study"}
+    run_study(study.model_copy(update=changes), n_jobs=1, progress=Silent())
+    assert (tmp_path / "study/runs/chi2.parquet").exists()
 
 
 def test_a_shift_changes_training_alone(ratings: Ratings, tmp_path: Path) -> None:

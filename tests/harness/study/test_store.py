@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from harness.report.study_folder import LEDGER
-from harness.study.store import Store
+from harness.study.store import Store, with_portable_paths
 from runs import InputError
 from runs.shared.files import write_whole
 from runs.shared.progress import Cost
@@ -175,3 +175,14 @@ def test_files_that_were_changed_or_lost_are_named(store: Store) -> None:
     (store.folder / "tables/a.csv").write_bytes(b"7\n")
     (store.folder / "tables/b.csv").unlink()
     assert list(store.ledger.changed()) == ["tables/a.csv", "tables/b.csv"]
+
+
+@pytest.mark.parametrize(
+    ("study", "expected"), [("home/study", "../data.csv"), ("other/study", "~/data.csv")]
+)
+def test_a_path_counts_from_home_only_for_a_study_that_is_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: str, expected: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    named = {"path": str(tmp_path / "home" / "data.csv")}
+    assert with_portable_paths(named, tmp_path / study) == {"path": expected}

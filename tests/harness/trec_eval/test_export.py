@@ -21,8 +21,9 @@ from click.testing import CliRunner
 
 from harness.cli.main import main
 from harness.readers.rankings import runs_of
-from harness.trec_eval.export import TOOL_NAMES, TOOLS, RunFormat, Tool, export_study, script
-from runs import InputError
+from harness.trec_eval.export import TOOL_NAMES, TOOLS, RunFormat, Tool, export_study, pool, script
+from qrels import Qrels
+from runs import InputError, Run
 from tests.harness.small import as_trec, contents
 
 LEVEL = 4
@@ -214,3 +215,12 @@ def test_every_name_gets_a_command(tool: Tool) -> None:
 def test_a_level_of_its_own_is_a_command_of_its_own() -> None:
     lines = script("trec_eval", "s", ["P", "P(rel=2)"], [5], level=4).splitlines()
     assert [line.split()[3] for line in lines if "trec_eval -c" in line] == ["4", "2"]
+
+
+def test_what_is_retrieved_for_a_user_without_judgements_is_not_pooled() -> None:
+    one = np.array([1], dtype=np.int32)
+    qrels = Qrels(np.array([0, 1, 1]), one - 1, one, relevance_level=1)
+    run = Run("s", np.array([[1, 0], [1, 0]], dtype=np.int32))
+    pooled = pool(qrels, run)
+    assert np.diff(pooled.offsets).tolist() == [2, 0]
+    assert pooled.grades.tolist() == [1, -1]
