@@ -5,7 +5,7 @@ import pytest
 
 import recommenders
 from qrels import Ratings
-from recommenders.shared.scorers import FactorScorer
+from recommenders.shared.scorers import FactorScorer, HistoriesScorer
 from runs import InputError, Numbering
 
 
@@ -91,3 +91,38 @@ def test_the_last_half_sweep_minimises_the_loss_of_the_paper(
         solution = np.linalg.solve(raters.T @ raters + background, raters.sum(axis=0))
         found = scorer.item_factors[item] / np.sqrt(1.3)
         np.testing.assert_allclose(found, solution, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("multivae", {"hidden": 40, "batch_users": 30, "learning_rate": 0.005, "dropout": 0.3}),
+        ("neumf", {"factors": 8, "regularization": 0.1, "batch_ratings": 256}),
+    ],
+)
+def test_networks_learn_which_items_were_rated(
+    name: str, settings: dict[str, float], ratings: Ratings
+) -> None:
+    """Above chance for the items trained on, and the more the longer they are trained."""
+    rated = ratings.matrix().toarray() > 0
+    areas = []
+    for epochs in (1, 50):
+        trained = recommenders.train(name, settings | {"epochs": epochs}, ratings, seed=1)
+        scores = trained.score_batch(EVERYBODY)
+        above = [
+            (row[own][:, np.newaxis] > row[~own]).mean()
+            for row, own in zip(scores, rated, strict=True)
+        ]
+        areas.append(np.mean(above))
+    assert areas[1] > max(0.7, areas[0] + 0.1)
+
+
+@pytest.mark.slow
+def test_an_autoencoder_scores_anybody_s_items(ratings: Ratings) -> None:
+    scorer = recommenders.train("multivae", {"hidden": 20, "epochs": 3}, ratings, seed=1)
+    assert isinstance(scorer, HistoriesScorer)
+    histories = ratings.matrix()[[3, 5]]
+    np.testing.assert_allclose(
+        scorer.score_histories(histories), scorer.score_batch(EVERYBODY[[3, 5]]), rtol=1e-6
+    )
