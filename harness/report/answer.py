@@ -18,7 +18,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, rounded
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,8 +135,8 @@ class Answer(Result):
         if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
             return ()
         passed = [
-            set(compress(each.measures, each.may_be_best(systems=over) & each.acceptable()))
-            for each in deciding.values()
+            set(compress(each.measures, unbeaten(key, each, systems=over) & each.acceptable()))
+            for key, each in deciding.items()
         ]
         first = next(iter(deciding.values()))
         return tuple(measure for measure in first.measures if all(measure in p for p in passed))
@@ -182,7 +182,7 @@ class Answer(Result):
         """Name the measures whose order of the systems is closest to the true one."""
         found = self.deciding[TRUTH]
         if not supported:
-            best = found.may_be_best(systems=self.is_over_systems)
+            best = unbeaten(TRUTH, found, systems=self.is_over_systems)
             first, *level = compress(found.measures, best)
             which = "The other measures" if len(level) == len(found.measures) - 1 else both(level)
             also = f" {which} {are(level)} not significantly less valid." if level else ""
@@ -256,7 +256,7 @@ class Answer(Result):
                 "high": found.high,
                 "groups": letters,
                 "acceptable": found.acceptable(),
-                "unbeaten": found.may_be_best(systems=found.is_over_systems),
+                "unbeaten": unbeaten(key, found, systems=found.is_over_systems),
                 "supported": [measure in supported for measure in found.measures],
             }
         )
@@ -305,7 +305,8 @@ class Answer(Result):
         number = chosen_panel(self.subjects, subject)
         found, colour = self.every[number], colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        best, (low, high) = found.may_be_best(systems=found.is_over_systems), found.over_both()
+        best = unbeaten(self.keys[number], found, systems=found.is_over_systems)
+        low, high = found.over_both()
         for number, measure in enumerate(found.measures):
             if measure in rows:
                 row, inside = rows[measure], colour if best[number] else "white"
@@ -337,6 +338,16 @@ class Answer(Result):
             f"measure is significantly better, {self._over}. Dotted lines: least acceptable "
             "values, which are conventions."
         )
+
+
+def unbeaten(key: str, found: Estimates, *, systems: bool) -> Masks:
+    """Mark measures, in their order, than which no other is significantly better.
+
+    By a truth, only the most valid one counts as another.
+    """
+    if key == TRUTH:
+        return ~found.apart(systems=systems)[0]
+    return found.may_be_best(systems=systems)
 
 
 def respect(found: Estimates, *, systems: bool) -> str:

@@ -22,6 +22,9 @@ BECOMES: Mapping[str, str] = {
 LEAST_LEAKAGE = 0.005
 """Smaller shares of ratings from the future are not worth a caution."""
 
+OF_WORLD = "of the simulated world"
+"""Origin of a truth that is known as the ratings are simulated."""
+
 GRADED = "nDCG"
 """The metric that grades below the relevance level count for."""
 
@@ -87,8 +90,14 @@ def leakage_checks(split: Mapping[str, Any], how: str = "this split") -> Iterato
 
 
 def _of_input(study: FinishedStudy) -> Iterator[Check]:
-    """Repeat the warnings about the input."""
+    """Repeat the warnings about the input, and say what worlds are known not to show."""
     yield from map(Check, study.manifest["warnings"])
+    if study.manifest["collection"].get("truth", {}).get("truth") == OF_WORLD:
+        yield Check(
+            "The ratings are simulated. On worlds that stand for MovieLens 1M, measures are more "
+            "robust to the loss of popular items than on the data, P and RR most "
+            "(docs/methods/worlds.md)."
+        )
 
 
 def _of_split(study: FinishedStudy) -> Iterator[Check]:

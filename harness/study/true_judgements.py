@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from harness.readers.rankings import judgements_of
+from harness.report.checks import OF_WORLD
 from harness.study.sections import QRELS, Candidates, TruthSection
 from qrels import Qrels, Ratings, Scale, Split, qrels_from_columns, rating_scale
 from qrels.grades import GradeRule
@@ -204,7 +205,7 @@ def of_world(
         UNTOLD: len(split.test_users) - len(users),
     }
     ranked = Ranked(split.train.users, split.train.items, split.topics, split.train)
-    return _over(ranked, users, qrels, "of the simulated world", candidates, facts)
+    return _over(ranked, users, qrels, OF_WORLD, candidates, facts)
 
 
 def drawn_places(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[np.int64]:
