@@ -319,6 +319,7 @@ class Answer(Result):
         ends = np.array([*found.values, *found.low, *found.high, *low, *high])
         least, most = np.nanmin(ends), np.nanmax(ends)
         ax.set_xlim(min(0.0, least * 1.05), 1.0 if most <= 1 else most * 1.05)
+        ax.locator_params(axis="x", nbins=3)
         ax.set_yticks(range(len(self.rows)), [*map(str, self.rows)])
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
         ax.set_xlabel(found.quantity)
