@@ -27,7 +27,7 @@ from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import figure, table
 from analyses.shared.sentences import MOST_NAMED, listed
-from analyses.shared.table import Cell, Table, shown
+from analyses.shared.table import Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_indices
 from analyses.systems import letters_of
 from runs import InputError
@@ -355,8 +355,7 @@ class Corrected(RanksResult):
             low, high = (each[number] for each in limits)
             ax.hlines(rows, low, high, colours()[0], linewidth=width)
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
-        sampled = [f" (sampled {shown(value)})" for value in self.uncorrected[number]]
-        ax.set_yticks(rows, [f"{s}{own}" for s, own in zip(self.systems, sampled, strict=True)])
+        ax.set_yticks(rows, self.systems)
         ax.invert_yaxis()
         ax.set(title=name, xlabel="corrected value")
         return ax
@@ -364,13 +363,18 @@ class Corrected(RanksResult):
     def caption(self) -> str:
         """Say what is shown."""
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
+        sampled = [
+            f"{metric} {' to '.join(rounded(float(end(own)), 2) for end in (np.min, np.max))}"
+            for metric, own in zip(self.metrics, self.uncorrected, strict=True)
+        ]
         return (
             f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
             f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
             "bootstrap interval over users, extended by the bias that the estimator may have, for "
             "ranks as MLE finds them and for more relevant items at the top. Groups: systems that "
             "share a letter do not differ significantly; differences are estimated by "
-            f"{self.difference_estimator}, with intervals for all pairs at once."
+            f"{self.difference_estimator}, with intervals for all pairs at once. Metrics of the "
+            f"sampled ranks: {listed(sampled)}."
         )
 
     def findings(self) -> Sequence[str]:

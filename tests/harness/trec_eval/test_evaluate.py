@@ -182,7 +182,9 @@ def collection(tmp_path: Path) -> tuple[Path, Path]:
     return qrels, write_run(tmp_path, "als", {"u1": ["x", "b", "d", "a"]})
 
 
-IMPORTED = {"annotated_types", "click", "cloudpickle", "numpy", "pyarrow", "typing_extensions"}
+IMPORTED = {
+    "annotated_types", "click", "cloudpickle", "numpy", "psutil", "pyarrow", "typing_extensions",
+}  # fmt: skip
 """What evaluate may import of others: little, so that it starts in a third of a second."""
 
 OURS = (
