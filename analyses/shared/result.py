@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -159,6 +160,14 @@ class FigureFace:
         return drawn
 
 
+def _undefined(result: Result, name: str) -> InputError:
+    kind = type(result)
+    return InputError(
+        f"{sys.modules[kind.__module__].__file__}: the class {kind.__name__} has no method "
+        f"`{name}`, which every result needs."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The result of an analysis: a frozen dataclass of arrays and labels.
@@ -181,7 +190,7 @@ class Result:
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give all numbers as tidy data frames by name, unrounded."""
-        raise NotImplementedError
+        raise _undefined(self, "frames")
 
     def frame(self) -> pd.DataFrame:
         """Give the main data frame: the first of `frames`."""
@@ -189,7 +198,7 @@ class Result:
 
     def caption(self) -> str:
         """Describe in full sentences what the tables and figures show."""
-        raise NotImplementedError
+        raise _undefined(self, "caption")
 
     def caption_of(self, part: str) -> str:
         """Describe a part that has a caption of its own; see `FigureFace`."""

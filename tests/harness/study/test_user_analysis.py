@@ -1,12 +1,14 @@
 """An analysis of a user's own, in a file that the study names: that of the guide."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import copytree
 
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.shared.result import Result as AnalysisResult
 from harness.cli.main import main
 from harness.report.open_study import open_study
 from harness.report.page import render_report
@@ -196,3 +198,14 @@ def test_a_file_that_is_missing_is_refused_before_any_work(tmp_path: Path) -> No
     with pytest.raises(InputError, match=rf"line {LINE}: .*{FILE}: the analysis does not exist\."):
         run_text(STUDY, tmp_path, output=tmp_path / "study")
     assert not (tmp_path / "study").exists()
+
+
+@dataclass(frozen=True, eq=False)
+class Bare(AnalysisResult):
+    """Without numbers or a caption."""
+
+
+@pytest.mark.parametrize("name", ["frames", "caption"])
+def test_a_result_that_lacks_a_method_is_named_with_its_file(name: str) -> None:
+    with pytest.raises(InputError, match=f"{Path(__file__).name}: the class Bare has .* `{name}`"):
+        getattr(Bare(), name)()
