@@ -99,6 +99,11 @@ class Table:
         """Round a number to the decimals of the table."""
         return shown(cell, decimals=self.decimals)
 
+    def typeset(self, cell: Cell) -> str:
+        """Round a number as a paper prints it: no 0 before the point."""
+        text = self.text(cell)
+        return unpadded(text) if isinstance(cell, float) else text
+
     def to_text(self) -> str:
         """Write plain text with aligned columns: title, table and note."""
         return f"{self.title}\n\n{self.to_columns()}\n{self.note}\n"
@@ -147,7 +152,7 @@ class Table:
 
         It is one or two columns wide, in the largest font size that fits.
         """
-        lines = [[latex(h) for h in self.headings], *self._cells(latex, bold_latex)]
+        lines = [[latex(h) for h in self.headings], *self._cells(latex, bold_latex, self.typeset)]
         texts = [self.headings, *self._lines()]
         floating, size = room_for([max(map(len, column)) for column in zip(*texts, strict=True)])
         head, *body = (f"    {' & '.join(line)} \\\\" for line in lines)
@@ -175,9 +180,12 @@ class Table:
         rows = [[self.text(cell).split("\n") for cell in row] for row in self.rows]
         return [line for row in rows for line in zip_longest(*row, fillvalue="")]
 
-    def _cells(self, write: Text, bold: Text) -> list[list[str]]:
+    def _cells(
+        self, write: Text, bold: Text, show: Callable[[Cell], str] | None = None
+    ) -> list[list[str]]:
         """Round and write every cell, the best of its column in bold."""
-        written = [[write(self.text(cell)) for cell in row] for row in self.rows]
+        show = show or self.text
+        written = [[write(show(cell)) for cell in row] for row in self.rows]
         return [
             [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
@@ -250,7 +258,12 @@ def rounded(value: float, decimals: int = 3) -> str:
     """Print a number as a paper does: no 0 before the point."""
     if math.isnan(value):
         return MISSING
-    return re.sub(r"^(-?)0(?=\.)", r"\1", f"{round(value, decimals) + 0.0:,.{decimals}f}")
+    return unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}")
+
+
+def unpadded(text: str) -> str:
+    """Leave out the 0 before the point."""
+    return re.sub(r"^(-?)0(?=\.)", r"\1", text)
 
 
 def _markdown(text: str) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from typing import Any
 
@@ -110,6 +111,7 @@ def render_page(template: str, **content: Any) -> bytes:
         trim_blocks=True,
     )
     environment.filters["shown"] = shown
+    environment.filters["code"] = lambda text: re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
     environment.tests["measured"] = lambda cell: isinstance(cell, int | float)
     page = environment.get_template(template).render(style=_text_of("page.css"), **content)
     return page.replace("<head>", f"<head>\n{_policy(page)}", 1).encode()
