@@ -146,10 +146,10 @@ class Estimates(RanksResult):
     population: str
     replace: bool
     draws: str
-    ties: str
     n_users: int
     users: int
     repeats: int
+    ties: str = "by item"
 
     @property
     def names(self) -> list[str]:
