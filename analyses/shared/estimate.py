@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -11,6 +11,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from analyses.shared.families import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import reach_over_systems
@@ -162,7 +163,8 @@ class Estimates:
     number in tables of several analyses; in words, quantity is what it is ("area under the curve of
     tau"), subject what it is about ("Robustness to random loss of judgements"), and best what the
     best measure is most ("robust to random loss of judgements"). Numbers that are compared by ratio
-    differ by their logarithms.
+    differ by their logarithms. ``over_settings`` are the same numbers under several settings of the
+    systems, (n_measures, n_settings), where the study was repeated so.
 
     A measure is acceptable whose number is at least the threshold, or at most, where lower is
     better. Where the threshold is of shares, of shape (n_measures,), these are at least as large,
@@ -181,6 +183,7 @@ class Estimates:
     lower_is_better: bool = False
     within: Floats | None = None
     n_families: int = 0
+    over_settings: Floats | None = None
     by_ratio: bool = False
     threshold: float | None = None
     shares: Floats | None = None
@@ -239,6 +242,7 @@ class Estimates:
             high=self.high[chosen],
             replicates=self.replicates[chosen],
             within=None if self.within is None else self.within[chosen],
+            over_settings=None if self.over_settings is None else self.over_settings[chosen],
             shares=None if self.shares is None else self.shares[chosen],
         )
 
@@ -283,6 +287,31 @@ class Estimates:
         """Whether there are intervals over systems too."""
         return self.within is not None and self.within.shape[1] > 1
 
+    @property
+    def is_over_more(self) -> bool:
+        """Whether there are intervals over systems, or over their settings, too."""
+        return self.is_over_systems or self.over_settings is not None
+
+    def _reach_over_more(self, of: Callable[[Floats], Floats]) -> Floats:
+        """Say how far 95 % intervals over systems and their settings reach, of some of the numbers.
+
+        The variances are added; NaN where there are neither. That over settings has Student's t.
+        """
+        scaled = self._scaled
+        reaches = []
+        if self.is_over_systems and self.within is not None:
+            reaches.append(reach_over_systems(of(scaled(self.within)), self.n_families))
+        if self.over_settings is not None:
+            n_settings = self.over_settings.shape[1]
+            quantile = stdtrit(n_settings - 1, (1 + CONFIDENCE) / 2)
+            reaches.append(quantile * deviations(of(scaled(self.over_settings))))
+        if not reaches:
+            return np.full(len(of(self.values)), np.nan)
+        return np.sqrt(np.sum(np.square(reaches), axis=0))
+
+    def _scaled(self, numbers: Floats) -> Floats:
+        return np.log(np.maximum(numbers, FLOOR)) if self.by_ratio else numbers
+
     def may_be_best(self, *, systems: bool = False) -> Masks:
         """Mark the measures than which no other is significantly better, of shape (n_measures,).
 
@@ -296,16 +325,11 @@ class Estimates:
         return np.asarray(~beats.any(axis=0) & ~np.isnan(values))
 
     def over_both(self) -> Limits:
-        """Give limits over users and systems, whose variances are added; NaN where unknown."""
-        values = np.log(np.maximum(self.values, FLOOR)) if self.by_ratio else self.values
-        known = self.within if self.within is not None else np.empty((len(values), 0))
-        within = np.log(np.maximum(known, FLOOR)) if self.by_ratio else known
-        users = (
-            np.log(np.maximum(x, FLOOR)) if self.by_ratio else x for x in (self.low, self.high)
-        )
-        systems = reach_over_systems(within, self.n_families)
+        """Give limits over users, systems and settings (variances added); NaN where unknown."""
+        values, *users = (self._scaled(numbers) for numbers in (self.values, self.low, self.high))
+        others = self._reach_over_more(np.asarray)
         low, high = (
-            values + side * np.hypot(limit - values, systems)
+            values + side * np.hypot(limit - values, others)
             for side, limit in zip((-1, 1), users, strict=True)
         )
         return (np.exp(low), np.exp(high)) if self.by_ratio else (low, np.minimum(high, 1.0))
@@ -348,23 +372,22 @@ class Estimates:
         return first, second
 
     def _differences(self, numbers: Floats, first: Numbers, second: Numbers) -> Floats:
-        scaled = np.log(np.maximum(numbers, FLOOR)) if self.by_ratio else numbers
+        scaled = self._scaled(numbers)
         return np.asarray(scaled[first] - scaled[second])
 
     def _limits(
         self, first: Numbers, second: Numbers, *, reach: float = REACH, systems: bool = False
     ) -> Limits:
-        """Give the limits of differences over users, or over users and systems.
+        """Give the limits of differences over users, or over users, systems and settings.
 
-        Both variances are added; what makes intervals over users hold for all differences at once
+        Variances are added; what makes intervals over users hold for all differences at once
         is taken to do so for both.
         """
         differences = self._differences(self.values, first, second)
         width = reach * deviations(self._differences(self.replicates, first, second))
         if systems:
-            none = np.empty((len(self.values), 0))
-            within = self._differences(none if self.within is None else self.within, first, second)
-            width = np.hypot(width, reach / REACH * reach_over_systems(within, self.n_families))
+            others = self._reach_over_more(lambda numbers: numbers[first] - numbers[second])
+            width = np.hypot(width, reach / REACH * others)
         return differences - width, differences + width
 
     def _joint_reach(self, first: Numbers, second: Numbers) -> float:

@@ -120,9 +120,19 @@ class Answer(Result):
         return {key: by_key[key] for key in wanted if key in by_key}
 
     @property
-    def is_over_systems(self) -> bool:
-        """Whether the numbers that decide have intervals over systems too."""
-        return all(each.is_over_systems for each in self.deciding.values())
+    def is_over_more(self) -> bool:
+        """Whether the numbers that decide have intervals over systems or their settings too."""
+        return all(each.is_over_more for each in self.deciding.values())
+
+    @property
+    def sources(self) -> list[str]:
+        """What the intervals of differences are over, beside users."""
+        every = self.deciding.values()
+        held = {
+            "families of systems": all(each.is_over_systems for each in every),
+            "settings of the systems": all(each.over_settings is not None for each in every),
+        }
+        return [source for source, holds in held.items() if holds and every]
 
     def supported(self, *, systems: bool | None = None) -> tuple[Measure, ...]:
         """Give the measures that are acceptable and unbeaten by all numbers that decide.
@@ -130,7 +140,7 @@ class Answer(Result):
         Unbeaten: no other measure is significantly better, over users and systems where that is
         known, or as asked. None is supported without a truth unless all three analyses were made.
         """
-        over = self.is_over_systems if systems is None else systems
+        over = self.is_over_more if systems is None else systems
         deciding = self.deciding
         if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
             return ()
@@ -159,7 +169,7 @@ class Answer(Result):
             )
             answer.append((sentence, "answer"))
         over = self._over.removeprefix("over ")
-        others = "" if self.is_over_systems else "systems, "
+        others = "" if self.is_over_more else "systems, "
         scope = (
             "A difference between measures is significant if its 95 % interval, simultaneous for "
             f"all pairs of measures and over {over}, excludes 0. Intervals in brackets are over "
@@ -172,8 +182,7 @@ class Answer(Result):
     @property
     def _over(self) -> str:
         """What the intervals of differences are over."""
-        systems = "and families of systems" if self.is_over_systems else "alone"
-        return f"over {self.units} {systems}"
+        return f"over {listed([self.units, *self.sources])}{' alone' * (not self.sources)}"
 
     def findings(self) -> tuple[str, ...]:
         """Answer in sentences."""
@@ -183,7 +192,7 @@ class Answer(Result):
         """Name the measures whose order of the systems is closest to the true one."""
         found = self.deciding[TRUTH]
         if not supported:
-            best = unbeaten(TRUTH, found, systems=self.is_over_systems)
+            best = unbeaten(TRUTH, found, systems=self.is_over_more)
             first, *level = compress(found.measures, best)
             which = "The other measures" if len(level) == len(found.measures) - 1 else both(level)
             also = f" {which} {are(level)} not significantly less valid." if level else ""
@@ -224,7 +233,7 @@ class Answer(Result):
         else:
             sentence = "No measure is stable and discriminative in all three respects."
             answer = [(sentence, "answer")]
-        over = self.is_over_systems
+        over = self.is_over_more
         return answer + [(respect(each, systems=over), key) for key, each in deciding.items()]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
@@ -259,7 +268,7 @@ class Answer(Result):
                 "high": found.high,
                 "groups": letters,
                 "acceptable": found.acceptable(),
-                "unbeaten": unbeaten(key, found, systems=found.is_over_systems),
+                "unbeaten": unbeaten(key, found, systems=found.is_over_more),
                 "supported": [measure in supported for measure in found.measures],
             }
         )
@@ -308,7 +317,7 @@ class Answer(Result):
         number = chosen_panel(self.subjects, subject)
         found, colour = self.every[number], colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        best = unbeaten(self.keys[number], found, systems=found.is_over_systems)
+        best = unbeaten(self.keys[number], found, systems=found.is_over_more)
         low, high = found.over_both()
         for number, measure in enumerate(found.measures):
             if measure in rows:
@@ -335,7 +344,7 @@ class Answer(Result):
         order = "" if first is None else f", ordered by {first.subject.lower()}"
         falling = [each.quantity for each in self.every if each.lower_is_better]
         less = f" Lower is better for {listed(falling)}." if falling else ""
-        thin = f", and over {self.units} and systems (thin)" * self.is_over_systems
+        thin = f", and {self._over} (thin)" * self.is_over_more
         return (
             f"The report measures by each criterion{order}, with 95 % intervals over {self.units} "
             f"(thick){thin}. An area is the mean tau over the shares of judgements or items kept; "

@@ -1,12 +1,13 @@
-"""Repeats: a study with several random seeds, hence several splits and training runs."""
+"""Repeats: a study with several seeds, or with several settings of its systems."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-SOURCES = ("users", "systems", "splits")
-"""Sources of chance; splits include the random seeds of training."""
+Varied = Literal["splits", "settings"]
+"""What differs between repetitions; splits include the random seeds of training."""
 
 APART = 0.22
 """Rows between the markers of users, systems and splits of one measure."""
@@ -35,14 +36,14 @@ APART = 0.22
 
 @dataclass(frozen=True, eq=False)
 class Repeats(Result):
-    """Estimates and mean scores of one study under several seeds.
+    """Estimates and mean scores of one study under several seeds, or settings of the systems.
 
     Parameters
     ----------
     measures
         Report measures.
     systems, seeds
-        Labels of axes; the first seed is that of the study.
+        Labels of axes; the first seed is that of the study. With other settings, numbers from 1.
     quantities, subjects, in_words
         What was estimated: its name, what it is about, and what it is, in words.
     values
@@ -52,6 +53,10 @@ class Repeats(Result):
         jackknife; root mean squares over the seeds, of shape (n_quantities, n_measures).
     means
         Mean scores, of shape (n_measures, n_systems, n_seeds).
+    signs
+        1 for quantities of which more is better, else -1.
+    varied
+        What differs between the repetitions.
     """
 
     measures: Measures
@@ -64,10 +69,32 @@ class Repeats(Result):
     users: Floats
     over_systems: Floats
     means: Floats
+    signs: Floats
+    varied: Varied = "splits"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Names of the sources of chance."""
+        return "users", "systems", self.varied
+
+    def with_settings(
+        self, estimates: Iterable[tuple[str, Estimates]]
+    ) -> Iterator[tuple[str, Estimates]]:
+        """Give estimates what they are under all settings of the systems, if these were varied."""
+        for key, one in estimates:
+            if self.varied == "settings" and one.name in self.quantities:
+                values = self.values[self.quantities.index(one.name)]
+                found = np.full((len(one.measures), len(self.seeds)), np.nan)
+                for measure, row in zip(self.measures, values, strict=True):
+                    if measure in one.measures:
+                        found[one.measures.index(measure)] = row
+                yield key, replace(one, over_settings=found)
+            else:
+                yield key, one
 
     @cached_property
     def sources(self) -> Floats:
-        """Standard deviations over users, systems and splits, (3, n_quantities, n_measures)."""
+        """Standard deviations over users, systems and seeds, (3, n_quantities, n_measures)."""
         return np.stack([self.users, self.over_systems, deviation_of_defined(self.values)])
 
     @cached_property
@@ -86,8 +113,8 @@ class Repeats(Result):
         Returns
         -------
         ``repeats`` has columns quantity, metric, cutoff, seed, value; ``repeats_sources`` quantity,
-        metric, cutoff and the standard deviations users, systems, splits; ``repeats_means`` metric,
-        cutoff, system, seed, mean.
+        metric, cutoff and the standard deviations users, systems, and splits or settings;
+        ``repeats_means`` metric, cutoff, system, seed, mean.
         """
         import pandas as pd
 
@@ -101,7 +128,7 @@ class Repeats(Result):
             return frame
 
         every = range(len(self.measures))
-        by_source = dict(zip(SOURCES, self.sources, strict=True))
+        by_source = dict(zip(self.names, self.sources, strict=True))
         return {
             "repeats": measured(
                 {"value": self.values}, quantity=self.quantities, measure=every, seed=self.seeds
@@ -112,7 +139,7 @@ class Repeats(Result):
             ),
         }
 
-    @table("repeats", "standard deviations over users, systems and splits")
+    @table("repeats", "standard deviations over users, systems and repetitions")
     def repeats_table(self) -> Table:
         """Tabulate each estimate over the seeds, with its standard deviations."""
         rows: list[list[Cell]] = []
@@ -127,14 +154,14 @@ class Repeats(Result):
                 rows.append([label, quantity, *map(float, numbers)])
         return Table(
             name="repeats",
-            title=f"The study under {len(self.seeds)} seeds",
+            title=f"The study under {len(self.seeds)} {self._repetitions}",
             note=self.caption(),
             headings=[
                 "measure",
                 "quantity",
-                "this seed",
+                "this study",
                 "mean",
-                *(f"sd {each}" for each in SOURCES),
+                *(f"sd {each}" for each in self.names),
             ],
             rows=rows,
         )
@@ -144,16 +171,31 @@ class Repeats(Result):
         labels, deviations = self.measures.reported.labels, root_mean_square(self.sources)
         found = []
         for place, (subject, words) in enumerate(zip(self.subjects, self.in_words, strict=True)):
-            sources = zip(SOURCES, deviations[:, place].tolist(), strict=True)
+            sources = zip(self.names, deviations[:, place].tolist(), strict=True)
             spread = listed([f"{rounded(sd)} over {source}" for source, sd in sources])
             found.append(f"{subject} ({words}) has standard deviations of {spread}.")
         taus = zip(labels, mean_of_defined(self.taus).tolist(), strict=True)
         alike = listed([f"{rounded(tau, 2)} ({label})" for label, tau in taus])
-        return (*found, f"The orderings of the systems under two seeds agree with tau-b = {alike}.")
+        agree = f"The orderings of the systems under two {self._repetitions} agree with tau-b"
+        return (*found, f"{agree} = {alike}.", *self._leaders())
+
+    def _leaders(self) -> Iterator[str]:
+        """Say how often each measure comes first, by quantity."""
+        for subject, values, sign in zip(self.subjects, self.values, self.signs, strict=True):
+            ordered = np.where(np.isnan(values), -np.inf, sign * values)
+            first = Counter(ordered.argmax(axis=0).tolist()).most_common()
+            times = listed([f"{self.measures[n]} ({count})" for n, count in first])
+            repeated = f"{len(self.seeds)} {self._repetitions}"
+            yield f"{subject}: of {repeated}, the best measure is {times}."
+
+    @property
+    def _repetitions(self) -> str:
+        """What repetitions have of their own."""
+        return "seeds" if self.varied == "splits" else "settings of the systems"
 
     @figure(
         "repeats",
-        "Standard deviations over users, systems and splits",
+        "Standard deviations over users, systems and repetitions",
         panels="subject",
         comparable=False,
         roomy=True,
@@ -162,7 +204,9 @@ class Repeats(Result):
         """Draw the mean of each measure over the seeds, with its standard deviations."""
         place = chosen_panel(self.subjects, subject)
         means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
-        for number, (source, own) in enumerate(zip(SOURCES, self.sources[:, place], strict=True)):
+        for number, (source, own) in enumerate(
+            zip(self.names, self.sources[:, place], strict=True)
+        ):
             ax.errorbar(
                 means,
                 rows + APART * (1 - number),
@@ -181,27 +225,30 @@ class Repeats(Result):
 
     def cautions(self) -> Sequence[str]:
         """Name estimates that vary more over seeds than over resampled users."""
-        users, _, splits = self.sources
+        users, _, own = self.sources
         beyond = [
             f"{label} ({quantity})"
             for place, quantity in enumerate(self.quantities)
             for number, label in enumerate(self.measures.reported.labels)
-            if splits[place, number] > 2 * users[place, number]
+            if own[place, number] > 2 * users[place, number]
         ]
         if not beyond:
             return ()
         return (
-            "These vary more than twice as much over seeds as over users, so their intervals over "
-            f"users hold for this split only: {listed(beyond)}.",
+            f"These vary more than twice as much over {self._repetitions} as over users, so their "
+            f"intervals over users hold for this study only: {listed(beyond)}.",
         )
 
     def caption(self) -> str:
         """Say what was repeated."""
+        seeds = f"random seeds ({self.seeds[0]} to {self.seeds[-1]})"
+        differ = f"{seeds}: the data are the same, splits and training differ"
+        if self.varied == "settings":
+            differ = "settings of the systems: data, split and seed are the same"
         return (
-            f"The study with {len(self.seeds)} random seeds ({self.seeds[0]} to {self.seeds[-1]}): "
-            "the data are the same, splits and training differ. Standard deviations over users "
-            "(bootstrap) and systems (jackknife) are for one seed; those over splits are over the "
-            "seeds."
+            f"The study with {len(self.seeds)} {differ}. Standard deviations over users "
+            "(bootstrap) and systems (jackknife) are means over the repetitions; those over "
+            f"{self.varied} are over the repetitions."
         )
 
 
@@ -211,9 +258,12 @@ def root_mean_square(values: Floats) -> Floats:
 
 
 def gather(
-    means: Sequence[Means], results: Sequence[Iterable[Result]], seeds: Sequence[int]
+    means: Sequence[Means],
+    results: Sequence[Iterable[Result]],
+    seeds: Sequence[int],
+    varied: Varied = "splits",
 ) -> Repeats:
-    """Put together the means and results of a study under each seed."""
+    """Put together the means and results of a study under each seed, or with each settings."""
     reported = means[0].measures.reported
     systems = means[0].systems
     found = [
@@ -243,6 +293,8 @@ def gather(
         users=root_mean_square(gathered(lambda each: deviations(each.replicates))),
         over_systems=root_mean_square(gathered(over_systems)),
         means=np.stack([each.values[each.measures.numbers(reported)] for each in means], axis=-1),
+        signs=np.array([-1.0 if each.lower_is_better else 1.0 for each in of_first]),
+        varied=varied,
     )
 
 

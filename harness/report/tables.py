@@ -11,7 +11,7 @@ from analyses.shared.estimate import Estimates
 from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
 from harness.report.answer import Answer
-from harness.report.study_folder import FinishedStudy
+from harness.report.study_folder import REPEATS, FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
 
@@ -81,7 +81,9 @@ def _check_choices(result: Result, face: TableFace, chosen: Mapping[str, Any]) -
 def answer_of(study: FinishedStudy) -> Answer:
     """Make the answer from the results of a study."""
     tested: Any = study.result(TESTS) if TESTS in study.kinds else None
-    return Answer.of(estimates_of(study), tested)
+    repeats: Any = study.result(REPEATS) if REPEATS in study.kinds else None
+    every = estimates_of(study)
+    return Answer.of(every if repeats is None else repeats.with_settings(every), tested)
 
 
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:

@@ -18,6 +18,7 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.checks import BECOMES
 from harness.study.collection import Collection, collect
+from harness.study.other_settings import with_other_settings
 from harness.study.pipeline import run_source
 from harness.study.score_parts import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.stages import Stages
@@ -281,9 +282,12 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     """
     progress = Silent() if progress is None else progress
     metrics = check(study)
+    others = {seed: study.under(seed) for seed in study.repeat.others(study.seed)}
+    for number in range(2, study.repeat.settings + 1):
+        others[number] = with_other_settings(study, number)
     repeats = {
-        seed: partial(_run_under, seed, study, n_jobs=n_jobs, progress=progress)
-        for seed in study.repeat.others(study.seed)
+        number: partial(_folder_of, other, n_jobs=n_jobs, progress=progress)
+        for number, other in others.items()
     }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
@@ -303,6 +307,6 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     return run_source(stages, remarks_of(of_input))
 
 
-def _run_under(seed: int, study: Study, *, n_jobs: int, progress: Progress) -> Path:
-    """Run a study under another seed, and give its folder."""
-    return run_study(study.under(seed), n_jobs=n_jobs, progress=progress).parent
+def _folder_of(study: Study, *, n_jobs: int, progress: Progress) -> Path:
+    """Run a study, and give its folder."""
+    return run_study(study, n_jobs=n_jobs, progress=progress).parent

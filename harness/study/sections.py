@@ -293,6 +293,26 @@ class RepeatSection(Section):
         "its own folder in seeds/. The first has the seed of the study.",
     )
 
+    settings: Whole = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="Number of repetitions with other settings of the systems, drawn from the "
+        "ranges that `harness tune` searches, each with its own folder in settings/. The first has "
+        "the settings of the study.",
+    )
+    trials: Path | None = Field(
+        None,
+        description="Folder of tables that `harness tune` wrote: settings are drawn from trials "
+        "whose score is at most 10 % below the best.",
+    )
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if self.seeds > 1 and self.settings > 1:
+            raise ValueError("`seeds` and `settings` are repeated in two studies, not in one")
+        return self
+
     def others(self, seed: int) -> range:
         """Give the seeds beside that of the study."""
         return range(seed + 1, seed + self.seeds)

@@ -24,7 +24,7 @@ from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.answer import Answer
-from harness.report.repeats import Repeats, gather
+from harness.report.repeats import Repeats, Varied, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
 from harness.report.tables import answer_of
 from harness.scoring.means import averaged, weighted
@@ -250,30 +250,41 @@ class Stages:
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
         folder, results = self.store.folder, ["means", *self.analyses]
+        if self.repeats:
+            self._repeat(results)
         if self._compared:
-            study = FinishedStudy(folder, {"study": self.study.name, "results": self._compared})
+            compared = [*self._compared, *[REPEATS] * (self._varied == "settings")]
+            study = FinishedStudy(folder, {"study": self.study.name, "results": compared})
             self._put_together(
                 ANSWER,
                 [folder],
-                self._compared,
+                compared,
                 lambda: answer_of(study),
                 [home_of(Answer), home_of(answer_of)],
             )
-        if self.repeats:
-            folders = [folder]
-            for number, (seed, make) in enumerate(self.repeats.items(), start=2):
-                self.progress.note(f"Seed {seed}, {number} of {1 + len(self.repeats)}:")
-                folders.append(make())
-            facts = {"study": self.study.name, "results": results}
-            studies = [FinishedStudy(folder, facts) for folder in folders]
 
-            def found() -> Repeats:
-                every = [[result for _, result in study.results()] for study in studies]
-                seeds = [self.study.seed, *self.repeats]
-                return gather([study.means for study in studies], every, seeds)
+    @property
+    def _varied(self) -> Varied:
+        """What repetitions of the study differ by."""
+        return "settings" if self.study.repeat.settings > 1 else "splits"
 
-            makers = [home_of(gather), home_of(FinishedStudy)]
-            self._put_together(REPEATS, folders, results, found, makers)
+    def _repeat(self, results: Sequence[str]) -> None:
+        """Run the study under other seeds, or with other settings, and put the results together."""
+        folders, varied = [self.store.folder], self._varied
+        numbers = [1 if varied == "settings" else self.study.seed, *self.repeats]
+        for place, (number, make) in enumerate(self.repeats.items(), start=2):
+            which = "Settings" if varied == "settings" else "Seed"
+            self.progress.note(f"{which} {number}, {place} of {len(numbers)}:")
+            folders.append(make())
+        facts = {"study": self.study.name, "results": results}
+        studies = [FinishedStudy(folder, facts) for folder in folders]
+
+        def found() -> Repeats:
+            every = [[result for _, result in study.results()] for study in studies]
+            return gather([study.means for study in studies], every, numbers, varied)
+
+        makers = [home_of(gather), home_of(FinishedStudy)]
+        self._put_together(REPEATS, folders, results, found, makers)
 
     @property
     def _compared(self) -> list[str]:

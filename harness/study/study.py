@@ -320,8 +320,9 @@ class Study(StudyFile):
             raise ValueError("[runs] and [qrels] need each other")
         if (ratings is None) == (self.qrels is None):
             raise ValueError("a study needs [ratings], or [runs] and [qrels]")
-        if ratings is None and self.repeat.seeds > 1:
-            raise refused("given runs are the same for every seed", "repeat", "seeds")
+        for key in ("seeds", "settings"):
+            if ratings is None and getattr(self.repeat, key) > 1:
+                raise refused(f"given runs are the same for all {key}", "repeat", key)
         is_world = ratings is not None and ratings.format == "world"
         if ratings is not None:
             n_sources = is_world + (ratings.path is not None) + (self.split.parts is not None)

@@ -55,6 +55,12 @@ class Range:
     def __contains__(self, value: Value) -> bool:
         return not isinstance(value, str) and self.low <= value <= self.high
 
+    def at(self, uniform: float) -> Value:
+        """Give the number at a share of the range, from 0 to 1: evenly, or by ratios."""
+        if self.log:
+            return self.tidy(self.low * (self.high / self.low) ** uniform)
+        return self.tidy(self.low + uniform * (self.high - self.low))
+
     def tidy(self, number: float) -> Value:
         """Round to a whole number or to three significant digits, within the bounds."""
         rounded = round(number) if self.is_whole else float(f"{number:.{DIGITS}g}")
@@ -86,6 +92,10 @@ class Choice:
 
     def __contains__(self, value: Value) -> bool:
         return value in self.values
+
+    def at(self, uniform: float) -> Value:
+        """Give the value at a share of the values, from 0 to 1."""
+        return self.values[min(int(uniform * len(self.values)), len(self.values) - 1)]
 
     def read(self, text: str) -> Value:
         """Read a value of this choice back."""
