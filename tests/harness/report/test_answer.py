@@ -48,6 +48,18 @@ def test_a_measure_without_a_number_is_left_out() -> None:
     assert frame.metric.tolist() == ["AP", "RR", "nDCG"]
 
 
+def test_a_leader_must_hold_over_the_settings_of_the_systems() -> None:
+    robust = replace(estimates([0.60, 0.90, 0.52, 0.10], noise=0.02), threshold=0.3)
+    steady = np.array([[0.60, 0.61], [0.90, 0.89], [0.52, 0.53], [0.10, 0.11]])
+    varying = np.array([[0.60, 0.90], [0.90, 0.61], [0.52, 0.53], [0.10, 0.11]])
+    supported = {}
+    for name, values in (("steady", steady), ("varying", varying)):
+        own = replace(robust, over_settings=np.repeat(values, 5, axis=1))
+        supported[name] = Answer.of([(key, own) for key in WITHOUT_TRUTH]).supported()
+    assert [*map(str, supported["steady"])] == ["AP@5"]
+    assert {"P@5", "AP@5"} <= {*map(str, supported["varying"])}
+
+
 def test_nothing_is_shown_of_nothing() -> None:
     answer = Answer.of([("sparsity", estimates([nan] * 4, noise=0.01))])
     assert answer.shown is None

@@ -7,8 +7,11 @@ import pytest
 from analyses.discrimination import Discrimination
 from harness.report.repeats import Repeats
 from harness.report.study_folder import FinishedStudy
+from harness.study.other_settings import good_trials
 from harness.study.run import run_study
 from harness.study.study import read_study
+from recommenders import find_system
+from recommenders.shared.system import search_space
 from runs import InputError
 from tests.harness.small import (
     METRICS,
@@ -86,7 +89,7 @@ def test_a_killed_study_goes_on_where_it_was(repeated: Path, found: Repeats) -> 
 def test_given_runs_are_not_repeated(tmp_path: Path) -> None:
     write_collection(tmp_path)
     (tmp_path / "study.toml").write_text(TREC + "[repeat]\nseeds = 2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"seeds.*the same for every seed"):
+    with pytest.raises(InputError, match=r"seeds.*the same for all seeds"):
         run_study(read_study(tmp_path / "study.toml"))
 
 
@@ -104,3 +107,47 @@ def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found
     numbers = result[0].measures.numbers(found.measures)
     expected = np.sqrt((deviations**2).mean(axis=0))[numbers]
     np.testing.assert_allclose(found.users[place], expected, rtol=1e-9)
+
+
+VARIED = REPEATED.replace("seeds = 3", "settings = 3")
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    base = tmp_path_factory.mktemp("varied")
+    return run_text(VARIED, base, output=base / "study")
+
+
+def test_every_repetition_draws_other_settings_from_their_ranges(varied: Path) -> None:
+    folders = [varied, varied / "settings/2", varied / "settings/3"]
+    drawn = [read_study(folder / "study.toml") for folder in folders]
+    factors = [study.systems.settings["puresvd"]["factors"] for study in drawn]
+    assert len(set(factors)) == 3
+    space = search_space(find_system("puresvd").settings)["factors"]
+    assert all(number in space for number in factors)
+    runs = {name: [f / f"runs/{name}.parquet" for f in folders] for name in ("random", "puresvd")}
+    texts = {name: {path.read_bytes() for path in paths} for name, paths in runs.items()}
+    assert [len(texts["random"]), len(texts["puresvd"])] == [1, 3]
+    assert FinishedStudy.at(varied).result_of("repeats", Repeats).varied == "settings"
+
+
+def test_settings_that_are_drawn_are_not_trained_again(varied: Path) -> None:
+    folders = [varied, *(varied / "settings").iterdir()]
+    before = [made_at(folder) for folder in folders]
+    run_text(VARIED, varied.parent, output=varied)
+    assert [made_at(folder) for folder in folders] == before
+
+
+def test_of_a_search_only_good_trials_are_drawn(tmp_path: Path) -> None:
+    rows = "0,5,0.20,1.0,\n1,9,0.185,1.0,\n2,7,0.17,1.0,\n3,8,,1.0,failed\n"
+    (tmp_path / "puresvd-abc.csv").write_text(f"trial,factors,score,seconds,finding\n{rows}")
+    space = search_space(find_system("puresvd").settings)
+    assert good_trials(tmp_path, "puresvd", space) == [{"factors": 5}, {"factors": 9}]
+    with pytest.raises(InputError, match="no table of trials of 'ease'"):
+        good_trials(tmp_path, "ease", space)
+
+
+def test_seeds_and_settings_are_not_repeated_at_once(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(VARIED + "seeds = 2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="in two studies"):
+        read_study(tmp_path / "study.toml")
