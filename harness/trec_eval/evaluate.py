@@ -87,28 +87,29 @@ def evaluate_runs(
 ) -> Evaluations:
     """Evaluate run files over the topics of a qrels file."""
     file = judgements_of(qrels_path, qrels_columns)
-    run_files = read_run_files(run_paths, run_columns)
-    items = common_items(run_files, file.items)
-    qrels = file.to_qrels(items, relevance_level=relevance_level)
     evaluations = []
-    for run_file in run_files:
-        require_known_users(run_file, file.users)
-        run = run_file.to_run(file.users, items, precision=precision)
-        run = Run(run.system, run.items[:, :depth])
-        counted = np.flatnonzero((run.lengths > 0) | (topics == "qrels"))
-        judged = judge(run, qrels)
-        judged = judged.condensed if judged_only else judged
-        values = np.array([column.score(judged) for column in columns])
-        evaluations.append(
-            Evaluation(
-                path=run_file.path,
-                system=run.system,
-                topics=tuple(file.users.ids[counted].tolist()),
-                columns=tuple(columns),
-                values=values.reshape(len(columns), judged.n_users)[:, counted],
-                n_missing=int((run.lengths == 0).sum()),
+    for run_path in run_paths:
+        # One file at a time, with a numbering of its own items.
+        for run_file in read_run_files([run_path], run_columns):
+            items = common_items([run_file], file.items)
+            require_known_users(run_file, file.users)
+            run = run_file.to_run(file.users, items, precision=precision)
+            run = Run(run.system, run.items[:, :depth])
+            counted = np.flatnonzero((run.lengths > 0) | (topics == "qrels"))
+            judged = judge(run, file.to_qrels(items, relevance_level=relevance_level))
+            judged = judged.condensed if judged_only else judged
+            values = np.array([column.score(judged) for column in columns])
+            evaluations.append(
+                Evaluation(
+                    path=run_file.path,
+                    system=run.system,
+                    topics=tuple(file.users.ids[counted].tolist()),
+                    columns=tuple(columns),
+                    values=values.reshape(len(columns), judged.n_users)[:, counted],
+                    n_missing=int((run.lengths == 0).sum()),
+                )
             )
-        )
+    qrels = file.to_qrels(file.items, relevance_level=relevance_level)
     warn_of_one_kind(qrels)
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
 
