@@ -32,8 +32,8 @@ def least_squares(
     """
     weights = weights.astype(np.float32)
     by_item = weights.T.tocsr()
-    start = 0.01 * np.random.default_rng(seed).standard_normal((weights.shape[1], factors))
-    of_items = (start**2).astype(np.float32)
+    shape = weights.shape[1], factors
+    of_items = (0.01 * np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)) ** 2
     of_users = np.zeros((weights.shape[0], factors), dtype=np.float32)
     for _ in range(sweeps):
         of_users = solved(weights, of_items, of_users, regularization=regularization)
