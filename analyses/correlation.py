@@ -23,7 +23,7 @@ from analyses.shared.estimate import Estimate, Estimates, arcsine_around, stabil
 from analyses.shared.families import Families, over_systems
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired
+from analyses.shared.sentences import listed, paired, percent
 from analyses.shared.table import Table, rounded
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -40,6 +40,9 @@ LEAST_RANGE = 0.1
 
 WIDE = 1.0
 """Width of an interval of agreement, of 2 that are possible, that tells nothing."""
+
+MOST_UNDECIDED = 0.5
+"""Share of users for whom all systems score alike, above which there is a caution."""
 
 
 def _known(name: str) -> str:
@@ -99,6 +102,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             n_users=len(scores.users),
             replicates=replicates,
             seed=work.seed,
+            undecided=(np.ptp(scores.values, axis=1) == 0).mean(axis=1),
         )
         found = _with_intervals_over_systems(found, within)
         if replicates:
@@ -142,6 +146,8 @@ class Correlation(Result):
         Of the bootstrap; without replicates there are no intervals.
     undefined
         Resampled agreements that are undefined; the intervals leave them out.
+    undecided
+        Share of the users for whom all systems score alike, of shape (n_measures,).
     """
 
     measures: Measures
@@ -158,6 +164,7 @@ class Correlation(Result):
     replicates: int = 0
     seed: int = 0
     undefined: int = 0
+    undecided: Floats | None = None
 
     @property
     def taus(self) -> Floats:
@@ -366,14 +373,28 @@ class Correlation(Result):
         draw_matrix(ax, taus, names, label=find_coefficient(self.coefficient).label, lowest=lowest)
 
     def cautions(self) -> Sequence[str]:
-        """Name pairs of report measures whose agreement these users cannot tell."""
-        wide = self._wide()
-        if not wide:
-            return ()
-        return (
-            f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
-            f"than {WIDE:g}: {paired(wide)}.",
-        )
+        """Say which intervals of the agreement of report measures tell nothing, or too little."""
+        found, wide = [], self._wide()
+        if wide:
+            found.append(
+                f"These {self.units} cannot tell how far two measures agree, as the interval is "
+                f"wider than {WIDE:g}: {paired(wide)}."
+            )
+        if self.replicates and self.undecided is not None:
+            reported = self.measures.reported
+            shares = self.undecided[self.measures.numbers(reported)]
+            few = [
+                label
+                for label, share in zip(reported.labels, shares, strict=True)
+                if share > MOST_UNDECIDED
+            ]
+            if few:
+                found.append(
+                    f"By {listed(few)}, all systems score alike for more than "
+                    f"{percent(MOST_UNDECIDED)} of the {self.units}: intervals of agreement hold "
+                    "less often than 95 % there."
+                )
+        return found
 
     def _wide(self) -> list[tuple[str, str]]:
         """Name the pairs of report measures whose interval is too wide to tell anything."""

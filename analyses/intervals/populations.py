@@ -13,6 +13,8 @@ from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 
 LEAST_IN_CLUSTER, LEAST_BESIDE = 3, 2
+LEAST_FOR_SLOPE, STRAIGHT, STEEPEST = 4, 1e-6, 3.0
+"""Systems from which the slope of noise is told, and its least and largest logarithm."""
 
 TINY = 1e-14
 
@@ -85,6 +87,12 @@ LEAST_LIKELY = 8.0
 RELATIONS = np.tanh(np.linspace(-5.6, 5.6, 29))
 """Correlations of two measures' true means that are tried, evenly in Fisher's z."""
 
+EDGE = 0.08
+"""Share of the draws that is of the highest, and of the lowest, correlation that data allow."""
+
+ALLOWED = 1.92
+"""Half the 95 % quantile of chi-squared: log likelihood below the best that data still allow."""
+
 N_GROUPINGS = 4
 """Ways to part the systems into a cluster and the others, among the draws of two measures."""
 
@@ -98,7 +106,9 @@ class Populations:
     families, between families and within them, apart. They are of
     spreads and correlation that are themselves drawn from their likelihood under the means and the
     covariance N of their noise, as resampling has it: empirical Bayes. Before, the angle whose
-    cosine is the correlation is even. A draw is conditional (Matheron's rule)
+    cosine is the correlation is even. One draw in twenty has the highest correlation that a
+    likelihood-ratio test accepts at 5 %, and one the lowest: few users cannot exclude that measures
+    agree entirely, and the posterior alone nearly does. A draw is conditional (Matheron's rule)
 
     .. math:: \mu^* = \mu_0 + T (T + N)^{-1} (m - \mu_0 - \varepsilon) ,
 
@@ -166,7 +176,9 @@ class Populations:
                     bases = self._bases
                 for place, basis in enumerate(bases, start=number):
                     pair = _NoisyPair.of(*own, basis, n_draws=min(self.n_users, n_replicates))
-                    total += pair.draw(noises, normals, self._uniforms[place, some])
+                    total += pair.draw(
+                        noises, normals, self._uniforms[place, some], self._uniforms[2, some]
+                    )
                 drawn[:, group[:, None], some] = total
         a, b = (
             np.ascontiguousarray(means[self._alike[measure]].T)
@@ -177,22 +189,48 @@ class Populations:
     @cached_property
     def _means(self) -> Floats:
         """The means about those of all systems, in units of their spread with noise."""
-        centred = self.means - self.means.mean(axis=1, keepdims=True)
-        return centred / self._units
+        means = self._even[0]
+        return (means - means.mean(axis=1, keepdims=True)) / self._units
 
     @cached_property
     def _noise(self) -> Floats:
         """The noise of replicates about that of all systems, in the same units."""
-        noise = self.resampled - self.means[:, :, None]
+        means, resampled = self._even
+        noise = resampled - means[:, :, None]
         noise = noise - noise.mean(axis=1, keepdims=True)
         return np.asarray(noise / self._units[:, :, None])
 
     @cached_property
     def _units(self) -> Floats:
-        spread = np.ptp(self.resampled, axis=(1, 2)) + np.ptp(self.means, axis=1)
-        deviations = self.means.std(axis=1)
+        means, resampled = self._even
+        spread = np.ptp(resampled, axis=(1, 2)) + np.ptp(means, axis=1)
+        deviations = means.std(axis=1)
         units = np.where(deviations > TINY, deviations, np.where(spread > 0, spread, 1.0))
         return np.asarray(units[:, None], dtype=np.float64)
+
+    @cached_property
+    def _even(self) -> tuple[Floats, Floats]:
+        """Means and resampled means on a scale where systems near an end are as noisy as others.
+
+        Orderings stay as they are. Measures from 0 to 1 are turned into arcsines of their roots;
+        then noise whose deviation is exp(b m) at the mean m is even on the scale -exp(-b m) / b.
+        """
+        is_share = ((self.means >= 0) & (self.means <= 1)).all(axis=1)
+        means, resampled = self.means.copy(), self.resampled.copy()
+        for each in (means, resampled):
+            each[is_share] = np.arcsin(np.sqrt(np.clip(each[is_share], 0, 1)))
+        noise = resampled - means[:, :, None]
+        deviations = (noise - noise.mean(axis=1, keepdims=True)).std(axis=2)
+        for number, spread in enumerate(np.ptp(means, axis=1)):
+            own, is_noisy = means[number], deviations[number] > TINY
+            if is_noisy.sum() < LEAST_FOR_SLOPE or np.ptp(own[is_noisy]) <= TINY:
+                continue
+            slope = np.polyfit(own[is_noisy], np.log(deviations[number, is_noisy]), 1)[0] * spread
+            slope, middle = np.clip(slope, -STEEPEST, STEEPEST) / spread, own.mean()
+            if abs(slope * spread) > STRAIGHT:
+                for each in (means, resampled):
+                    each[number] = -np.expm1(-slope * (each[number] - middle)) / slope
+        return means, resampled
 
     @cached_property
     def _bases(self) -> list[Floats]:
@@ -212,19 +250,19 @@ class Populations:
         from scipy.special import ndtri
 
         _, n_systems, n_replicates = self.resampled.shape
-        return np.asarray(ndtri(self._fractions[:, 2:]).T.reshape(4, n_systems, n_replicates))
+        return np.asarray(ndtri(self._fractions[:, 3:]).T.reshape(4, n_systems, n_replicates))
 
     @cached_property
     def _uniforms(self) -> Floats:
-        """Uniform numbers for each of two groups, of shape (2, n_replicates)."""
-        return self._fractions[:, :2].T
+        """Uniform numbers for each of two groups, and for edges: of shape (3, n_replicates)."""
+        return self._fractions[:, :3].T
 
     @cached_property
     def _fractions(self) -> Floats:
         """Uniform numbers in (0, 1), a row for each replicate."""
         _, n_systems, n_replicates = self.resampled.shape
         halves = random_halves(
-            0, n_replicates, n_halves=2 + 4 * n_systems, seed=self.seed, purpose=POPULATIONS
+            0, n_replicates, n_halves=3 + 4 * n_systems, seed=self.seed, purpose=POPULATIONS
         )
         return np.asarray((halves + 0.5) / 2.0**32, dtype=np.float64)
 
@@ -259,7 +297,7 @@ class _NoisyPair:
         axes = basis @ turned
         return cls(axes, means @ axes, (aa, bb, ab), evened)
 
-    def draw(self, noise: Floats, normals: Floats, uniforms: Floats) -> Floats:
+    def draw(self, noise: Floats, normals: Floats, uniforms: Floats, edges: Floats) -> Floats:
         """Draw true means with the noise of some replicates, on the axes.
 
         The result: of shape (2, n_systems, n_some).
@@ -268,7 +306,7 @@ class _NoisyPair:
 
         on_axes = self.axes.T @ normals
         drawn = conditional_draws(
-            self._spreads(uniforms),
+            self._spreads(uniforms, edges),
             on_axes[:2],
             self._evened(self.axes.T @ noise, on_axes[2:]),
             self.means,
@@ -277,16 +315,20 @@ class _NoisyPair:
         )
         return np.asarray(self.axes @ drawn)
 
-    def _spreads(self, uniforms: Floats) -> tuple[Floats, Floats, Floats]:
+    def _spreads(self, uniforms: Floats, edges: Floats) -> tuple[Floats, Floats, Floats]:
         """Draw spreads of true means by either measure, and their correlation."""
         from analyses.intervals.noisy_pair_loops import log_likelihoods
 
         a, b = (_likely_spreads(self.means[i], self.noise[i]) for i in (0, 1))
         likelihood = log_likelihoods(a, b, RELATIONS, self.means, self.noise, TINY)
-        chances = np.cumsum(np.exp(likelihood - likelihood.max()))
-        drawn = np.searchsorted(chances, uniforms * chances[-1])
-        places = np.unravel_index(drawn, likelihood.shape)
-        return a[places[0]], b[places[1]], RELATIONS[places[2]]
+        # Without what was more or less likely before.
+        best = likelihood.max(axis=(0, 1)) - 0.5 * np.log1p(-(RELATIONS**2))
+        allowed = np.flatnonzero(best >= best.max() - ALLOWED)
+        drawn = _places(likelihood, uniforms)
+        for edge, is_there in ((allowed[0], edges < EDGE), (allowed[-1], edges >= 1 - EDGE)):
+            drawn[:2, is_there] = _places(likelihood[..., edge], uniforms[is_there])
+            drawn[2, is_there] = edge
+        return a[drawn[0]], b[drawn[1]], RELATIONS[drawn[2]]
 
     def _evened(self, noise: Floats, normals: Floats) -> Floats:
         """Even the noise of replicates out in part, on the axes."""
@@ -296,6 +338,13 @@ class _NoisyPair:
         rest = np.sqrt(max(bb - slope**2, 0.0))
         even = np.stack([deviation * normals[0], slope * normals[0] + rest * normals[1]])
         return np.sqrt(1 - self.evened) * noise + np.sqrt(self.evened) * even
+
+
+def _places(likelihood: Floats, uniforms: Floats) -> Numbers:
+    """Draw places of an array from their log likelihood: (n_axes, n_draws)."""
+    chances = np.cumsum(np.exp(likelihood - likelihood.max()))
+    drawn = np.searchsorted(chances, uniforms * chances[-1])
+    return np.stack(np.unravel_index(drawn, likelihood.shape))
 
 
 def _likely_spreads(values: Floats, noise: Floats) -> Floats:

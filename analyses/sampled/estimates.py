@@ -79,6 +79,7 @@ def estimates(work: Work, settings: Settings) -> Estimates:
         population=population_of(first),
         replace=settings.replace,
         draws=draws,
+        ties=settings.ties,
         n_users=len(np.unique(first.user)),
         users=settings.users or len(np.unique(first.user)),
         repeats=settings.repeats,
@@ -148,6 +149,7 @@ class Estimates(RanksResult):
     n_users: int
     users: int
     repeats: int
+    ties: str = "by item"
 
     @property
     def names(self) -> list[str]:
@@ -348,10 +350,11 @@ class Estimates(RanksResult):
     def caption(self) -> str:
         """Say what is shown."""
         negatives = " or ".join(f"{m:,}" for m in self.ways["m"].unique())
+        ties = " Ties are in a random order in each sample." * (self.ties == "random")
         return (
             f"Metrics of {len(self.systems):,} systems estimated from {negatives} negatives, "
             f"sampled {replacement(self.replace)}: mean and standard deviation over "
-            f"{self.repeats:,} samples, for {self.population}."
+            f"{self.repeats:,} samples, for {self.population}.{ties}"
         )
 
     def findings(self) -> Sequence[str]:

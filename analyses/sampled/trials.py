@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -37,6 +37,7 @@ from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.parallel import processes, single_threaded
 from runs.shared.settings import Sizes, Whole, read_by, without_repetition
+from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
@@ -79,6 +80,9 @@ class Settings(RankSettings):
     draws: Draws | None = Field(
         None, description="What systems share; default: items if all are ranked, else shared."
     )
+    ties: Literal["by item", "random"] = Field(
+        "by item", description="Order of items with equal scores: one, or random in each sample."
+    )
     drawing: Annotated[tuple[Drawing, ...], AfterValidator(without_repetition)] = Field(
         ("uniform",), description="Sampling strategies, in studies that train systems."
     )
@@ -97,6 +101,8 @@ class Settings(RankSettings):
             raise ValueError("`n_max` needs the estimator adaptive-mle")
         if self.drawing != ("uniform",) and self.draws not in (None, "items"):
             raise ValueError("`draws` must be items if `drawing` is not uniform")
+        if self.ties == "random" and self.draws not in ("shared", "independent"):
+            raise ValueError("`ties = 'random'` needs `draws = 'shared'` or 'independent'")
         return self
 
     @property
@@ -175,12 +181,22 @@ class Trial:
     first: int
     every: CandidateRanks | None
     weights: ItemWeights | None
+    has_random_ties: bool
+
+    @cached_property
+    def of_repeats(self) -> Mapping[int, FullRanks]:
+        """The full ranks by number of the repeat: the same, but for ties in random order."""
+        repeats, ranks = range(self.first, self.first + self.repeats), self.ranks
+        if not self.has_random_ties:
+            return dict.fromkeys(repeats, ranks)
+        uniforms = (random_uniforms(ranks.user, self.seed, "ties", repeat) for repeat in repeats)
+        return dict(zip(repeats, map(ranks.with_ties_by, uniforms), strict=True))
 
     def draw(self, design: SampleDesign) -> list[SampledRanks]:
         """Draw all repeats."""
         if self.every is None:
-            repeats = range(self.first, self.first + self.repeats)
-            return [design.draw(self.ranks, seed=self.seed, repeat=repeat) for repeat in repeats]
+            every = self.of_repeats.items()
+            return [design.draw(ranks, seed=self.seed, repeat=repeat) for repeat, ranks in every]
         how = self.weights.negatives(design) if self.weights else {}
         items = Negatives(self.every, self.ranks, self.repeats, self.seed, design.replace, **how)
         return items.rank(self.every, self.ranks, design.sizes)
@@ -194,7 +210,8 @@ class Trial:
             for metric in self.metrics
         ]
         columns, own = [*dict.fromkeys([*self.metrics, *chain(*curves)])], len(self.metrics)
-        truth = np.array([metric.exact(self.ranks) for metric in columns])
+        orders = [*dict.fromkeys(self.of_repeats.values())]
+        truth = np.array([np.mean([metric.exact(one) for one in orders]) for metric in columns])
         count = cache(lambda design: Cells.of(drawn[design]))
         expect = cache(lambda m, replace: Cells.expected(self.ranks, m, replace))
         rows: list[tuple[Any, ...]] = []
@@ -206,7 +223,7 @@ class Trial:
             else:
                 values = estimator.fit_cells(count(design)).estimates(columns)
             expected = values[:, :own].mean(axis=0)
-            if not design.adaptive and design.drawing == "uniform":
+            if not (design.adaptive or self.has_random_ties) and design.drawing == "uniform":
                 cells = expect(design.sizes[0], design.replace)
                 expected = estimator.fit_cells(cells).estimates(self.metrics)[0]
             errors = np.full((own, self.repeats, len(CUTOFFS)), np.nan)
@@ -257,8 +274,9 @@ def trials_of(work: Work, settings: Settings) -> tuple[dict[str, Trial], Draws]:
         weights = ItemWeights(popularity, hard)
     metrics, repeats = read_metrics(settings.metrics), settings.repeats
     apart = repeats if draws == "independent" else 0
+    last = weights, settings.ties == "random"
     return {
-        name: Trial(ranks, metrics, repeats, work.seed, n * apart, every.get(name), weights)
+        name: Trial(ranks, metrics, repeats, work.seed, n * apart, every.get(name), *last)
         for n, (name, ranks) in enumerate(systems.items())
     }, draws
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qrels.qrels import Qrels
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.fields import Integers, place_in_group, spread, whole
 
 
@@ -27,6 +28,9 @@ class FullRanks:
         Number of the user.
     item
         Number of the item, int32 of shape (n_rows,), or None if it is not known.
+    ties
+        Irrelevant candidates of equal score that are above the item, and those that are below, of
+        shape (n_rows, 2); None if they are not known.
 
     Examples
     --------
@@ -41,6 +45,7 @@ class FullRanks:
     n_candidates: Integers
     user: Integers
     item: NDArray[np.int32] | None = None
+    ties: Integers | None = None
 
     @classmethod
     def of(
@@ -95,6 +100,22 @@ class FullRanks:
     def above(self) -> Integers:
         """Irrelevant candidates above each item, a, of shape (n_rows,)."""
         return self.rank - self.order
+
+    def with_ties_by(self, uniforms: Floats) -> FullRanks:
+        """Put the relevant item of each user among those of equal score by a uniform number.
+
+        Raises
+        ------
+        InputError
+            If ties are not known, or a user has several relevant items.
+        """
+        if self.ties is None or (self.n_relevant > 1).any():
+            raise InputError(
+                "ties in random order need systems that are trained, and users with one relevant "
+                "item each."
+            )
+        above = np.floor(uniforms * (1 + self.ties.sum(axis=1))).astype(np.int64)
+        return replace(self, rank=self.rank - self.ties[:, 0] + above)
 
     @property
     def n_irrelevant(self) -> Integers:

@@ -63,7 +63,7 @@ def rank_hidden_by_scores(
         scores[row_of_entry(profiles), profiles.indices] = np.nan
         row = np.arange(len(item))
         own = scores[row, item]
-        above = count_above(scores, row, item, own)
+        above = count_above(scores, row, item, own)[:, :2].sum(axis=1)
         # Without a profile, or a score, an item is a miss.
         is_ranked = (np.diff(profiles.indptr) > 0) & ~np.isnan(own)
         return np.where(is_ranked, np.minimum(above + 1, MISS), MISS).astype(np.uint16)

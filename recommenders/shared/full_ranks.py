@@ -42,13 +42,13 @@ def full_ranks(
     One row for each relevant item, by user and item number.
     """
     ranked = rankable(train, relevant, candidates=candidates)
-    users, rated, ranks = np.unique(relevant.user), train.matrix(), [np.empty(0, dtype=np.int64)]
+    users, rated = np.unique(relevant.user), train.matrix()
+    found = [np.empty((0, 3), dtype=np.int64)]
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
-            ranks.append(_ranks_of(users[block], scorer, rated, ranked))
-    return FullRanks(
-        np.concatenate(ranks), ranked.n_candidates, relevant.user.astype(np.int64), relevant.item
-    )
+            found.append(_ranks_of(users[block], scorer, rated, ranked))
+    every, user = np.concatenate(found), relevant.user.astype(np.int64)
+    return FullRanks(every[:, 0], ranked.n_candidates, user, relevant.item, every[:, 1:])
 
 
 def candidate_ranks(
@@ -127,7 +127,10 @@ def rankable(train: Ratings, relevant: Ratings, *, candidates: Masks | None = No
 def _ranks_of(
     users: NDArray[np.int32], scorer: BatchScorer, rated: csr_array[Any], ranked: Rankable
 ) -> NDArray[np.int64]:
-    """Add up irrelevant items above, and place among the relevant, of these users' items."""
+    """Add up irrelevant items above, and place among the relevant, of these users' items.
+
+    Beside this rank are the irrelevant items of equal score above it, and those below.
+    """
     from recommenders.shared.full_ranks_loop import count_above
 
     allowed, relevant, n_candidates = ranked
@@ -137,10 +140,11 @@ def _ranks_of(
     own = np.where(allowed[item], scores[row, item], np.nan)
     _hide(scores, allowed, rated[users])
     scores[row, item] = np.nan
-    above = count_above(scores, row, item, own)
+    counts = count_above(scores, row, item, own)
     # Above what cannot be ranked are all irrelevant candidates.
     n_irrelevant = n_candidates[rows] - np.bincount(row)[row]
     # Relevant items of each row by falling score, from 1; those without one last.
     order, places = np.lexsort((item, -own, row)), np.empty(len(row), dtype=np.int64)
     places[order] = place_in_group(row[order])
-    return np.where(allowed[item], above, n_irrelevant) + places
+    counts[:, 0] = np.where(allowed[item], counts[:, :2].sum(axis=1), n_irrelevant) + places
+    return counts

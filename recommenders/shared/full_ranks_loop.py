@@ -15,14 +15,16 @@ def count_above(
 ) -> NDArray[np.int64]:
     """Count the items above each relevant one in its row of scores; NaN is above nothing.
 
-    Of equal scores that of the lower item number is above.
+    The result: of shape (n_relevant, 3), the items of higher score, and those of equal score with a
+    lower and with a higher number.
     """
-    above = np.zeros(len(row), dtype=np.int64)
+    counts = np.zeros((len(row), 3), dtype=np.int64)
     for relevant in range(len(row)):
-        score, own_item, count = own[relevant], item[relevant], 0
+        score, own_item = own[relevant], item[relevant]
         for other in range(scores.shape[1]):
             found = scores[row[relevant], other]
-            if found > score or (found == score and other < own_item):
-                count += 1
-        above[relevant] = count
-    return above
+            if found > score:
+                counts[relevant, 0] += 1
+            elif found == score:
+                counts[relevant, 1 if other < own_item else 2] += 1
+    return counts

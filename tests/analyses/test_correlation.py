@@ -121,3 +121,14 @@ def test_agreement_that_the_users_cannot_tell_is_named_and_not_said(
     assert found.high[0, 1] - found.low[0, 1] > 1
     assert len(found.cautions()) == 1
     assert not found.findings()
+
+
+def test_measures_by_which_most_users_tell_no_systems_apart_are_named(
+    rng: np.random.Generator,
+) -> None:
+    values = rng.random((2, 9, 30))
+    values[0, :, :20] = 1.0
+    measures = Measures([Measure("RR", 10), Measure("AP", 10)])
+    scores = Scores(values, measures, tuple("abcdefghi"), np.arange(30).astype(np.str_))
+    found = correlate(scores, replicates=50)
+    assert [text for text in found.cautions() if "RR" in text and "AP" not in text]

@@ -1,159 +1,476 @@
 """How often intervals hold what they are of, as a table for the documentation.
 
-Run with ``make coverage``. Lists for populations of users are simulated, and users drawn from them
-with replacement. What all users of a population have is known; what as many users have on average
-is the mean over the studies made of the population.
+``make coverage WHOLE=1`` fills docs/coverage.csv, and goes on where it stopped; ``make coverage``
+makes a fixed part again, and exits with 1 where a cell is more than three standard errors off.
+
+A cell is of 16 populations of lists, and of studies of users that are drawn from each with
+replacement. What all users of a population have is known; what as many users have on average is
+the mean over the studies of the population.
 """
 
+from __future__ import annotations
+
 import csv
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from analyses.correlation import Settings as CorrelationSettings
+from analyses.correlation import correlation
+from analyses.design import Settings as DesignSettings
+from analyses.design import design
+from analyses.discrimination import Settings as DiscriminationSettings
+from analyses.discrimination import discrimination
 from analyses.ordering import tau_b
-from analyses.shared.families import Families
-from analyses.shared.measure import Scores
+from analyses.popularity import Settings as PopularitySettings
+from analyses.popularity import popularity
+from analyses.sampled.correction import correct
+from analyses.sampled.metrics import rank_metric
+from analyses.sampled.samples import SampleDesign
+from analyses.shared.estimate import Estimates, stabilised
+from analyses.significance.paired_tests import pair_means_and_deviations
+from analyses.significance.permutation import pair_indices
+from analyses.significance.power import Likely, effects_of, users_for_share
+from analyses.sparsity import Settings as SparsitySettings
+from analyses.sparsity import sparsity
 from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.truth_agreement import ResampledComparison
-from tests.benchmarks.study_intervals import (
-    N_RELEVANT,
-    SIMULATED,
-    Held,
-    Lists,
-    intervals_of,
-    share_held,
-)
+from qrels import FullRanks
+from runs.shared.parallel import single_threaded
+from tests.benchmarks.simulated_lists import MEASURES, N_RELEVANT, Lists
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
-Cell = tuple[str, int, int, str]
-Share = tuple[float, int]
-"""Of so many intervals."""
+Cell = tuple[str, str, int, int]
+"""A part, a population, a number of systems, and a number of users."""
 
-SYSTEMS = (8, 20, 50)
-STUDIES = {50: 17, 200: 17, 1000: 6, 6000: 3}
-"""Studies made of a population, by their users."""
+FILE = Path(__file__).parents[2] / "docs/coverage.csv"
+SYSTEMS, USERS = (8, 20, 50), (30, 100, 1000)
+DRAWN, N_USERS, FIRST_SEED = 16, 6000, 2_000
+"""Populations drawn of a kind, and their users."""
 
-POPULATIONS, N_USERS = 8, 6000
-FIRST_SEED = 1_000
+MANY, SOME = 25, 13
+"""Studies of a population: some of what is slow."""
+
+REPLICATES = 200
+LEAST = 0.92
+"""A smaller coverage is marked."""
+
+TOO_FAR = 3.0
+"""Standard errors between a cell of the file and the same cell made again."""
+
+# Taus are compared with room for rounding.
+TINY = 1e-9
 SHARE_JUDGED = 0.4
 """Of the relevant items, where the truth is all of them."""
 
-REPLICATES = 300
-VALIDITY = "validity"
-LEAST, MOST = 0.92, 0.98
-"""Coverage that an interval of 95 % should have."""
+LEVELS, SAMPLES = (1.0, 0.5, 0.2, 0.1), 5
+UNPOPULAR = (1.0, 0.95, 0.9, 0.8)
+N_RANKED, NEGATIVES = 2000, 50
+OF_RANKS = ("nDCG@10", "AP")
 
 
-def close(rng: np.random.Generator, n_systems: int) -> Floats:
-    """Draw systems that 50 users can hardly tell apart."""
+@dataclass(frozen=True)
+class Population:
+    """How good the systems are, how skilled the users, and whether systems come in families."""
+
+    qualities: Callable[[np.random.Generator, int], Floats]
+    skills: Callable[[Floats], Floats] = lambda uniform: 2 * uniform
+    in_families: bool = False
+
+
+def _close(rng: np.random.Generator, n_systems: int) -> Floats:
     return rng.normal(1, 0.06, n_systems)
 
 
-def apart(rng: np.random.Generator, n_systems: int) -> Floats:
-    """Draw systems five times as far from each other."""
+def _apart(rng: np.random.Generator, n_systems: int) -> Floats:
     return rng.normal(1, 0.3, n_systems)
 
 
-def cluster(rng: np.random.Generator, n_systems: int) -> Floats:
-    """Draw the same, of whom half are as good as each other."""
-    qualities = apart(rng, n_systems)
+def _clump(rng: np.random.Generator, n_systems: int) -> Floats:
+    qualities = _apart(rng, n_systems)
     half = n_systems // 2
     qualities[:half] = qualities[0] + rng.normal(0, 0.015, half)
     return qualities
 
 
-def tails(rng: np.random.Generator, n_systems: int) -> Floats:
-    """Draw systems of whom most are close, and a few far from all (Student's t)."""
-    return 1 + 0.1 * rng.standard_t(2, n_systems)
+def _tails(rng: np.random.Generator, n_systems: int) -> Floats:
+    return np.asarray(1 + 0.1 * rng.standard_t(2, n_systems))
 
 
-WORLDS: Mapping[str, Callable[[np.random.Generator, int], Floats]] = {
-    world.__name__: world for world in (close, apart, cluster, tails)
+def _one_bad(rng: np.random.Generator, n_systems: int) -> Floats:
+    qualities = _close(rng, n_systems)
+    qualities[0] = -1.0
+    return qualities
+
+
+def families(n_systems: int) -> Numbers:
+    """Number five families, or one for every five systems if these are more."""
+    return np.arange(n_systems) % max(5, n_systems // 5)
+
+
+def _of_families(rng: np.random.Generator, n_systems: int) -> Floats:
+    own = families(n_systems)
+    return np.asarray(rng.normal(1, 0.2, own.max() + 1)[own] + rng.normal(0, 0.05, n_systems))
+
+
+POPULATIONS: Mapping[str, Population] = {
+    "close": Population(_close),
+    "apart": Population(_apart),
+    "clump": Population(_clump),
+    "tails": Population(_tails),
+    "families": Population(_of_families, in_families=True),
+    "one bad": Population(_one_bad),
+    "skewed": Population(_apart, lambda uniform: 6 * uniform**5),
+    "zeros": Population(_apart, lambda uniform: np.where(uniform < 0.7, -20.0, 2 * uniform)),
+    "ceiling": Population(_apart, lambda uniform: 3 + 3 * uniform),
 }
 
 
-def main() -> None:
-    """Print the table as CSV: the share of intervals that hold, in percent, by world."""
-    tasks = [*product(reversed(SYSTEMS), WORLDS, range(POPULATIONS))]
-    found: dict[Cell, list[Share]] = defaultdict(list)
-    workers = Parallel(n_jobs=-1, return_as="generator")
-    for done, shares in enumerate(workers(delayed(coverage)(*task) for task in tasks), start=1):
-        for cell, share in shares.items():
-            found[cell].append(share)
-        print(f"{done} of {len(tasks)} populations", file=sys.stderr)
-    table = csv.writer(sys.stdout, lineterminator="\n")
-    table.writerow(["interval of", "systems", "users", *WORLDS])
-    for quantity in dict.fromkeys(cell[0] for cell in found):
-        for n_systems, n_users in product(SYSTEMS, STUDIES):
-            cells = (found[quantity, n_systems, n_users, world] for world in WORLDS)
-            table.writerow([quantity, n_systems, n_users, *map(in_words, cells)])
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Intervals of some numbers: arrays of shape (n_numbers,).
 
-
-def in_words(found: list[Share]) -> str:
-    """Write the share over populations with its standard error, and a mark beyond 92 to 98.
-
-    The error is that of the mean over populations, or of as many independent intervals that hold in
-    98 of 100, if that is larger. Beyond is what is so by more than two standard errors.
+    Parameters
+    ----------
+    values, low, high
+        What was observed, and the limits around it; NaN where there are none.
+    truths
+        What intervals should hold: None if that is the expectation of the values.
+    at_once
+        Whether all are to hold at once.
+    best
+        Instead of intervals, the marked measures of which one should have the best expectation:
+        1 for the highest, -1 for the lowest.
     """
-    shares, sizes = np.transpose(found)
-    error = max(
-        np.std(shares, ddof=1) / np.sqrt(len(shares)), np.sqrt(MOST * (1 - MOST) / sizes.sum())
+
+    values: Floats
+    low: Floats
+    high: Floats
+    truths: Floats | None = None
+    at_once: bool = False
+    best: int = 0
+
+
+def main(task: str) -> None:
+    """Fill the file, or check a part of it."""
+    if task == "whole":
+        return fill()
+    kept = rows_of(FILE)
+    checked = [(part, name, 8, n) for part, name, n in product(PARTS, POPULATIONS, (30, 100))]
+    failed = 0
+    for (_, name, *size), found in made(checked, n_drawn=6, others=True):
+        for quantity, (share, error, _) in found.items():
+            cell = kept[quantity, size[0], size[1]][name]
+            known, own = (float(n) / 100 for n in re.findall(r"[\d.]+", cell)[:2])
+            if abs(share - known) > TOO_FAR * np.hypot(error, own):
+                print(f"{quantity}, {name}, {size}: {share:.3f}, not {known:.3f}")
+                failed += 1
+    print(f"{failed} cells differ from {FILE.name} by more than {TOO_FAR:g} standard errors.")
+    sys.exit(int(failed > 0))
+
+
+def fill() -> None:
+    """Make what the file lacks, and write the file after every cell."""
+    kept = rows_of(FILE)
+    have = {
+        (quantity.rpartition(": ")[2], name, *size)
+        for (quantity, *size), row in kept.items()
+        for name in POPULATIONS
+        if row[name]
+    }
+    every = [
+        (part, name, n_systems, n_users)
+        for n_systems, n_users in product(SYSTEMS, USERS)
+        for part, name in product(PARTS, POPULATIONS)
+        if n_systems <= PARTS[part].most_systems
+    ]
+    for (part, name, *size), found in made([c for c in every if c not in have], n_drawn=DRAWN):
+        for quantity, (share, error, n_studies) in found.items():
+            row = kept[quantity, size[0], size[1]]
+            mark = " −" if share < LEAST else ""
+            row["studies"] = str(n_studies)
+            row[name] = f"{100 * share:.1f} ± {100 * error:.1f}{mark}"
+        write(kept)
+        print(part, name, *size, file=sys.stderr, flush=True)
+
+
+Rows = dict[tuple[str, int, int], dict[str, str]]
+
+
+def rows_of(path: Path) -> Rows:
+    """Read the cells of the file; there may be none."""
+    rows: Rows = defaultdict(lambda: dict.fromkeys(("studies", *POPULATIONS), ""))
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                key = row.pop("interval of"), int(row.pop("systems")), int(row.pop("users"))
+                rows[key] |= row
+    return rows
+
+
+def write(rows: Rows) -> None:
+    """Write all cells, by what intervals are of."""
+    names = [*dict.fromkeys(key[0] for key in rows)]
+    parts = [*PARTS]
+    order = {name: (parts.index(name.rpartition(": ")[2]), names.index(name)) for name in names}
+    with FILE.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["interval of", "systems", "users", "studies", *POPULATIONS])
+        for key in sorted(rows, key=lambda key: (order[key[0]], key[1:])):
+            table.writerow([*key, rows[key]["studies"], *(rows[key][n] for n in POPULATIONS)])
+
+
+Share = tuple[float, float, int]
+"""Share of the intervals that hold, its standard error, and the number of studies."""
+
+
+def made(
+    cells: list[Cell], *, n_drawn: int, others: bool = False
+) -> Iterator[tuple[Cell, dict[str, Share]]]:
+    """Make cells, of several populations each; others are not those of the file."""
+    seeds = FIRST_SEED + 10_000 * others + np.arange(n_drawn)
+    tasks = [(*cell, int(seed)) for cell in cells for seed in seeds]
+    workers = Parallel(n_jobs=-1, return_as="generator")
+    together: list[Mapping[str, tuple[float, int, int]]] = []
+    for task, shares in zip(
+        tasks, workers(delayed(coverage)(*task) for task in tasks), strict=True
+    ):
+        together.append(shares)
+        if len(together) == n_drawn:
+            yield task[:4], {of: mean_share([s[of] for s in together]) for of in shares}
+            together = []
+
+
+def mean_share(found: list[tuple[float, int, int]]) -> Share:
+    """Average over populations; the error is from their spread, or binomial if that is larger."""
+    shares, n_intervals, n_studies = np.transpose([f for f in found if not np.isnan(f[0])])
+    share = float(shares.mean())
+    # As if one more interval held, and one more did not.
+    least = (share * n_intervals.sum() + 1) / (n_intervals.sum() + 2)
+    errors = (
+        np.std(shares, ddof=1) / np.sqrt(len(shares)),
+        np.sqrt(least * (1 - least) / n_intervals.sum()),
     )
-    share = np.mean(shares)
-    mark = " −" if share + 2 * error < LEAST else " +" if share - 2 * error > MOST else ""
-    return f"{100 * share:.0f} ± {100 * error:.0f}{mark}"
+    return share, float(max(errors)), int(n_studies.sum())
 
 
-def coverage(n_systems: int, world: str, number: int) -> Mapping[Cell, Share]:
-    """Give the share of intervals that hold in studies of one population, of every quantity."""
-    key = FIRST_SEED + number
-    rng = np.random.default_rng([key, n_systems, [*WORLDS].index(world)])
-    lists = Lists.simulated(
-        qualities=WORLDS[world](rng, n_systems),
+def coverage(
+    part: str, name: str, n_systems: int, n_users: int, seed: int
+) -> Mapping[str, tuple[float, int, int]]:
+    """Give the share of intervals that hold in studies of one population, by what they are of."""
+    rng = np.random.default_rng([seed, n_systems, n_users, [*POPULATIONS].index(name)])
+    kind = POPULATIONS[name]
+    everybody = Lists.simulated(
+        qualities=kind.qualities(rng, n_systems),
         choosy=rng.random(n_systems),
-        n_users=N_USERS,
-        seed=key,
+        skills=kind.skills(rng.random(N_USERS)),
+        families=families(n_systems) if kind.in_families else None,
+        seed=int(rng.integers(2**31)),
     )
-    judged = lists.judged(rng.random((N_USERS * N_RELEVANT, 1)) < SHARE_JUDGED)
-    found = {}
-    for n_users, n_studies in STUDIES.items():
-        held: dict[str, list[Held]] = defaultdict(list)
-        for seed in range(n_studies):
+    held: dict[str, list[Held]] = defaultdict(list)
+    with single_threaded("blas"):
+        study = PARTS[part].begin(everybody, rng)
+        for number in range(PARTS[part].studies):
             users = rng.integers(0, N_USERS, n_users)
-            for quantity, interval in study(lists, judged, users, seed=seed):
-                held[quantity].append(interval)
-        for quantity, some in held.items():
-            n_intervals = len(some) * (1 if some[0].at_once else len(some[0].values))
-            found[quantity, n_systems, n_users, world] = (share_held(some), n_intervals)
-    return found
+            for quantity, one in study(everybody.of(users, seed=number), users):
+                held[quantity].append(one)
+    return {
+        f"{quantity}: {part}" if quantity else part: (*share_held(some), len(some))
+        for quantity, some in held.items()
+    }
 
 
-def study(lists: Lists, judged: Scores, users: Numbers, *, seed: int) -> Iterator[tuple[str, Held]]:
-    """Give the intervals of a study of some users, and of its agreement with the truth."""
-    order = np.arange(len(SIMULATED))[:, np.newaxis].repeat(len(users), axis=1)
-    yield from intervals_of(lists.work(users, order, seed=seed), lists.everybody)
-    everybody = lists.everybody.scores
-    measured, true = (_some_of(scores, users) for scores in (judged, everybody))
-    joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=seed)
-    comparison = Comparison(measured, true, np.arange(len(SIMULATED))[np.newaxis])
-    families = Families(np.arange(len(measured.systems)))
-    tau = ResampledComparison(comparison, joint, families).tau().part(0)
-    low, high = tau.users
-    yield VALIDITY, Held(tau.values, low, high)
-    of_all = tau_b(judged.mean_values(), everybody.mean_values())
-    yield f"{VALIDITY}, of all users", Held(tau.values, low, high, of_all)
+Intervals = Iterator[tuple[str, Held]]
+Study = Callable[[Lists, Numbers], Intervals]
+Begin = Callable[[Lists, np.random.Generator], Study]
 
 
-def _some_of(scores: Scores, users: Numbers) -> Scores:
-    ids = np.char.zfill(np.arange(len(users)).astype(np.str_), 5)
-    return Scores(scores.values[:, :, users], scores.measures, scores.systems, ids)
+def agreement(everybody: Lists, rng: np.random.Generator) -> Study:
+    """Compare the orderings by two measures; all users of a population say which is right."""
+    means = everybody.scores.mean_values()
+    known = tau_b(means[:, np.newaxis], means)
+    pairs = np.triu_indices(len(known), k=1)
+
+    def study(work: Lists, users: Numbers) -> Intervals:
+        found = correlation(work, CorrelationSettings(replicates=REPLICATES, every_pair=True))
+        low, high = found.low[pairs] - TINY, found.high[pairs] + TINY
+        yield "", Held(found.taus[pairs], low, high, known[pairs])
+
+    return study
+
+
+def agreement_with_others(everybody: Lists, rng: np.random.Generator) -> Study:
+    """Average over the other measures."""
+
+    def study(work: Lists, users: Numbers) -> Intervals:
+        settings = CorrelationSettings(replicates=REPLICATES, every_pair=True)
+        found = correlation(work, settings).headline()
+        assert found is not None
+        yield from of_estimates(found)
+
+    return study
+
+
+def analysed(analyse: Callable[[Lists], Any]) -> Begin:
+    """Take the estimates of an analysis."""
+    return lambda everybody, rng: lambda work, users: of_estimates(analyse(work).estimates())
+
+
+def power(work: Lists) -> Any:
+    """Give DP by the t-test, which is quick."""
+    return discrimination(work, DiscriminationSettings(test="t", replicates=REPLICATES))
+
+
+def random_loss(work: Lists) -> Any:
+    """Take judgements away at random."""
+    return sparsity(work, SparsitySettings(levels=LEVELS, samples=SAMPLES, replicates=REPLICATES))
+
+
+def popular_loss(work: Lists) -> Any:
+    """Take popular items away."""
+    return popularity(work, PopularitySettings(levels=UNPOPULAR, orders=2, replicates=REPLICATES))
+
+
+def validity(everybody: Lists, rng: np.random.Generator) -> Study:
+    """Compare some judgements with all of them."""
+    kept = rng.random((N_USERS * N_RELEVANT, 1)) < SHARE_JUDGED
+    judged = everybody.judged(kept).values
+    of_all = tau_b(judged.mean(axis=2), everybody.scores.mean_values())
+
+    def study(work: Lists, users: Numbers) -> Intervals:
+        true = work.scores
+        measured = replace(true, values=judged[:, :, users])
+        joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=work.seed)
+        comparison = Comparison(measured, true, np.arange(len(MEASURES))[np.newaxis])
+        resampled = ResampledComparison(comparison, joint, work.families)
+        tau = resampled.tau().part(0)
+        replicates = stabilised(tau.values, resampled.tau_replicates[0])
+        low, high = tau.users
+        estimates = Estimates("", "", "", "", MEASURES, tau.values, low, high, replicates)
+        yield from of_estimates(estimates)
+        yield "of all users", Held(tau.values, low, high, of_all)
+
+    return study
+
+
+def users_needed(everybody: Lists, rng: np.random.Generator) -> Study:
+    """Plan a study from a pilot."""
+    likely = Likely.of(effects_of(*pair_means_and_deviations(everybody.scores.values)))
+    known = users_for_share(likely, share=0.8, alpha=0.05)
+
+    def study(work: Lists, users: Numbers) -> Intervals:
+        found = design(work, DesignSettings(replicates=REPLICATES))
+        yield "", Held(found.needed, *found.interval, known)
+
+    return study
+
+
+def corrected(everybody: Lists, rng: np.random.Generator) -> Study:
+    """Correct ranks among negatives, of one relevant item of each user among 2,000.
+
+    It stands the higher, the more relevant items the system has in its list for the user.
+    """
+    (found,) = everybody.scores.values[:1]
+    places = np.floor(N_RANKED * rng.random(found.shape) ** (1 + 3 * found))
+    ranks = np.asarray(1 + places, dtype=np.intp)
+    known = {m: np.array([rank_metric(m)(r, n=N_RANKED).mean() for r in ranks]) for m in OF_RANKS}
+    first, second = pair_indices(len(ranks))
+
+    def study(work: Lists, users: Numbers) -> Intervals:
+        drawn, full = SampleDesign((NEGATIVES,)), ranks[:, users]
+        sampled = {
+            f"s{n}": drawn.draw(FullRanks.of(own, n_candidates=N_RANKED), seed=work.seed)
+            for n, own in enumerate(full)
+        }
+        fit = correct(sampled, metrics=OF_RANKS, replicates=REPLICATES, seed=work.seed)
+        low, high = fit.range
+        gaps = fit.differences()
+        for n, (metric, true) in enumerate(known.items()):
+            yield metric, Held(fit.values[n], low[n], high[n], true)
+            found, lower, upper = (gaps[column][n] for column in ("difference", "lower", "upper"))
+            gap = true[first] - true[second]
+            yield f"all differences, {metric}", Held(found, lower, upper, gap, at_once=True)
+
+    return study
+
+
+class Part(NamedTuple):
+    """What intervals are of, the studies of each population, and the most systems."""
+
+    begin: Begin
+    studies: int
+    most_systems: int = 50
+
+
+PARTS = {
+    "agreement": Part(agreement, MANY),
+    "agreement with the others": Part(agreement_with_others, MANY),
+    "DP": Part(analysed(power), MANY),
+    "area, random loss": Part(analysed(random_loss), SOME),
+    "area, popular items": Part(analysed(popular_loss), SOME),
+    "validity": Part(validity, SOME),
+    "users needed": Part(users_needed, SOME, 20),
+    "corrected": Part(corrected, SOME, 8),
+}
+
+
+def of_estimates(estimates: Estimates) -> Intervals:
+    """Give intervals of values and of differences, one by one and jointly, and the best."""
+    values = estimates.values
+    yield "", Held(values, estimates.low, estimates.high)
+    frame = estimates.differences()
+    of = np.log if estimates.by_ratio else np.asarray
+    column = "ratio" if estimates.by_ratio else "difference"
+    for label, prefix in (("difference", ""), ("all differences", "joint_")):
+        columns = column, f"{prefix}low", f"{prefix}high"
+        found, low, high = (of(frame[name].to_numpy()) for name in columns)
+        yield label, Held(found, low, high, at_once=prefix != "")
+    marked = np.where(estimates.may_be_best(), 1.0, 0.0)
+    side = -1 if estimates.lower_is_better else 1
+    yield "best measures", Held(values, marked, marked, best=side)
+
+
+def share_held(some: list[Held]) -> tuple[float, int]:
+    """Give the share of intervals that hold the truth, and their number; NaN if there is none.
+
+    Examples
+    --------
+    >>> ones = np.ones(2)
+    >>> share_held([Held(ones, ones - 1, ones + 1, np.array([1.5, 2.5]))])
+    (0.5, 2)
+    """
+    values, low, high = (
+        np.array([getattr(one, name) for one in some]) for name in ("values", "low", "high")
+    )
+    if some[0].best:
+        means = some[0].best * values.mean(axis=0)
+        return float((low[:, means >= np.nanmax(means) - TINY] > 0).any(axis=1).mean()), len(low)
+    truths = expected(values) if some[0].truths is None else some[0].truths
+    defined = ~np.isnan(low + high + truths)
+    held = (low <= truths) & (truths <= high)
+    if some[0].at_once:
+        held, defined = (held | ~defined).all(axis=1), defined.any(axis=1)
+    return (float(held[defined].mean()) if defined.any() else np.nan), int(defined.sum())
+
+
+def expected(values: Floats) -> Floats:
+    """Give what values of studies, (n_studies, n_numbers), have on average, as each may take it.
+
+    A value is nearer to a mean that it is part of; the mean is moved for each by as much.
+    """
+    n_studies, means = len(values), values.mean(axis=0)
+    return np.asarray(values - (values - means) * np.sqrt(n_studies / max(n_studies - 1, 1)))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2] or ["part"])

@@ -134,3 +134,25 @@ def test_systems_that_lie_close_to_each_other_are_a_cluster(clustered: Floats) -
 
 def test_what_noise_hides_is_no_cluster(clustered: Floats) -> None:
     assert parts_of(clustered, noise=2.0) == [[set(range(20))]] * 8
+
+
+def test_clusters_that_may_be_chance_are_in_some_draws_alone(rng: np.random.Generator) -> None:
+    """Systems 0 to 5 lie closer than the others, but not for certain."""
+    places = np.concatenate([np.linspace(0.2, 0.22, 6), np.linspace(-2, 2, 6)])
+    values = scores_of(rng, np.stack([places, places]), n_users=100, noise=2.0)
+    values += (places - values.mean(axis=2))[:, :, None]
+    first, _ = populations_of(values).draw(0, 1)
+    gaps = np.abs(first[:, :6] - first[:, :6].mean(axis=1, keepdims=True)).mean(axis=1)
+    of_turns = [gaps[turn::4].mean() for turn in range(4)]
+    assert max(of_turns) > 2.5 * min(of_turns)
+
+
+def test_few_users_do_not_exclude_that_measures_agree_entirely() -> None:
+    held = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        truths = np.linspace(0, 0.5, 8)[None].repeat(2, axis=0)
+        values = scores_of(rng, truths, n_users=30, noise=2.0)
+        drawn = tau_b(*populations_of(values, seed=seed).draw(0, 1))
+        held += interval(tau_b(*values.mean(axis=2)), drawn)[1] == 1.0
+    assert held >= 18

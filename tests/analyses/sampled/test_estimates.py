@@ -54,6 +54,32 @@ def test_systems_that_are_sampled_independently_share_nothing() -> None:
     assert not np.allclose(apart.estimated[:, 1, 0, 1:], apart.estimated[:, 1, 1, :-1])
 
 
+def test_ties_in_random_order_add_noise_and_are_exact_on_average() -> None:
+    """Each of 30 items shares its score with the 40 that follow."""
+    rank, n_candidates = np.full((2, 30), [[5], [N]])
+    ties = np.tile([[0, 40]], (30, 1))
+    ranks = FullRanks(rank, n_candidates, np.arange(30), ties=ties)
+    fixed, random = (
+        studied(
+            {"tied": ranks},
+            negatives=N - 1,
+            replace=False,
+            repeats=400,
+            metrics=("AUC",),
+            estimators=("uncorrected",),
+            draws="shared",
+            ties=ties,
+        )
+        for ties in ("by item", "random")
+    )
+    assert fixed.estimated.std() < 1e-12
+    middle = (N - 25) / (N - 1)
+    assert random.exact.item() == pytest.approx(middle, abs=0.01)
+    assert random.estimated.mean() == pytest.approx(random.exact.item(), abs=1e-12)
+    deviation = np.sqrt((41**2 - 1) / 12 / 30) / (N - 1)
+    assert random.estimated.std() == pytest.approx(deviation, rel=0.15)
+
+
 def test_all_negatives_without_replacement_give_the_exact_metrics() -> None:
     found = _studied(negatives=N - 1, replace=False, estimators=("uncorrected",))
     np.testing.assert_allclose(found.estimated.mean(axis=3)[0], found.exact, atol=1e-12)

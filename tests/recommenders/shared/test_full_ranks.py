@@ -106,3 +106,19 @@ def test_ranks_of_all_candidates_are_the_full_ranks_of_each() -> None:
             assert alone.rank.item() == every.rank[user, item]
             assert alone.n_candidates.item() == (every.rank[user] > 0).sum()
     assert (every.rank > 0).sum(axis=1).tolist() == [3, 2]
+
+
+def test_ties_above_and_below_are_counted_and_can_be_in_any_order() -> None:
+    scorer = _scorer(9, 5, 5, 5, 5, 7)
+    ranks = recommenders.full_ranks(scorer, TRAIN, _ratings((0, 3), (1, 1)))
+    assert ranks.ties is not None
+    assert ranks.rank.tolist() == [2, 2]
+    assert ranks.ties.tolist() == [[1, 1], [0, 0]]
+    found = [ranks.with_ties_by(np.full(2, u)).rank.tolist() for u in (0.0, 0.5, 0.99)]
+    assert found == [[1, 2], [2, 2], [3, 2]]
+
+
+def test_ties_of_several_relevant_items_are_not_put_in_random_order() -> None:
+    ranks = recommenders.full_ranks(_scorer(9, 5, 5, 5, 5, 7), TRAIN, _ratings((0, 3), (0, 4)))
+    with pytest.raises(ValueError, match="one relevant item each"):
+        ranks.with_ties_by(np.zeros(2))
