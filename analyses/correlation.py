@@ -6,7 +6,7 @@ Figures 1 and 5 of Valcarce et al. (2018), with intervals over users.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated
@@ -23,10 +23,10 @@ from analyses.shared.estimate import Estimate, Estimates, arcsine_around, stabil
 from analyses.shared.families import Families, over_systems
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired, percent
+from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Masks
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ LEAST_RANGE = 0.1
 WIDE = 1.0
 """Width of an interval of agreement, of 2 that are possible, that tells nothing."""
 
-MOST_UNDECIDED = 0.5
-"""Share of users for whom all systems score alike, above which there is a caution."""
+MOST_ALIKE, HIGHEST_MEAN = 0.5, 0.95
+"""Share of users for whom all systems score alike, and best mean; above, there is a caution."""
 
 
 def _known(name: str) -> str:
@@ -102,7 +102,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             n_users=len(scores.users),
             replicates=replicates,
             seed=work.seed,
-            undecided=(np.ptp(scores.values, axis=1) == 0).mean(axis=1),
+            coarse=coarse_measures(scores),
         )
         found = _with_intervals_over_systems(found, within)
         if replicates:
@@ -146,8 +146,9 @@ class Correlation(Result):
         Of the bootstrap; without replicates there are no intervals.
     undefined
         Resampled agreements that are undefined; the intervals leave them out.
-    undecided
-        Share of the users for whom all systems score alike, of shape (n_measures,).
+    coarse
+        Marks measures by which all systems score alike for more than half of the users, or the mean
+        of the best system is within .05 of 1, of shape (n_measures,).
     """
 
     measures: Measures
@@ -164,7 +165,7 @@ class Correlation(Result):
     replicates: int = 0
     seed: int = 0
     undefined: int = 0
-    undecided: Floats | None = None
+    coarse: Masks = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def taus(self) -> Floats:
@@ -380,20 +381,15 @@ class Correlation(Result):
                 f"These {self.units} cannot tell how far two measures agree, as the interval is "
                 f"wider than {WIDE:g}: {paired(wide)}."
             )
-        if self.replicates and self.undecided is not None:
-            reported = self.measures.reported
-            shares = self.undecided[self.measures.numbers(reported)]
-            few = [
-                label
-                for label, share in zip(reported.labels, shares, strict=True)
-                if share > MOST_UNDECIDED
-            ]
-            if few:
-                found.append(
-                    f"By {listed(few)}, all systems score alike for more than "
-                    f"{percent(MOST_UNDECIDED)} of the {self.units}: intervals of agreement hold "
-                    "less often than 95 % there."
-                )
+        reported = self.measures.reported
+        places = zip(reported.labels, self.measures.numbers(reported), strict=True)
+        coarse = [label for label, number in places if self.replicates and self.coarse[number]]
+        if coarse:
+            found.append(
+                f"By {listed(coarse)}, all systems score alike for most {self.units}, or the best "
+                "system is near the highest score: intervals of agreement hold less often than "
+                "95 % there."
+            )
         return found
 
     def _wide(self) -> list[tuple[str, str]]:
@@ -411,12 +407,19 @@ class Correlation(Result):
             users = f" over {self.n_users:,} {self.units}"
         reference = "" if coefficient.symmetric else " The column is the reference of the row."
         left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
-        intervals = f" Intervals in tables: 95 % over {self.units} (empirical Bayes{left_out})."
+        intervals = f" Intervals in correlation.csv: 95 % over {self.units}{left_out}."
         return (
             f"{label} between the orderings of {len(self.systems)} systems by the mean scores of "
             f"two measures{users}; 1 is the same ordering. {coefficient.ties}{reference}"
             f"{intervals * (self.replicates > 0)}"
         )
+
+
+def coarse_measures(scores: Scores) -> Masks:
+    """Mark measures that tell few systems apart; see `Correlation.coarse`."""
+    alike = (np.ptp(scores.values, axis=1) == 0).mean(axis=1) > MOST_ALIKE
+    best = scores.values.mean(axis=2).max(axis=1)
+    return np.asarray(alike | ((best > HIGHEST_MEAN) & (scores.values.max(axis=(1, 2)) <= 1)))
 
 
 def correlate_means(

@@ -594,9 +594,12 @@ class Discrimination(Result):
         if summary["required_max"].notna().any():
             columns["required difference"] = summary["required_max"].tolist()
             note += (
-                " Required difference: a difference in means that is significant at "
-                f"{self.alpha:g} in every pair."
+                " Required difference: the smallest difference in means from which every pair is "
+                f"significant at {self.alpha:g}."
             )
+        if summary["detectable"].notna().any():
+            columns["detectable difference"] = summary["detectable"].tolist()
+            note += " Detectable: a difference found with power .8 in the median pair."
         return Table(
             name="discrimination",
             title=f"Discriminative power{'' if compared == self.measures else compared.where}",

@@ -220,9 +220,10 @@ class Systems(Result):
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
             f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval, letters, "
-            "and the ranks compatible with the test. Two systems that share a letter do not differ "
-            "significantly. Letters and ranks come from one simultaneous test of all pairs per "
-            f"measure ({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
+            "and possible ranks: below those of all systems that are significantly better, above "
+            "those that are worse. Two systems that share a letter do not differ significantly. "
+            f"One simultaneous test of all pairs per measure ({test}; family-wise error rate "
+            f"{self.alpha:g}; seed {self.seed}). Systems are in the order of the first measure."
         )
 
     def caption_of(self, part: str) -> str:
@@ -230,7 +231,7 @@ class Systems(Result):
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
             f"Points: ranks of the systems by their mean over {self.n_users:,} {self.units}. "
-            "Lines: ranks compatible with one simultaneous test of all pairs per measure "
+            "Lines: possible ranks by one simultaneous test of all pairs per measure "
             f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed}). Grey bars, on the "
             "right, connect systems that do not differ significantly."
         )

@@ -68,7 +68,7 @@ class Settings(AnalysisSettings):
 @analysis(
     "users",
     source="Valcarce et al. (2018), section 6",
-    question="Would fewer {units} give the same ordering and the same significant differences?",
+    question="Would fewer {units} give the same ordering of the systems?",
 )
 def users(work: Work, settings: Settings) -> Users:
     """Compare orderings on random subsets of the users with that on all, and test the pairs.

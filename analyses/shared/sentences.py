@@ -44,13 +44,19 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if len(top) == len(ordered.measures):
         return f"No measure is significantly more {best} than another ({found})."
     over = f"{units} and systems" if top == of_both and ordered.is_over_systems else units
+    verb = "is" if len(top) == 1 else "are"
     sentence = (
-        f"The measure that is most {best} is {listed([*map(str, top)], 'or')} ({found}), with 95 % "
-        f"confidence over {over}."
+        f"Over {over}, {names} {verb} most {best} ({found}): "
+        f"{'no two of them differ significantly, and ' * (len(top) > 1)}no other measure may be "
+        "best with 95 % confidence."
     )
+    if over != units:
+        return sentence
+    if len(of_both) == len(ordered.measures):
+        return f"{sentence} With other systems, any measure may be."
     others = [str(measure) for measure in of_both if measure not in top]
-    also = f"also be {listed(others, 'or')}" if others else "be another"
-    return sentence if over != units else f"{sentence} With other systems, it may {also}."
+    also = listed(others, "or") if others else "another"
+    return f"{sentence} With other systems, {also} may be, too."
 
 
 def deeper_or_shallower(estimates: Estimates) -> str:
@@ -71,12 +77,17 @@ def deeper_or_shallower(estimates: Estimates) -> str:
         if found.is_beyond_noise:
             is_more = (found.value > 0) != estimates.lower_is_better
             metrics["more" if is_more else "less"].append(metric)
-    parts = [f"{listed(names)} significantly {how}" for how, names in metrics.items() if names]
+    parts = [
+        f"{f'all {len(pairs)} metrics' if len(names) == len(pairs) else listed(names)} are "
+        f"significantly {how} {estimates.best}"
+        for how, names in metrics.items()
+        if names
+    ]
     if not parts:
         return ""
-    opening = f"Compared with cut-off {shallow}, cut-off {deep} makes"
     others = sum(map(len, metrics.values())) < len(pairs)
-    return f"{opening} {listed(parts)} {estimates.best}{', and no other metric' * others}."
+    which = ", and the others do not differ significantly" * others
+    return f"At cut-off {deep}, {listed(parts)} than at cut-off {shallow}{which}."
 
 
 def plural(noun: str) -> str:

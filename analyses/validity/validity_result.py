@@ -49,7 +49,8 @@ VERDICTS_IN_WORDS = (
     "significant, but the true difference is."
 )
 RATES_IN_WORDS = (
-    "Power: share of the significant true differences that are significant with the right sign. "
+    "Power: share of the true differences that are significant by the true scores, and significant "
+    "with the same sign by the measure. "
     "Type III: share of the significant differences that have the wrong sign. Inverted: share of "
     "the significant true differences that have the wrong sign, significant or not."
 )
@@ -59,7 +60,7 @@ REGRET = (
 )
 
 
-BOTH = "95 %, systems too"
+BOTH = "95 %, and systems"
 """Heading of intervals over users and systems."""
 
 
@@ -389,12 +390,19 @@ class Validity(Result):
         """Say what is compared with what."""
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
-            f"over {self.n_users:,} {self.units} and their true ordering over "
-            f"{self.n_true_users:,} {self.units} {self.origin} ({self.n_shared:,} in both); higher "
-            f"is better. The true ordering is by {listed(self.truths[1:])}, or by the same measure "
-            "(itself). Attainable: tau-b expected of a valid measure, given sampling error. "
+            f"over {self.n_users:,} {self.units} and their true ordering over {self._true_users()} "
+            f"{self.origin}; higher is better. The true ordering is by {listed(self.truths[1:])}, "
+            "or by the same measure (itself). tau_AP weights the top of the ordering more. "
+            "Attainable: the mean tau-b of a measure whose means differ from the true ones by "
+            "sampling error alone. "
             f"Intervals: 95 % over {self.units} (thick), and over {self.units} and systems (thin)."
         )
+
+    def _true_users(self) -> str:
+        """Say how many users the truth is of, and how many of these are measured."""
+        if self.n_users == self.n_true_users == self.n_shared:
+            return f"the same {self.units}"
+        return f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both)"
 
     def _tested(self) -> str:
         """Say how pairs were tested."""
@@ -416,7 +424,7 @@ class Validity(Result):
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
                 f"both; on the diagonal they are equal. Lines: 95 % over {self.units}."
             )
-        how = "at random" if part == "kept" else "from the most popular items on"
+        how = "at random" if part == "kept" else "of the most popular items first"
         return (
             f"Kendall's tau-b between the ordering of {over} on the judgements that are kept and "
             f"their true ordering. Judgements are removed {how}. Higher is better."
@@ -433,16 +441,18 @@ class Validity(Result):
         marks = self.verdicts.wrong, self.verdicts.significant
         wrong, significant = (each[place, numbers].sum(axis=-1) for each in marks)
         counts = zip(reported, wrong, significant, strict=True)
+        test = TESTS_IN_WORDS[self.test].removeprefix("the ")
         many = f"All {n}" if len(below) == n else f"{len(below)} of {n}"
         named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
             best_of(self.estimates(), self.units),
-            f"{many} measures{named} disagree with their own true ordering of the systems by more "
-            "than sampling error explains.",
-            f"{np.count_nonzero(regrets == 0)} of {n} measures rank a truly best system by "
-            f"{self.main} first ({listed(np.array(self.systems)[truly].tolist())}); the largest "
-            f"regret is {rounded(float(np.max(regrets)))}.",
-            f"By true {self.main}, significant differences have the wrong sign in "
+            f"{many} measures{named} disagree with their own true ordering of the systems "
+            f"({spread_of(self.tau.values[0, numbers])}) by more than sampling error explains "
+            f"(attainable: {spread_of(ideal)}).",
+            f"{np.count_nonzero(regrets == 0)} of {n} measures rank "
+            f"{listed(np.array(self.systems)[truly].tolist(), 'or')} first, which is truly best by "
+            f"{self.main}; the largest regret is {rounded(float(np.max(regrets)))}.",
+            f"By true {self.main}, significant differences ({test}) have the wrong sign in "
             f"{listed([f'{k} of {among} pairs ({measure})' for measure, k, among in counts])}.",
         ]
         return [sentence for sentence in sentences if sentence]
@@ -459,6 +469,12 @@ class Validity(Result):
         }
         told = (sentence for sentence, holds in sentences.items() if holds)
         return [*self.notes, *told, *self.families.too_few()]
+
+
+def spread_of(taus: Floats) -> str:
+    """Print the range of some taus."""
+    low, high = (rounded(float(limit(taus)), 2) for limit in (np.nanmin, np.nanmax))
+    return f"tau-b = {low}" if low == high else f"tau-b from {low} to {high}"
 
 
 def draw_robustness(

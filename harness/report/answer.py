@@ -148,7 +148,8 @@ class Answer(Result):
         supported = self.supported()
         answer = self._by_truth(supported) if TRUTH in self.keys else self._stable(supported)
         if self.power is not None:
-            measure = supported[0] if supported else None
+            near = list(self.deciding[TRUTH].measures) if TRUTH in self.keys else []
+            measure = next(iter([*supported, *near]), None)
             answer.append((self.power.sentence(measure, self.units), "discrimination"))
         of_users = self.supported(systems=False)
         if of_users and of_users != supported:
@@ -161,8 +162,8 @@ class Answer(Result):
         others = "" if self.is_over_systems else "systems, "
         scope = (
             "A difference between measures is significant if its 95 % interval, simultaneous for "
-            f"all pairs of measures, excludes 0. These intervals are over {over}: other "
-            f"{others}splits or data sets may order the measures otherwise."
+            f"all pairs of measures and over {over}, excludes 0. Intervals in brackets are over "
+            f"{self.units}. Other {others}splits or data sets may order the measures otherwise."
         )
         if TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
@@ -186,10 +187,12 @@ class Answer(Result):
             first, *level = compress(found.measures, best)
             which = "The other measures" if len(level) == len(found.measures) - 1 else both(level)
             also = f" {which} {are(level)} not significantly less valid." if level else ""
+            undecided = found.high[0] >= (found.threshold or np.inf)
             sentence = (
-                f"No measure, at its reported depth, orders the systems acceptably. {first} "
-                f"comes closest to the truth ({found.values_in_words([first])}), below the "
-                f"threshold of {found.required}.{also}"
+                f"No measure, at its reported depth, agrees with the truth as far as the "
+                f"threshold, {found.required}, a convention. {first} comes closest "
+                f"({found.values_in_words([first])})"
+                f"{', and its interval includes the threshold' * bool(undecided)}.{also}"
             )
             return [(sentence, TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
@@ -290,7 +293,7 @@ class Answer(Result):
             for m in self.rows
         ]
         headings = ["measure", *(heading for each in self.every for heading in (each.name, "95 %"))]
-        return Table("answer", "Report measures", self.caption(), headings, rows)
+        return Table("answer", "Report measures", self.caption(), headings, rows, decimals=3)
 
     @figure(
         "answer",
@@ -332,12 +335,13 @@ class Answer(Result):
         order = "" if first is None else f", ordered by {first.subject.lower()}"
         falling = [each.quantity for each in self.every if each.lower_is_better]
         less = f" Lower is better for {listed(falling)}." if falling else ""
+        thin = f", and over {self.units} and systems (thin)" * self.is_over_systems
         return (
             f"The report measures by each criterion{order}, with 95 % intervals over {self.units} "
-            f"(thick){', and over them and systems (thin)' * self.is_over_systems}. An area is the "
-            f"mean tau over the shares of judgements or items kept.{less} Filled points: no other "
-            f"measure is significantly better, {self._over}. Dotted lines: least acceptable "
-            "values, which are conventions."
+            f"(thick){thin}. An area is the mean tau over the shares of judgements or items kept; "
+            "areas of different criteria are not comparable. DP is the sum of p-values over pairs "
+            f"of systems.{less} A point is filled where no other measure is significantly better. "
+            "Dotted lines: least acceptable values, which are conventions."
         )
 
 

@@ -94,8 +94,8 @@ def _of_input(study: FinishedStudy) -> Iterator[Check]:
     yield from map(Check, study.manifest["warnings"])
     if study.manifest["collection"].get("truth", {}).get("truth") == OF_WORLD:
         yield Check(
-            "The ratings are simulated. On worlds that stand for MovieLens 1M, measures are more "
-            "robust to the loss of popular items than on the data, P and RR most "
+            "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make "
+            "measures look more robust to the loss of popular items, P and RR above all "
             "(docs/methods/worlds.md)."
         )
 

@@ -29,8 +29,8 @@ LEAST_SCALE = 0.83
 """Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
 
 INTERVALS = (
-    "Each 95 % interval is for one number. A difference between measures is called significant if "
-    "its 95 % interval, simultaneous for all comparisons of the sentence, excludes 0."
+    "Intervals in brackets are for one number. Measures differ significantly if the 95 % interval "
+    "of their difference, simultaneous for all that are compared, excludes 0."
 )
 
 
@@ -144,13 +144,12 @@ def _figure(
 ) -> dict[str, Any]:
     svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
     title = study.title(face)
-    numbered = title if face.number is None else f"Figure {face.number}. {title}"
     width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg)
     return {
         "name": face.file,
         "place": face.place,
-        "title": numbered,
-        "alt": " ".join([f"{numbered}.", *findings]),
+        "title": title,
+        "alt": " ".join([f"{title}.", *findings]),
         "caption": study.caption(face.caption(result)),
         "single": face.is_single(result),
         "width": round(float(width[1]) * LEAST_SCALE) if width else 0,

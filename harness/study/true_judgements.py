@@ -42,7 +42,7 @@ USERS_AT_ONCE = 256
 LEAST_LISTED = 0.95
 """Share of the truly judged items that a system scores without a caution."""
 
-LISTS = {"judged": "of items with a true judgement", "all": "as without a truth"}
+LISTS = {"judged": "of items with a true judgement", "all": "of all items, as for the study"}
 
 LEFT_OUT = "judgements left out: of users or items that the study does not know, or of training"
 UNTOLD = "test users without a true judgement"
@@ -201,7 +201,7 @@ def of_world(
         )
     facts = {
         "threshold": scale.threshold,
-        "grades": f"{scale.rule}, of the nearest rating",
+        "grades": f"{scale.rule}, true ratings rounded to the scale",
         UNTOLD: len(split.test_users) - len(users),
     }
     ranked = Ranked(split.train.users, split.train.items, split.topics, split.train)

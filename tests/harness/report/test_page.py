@@ -49,9 +49,9 @@ def test_every_element_is_closed(page: Page) -> None:
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_every_figure_has_its_number_and_caption(page: Page, number: int, finished: Path) -> None:
+def test_every_figure_has_its_file_and_caption(page: Page, number: int, finished: Path) -> None:
     (caption,) = finished.glob(f"figures/figure{number}_*.txt")
-    assert f"Figure {number}." in page.text
+    assert f"{caption.stem}.svg" in page.text
     assert caption.read_text(encoding="utf-8").strip() in page.text
 
 
