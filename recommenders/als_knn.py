@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
 from qrels import Ratings
 from recommenders.kernels.embeddings import bm25, cosine_neighbours
-from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import LinearItemScorer
 from recommenders.shared.system import (
     AtLeastOne,
@@ -22,7 +20,6 @@ from recommenders.shared.system import (
     searched,
     system,
 )
-from runs.shared.arrays import Floats
 
 
 class ALSKNNSettings(Settings):
@@ -85,24 +82,17 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
     documents and users for terms; see `bm25`. Models that learn from events with types and times
     are in `recommenders.kernels.embeddings`, which also holds what the two share.
     """
+    from recommenders.kernels.least_squares import least_squares
+
     learned = ratings
     if settings.weighting == "bm25":
         weights = bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth")
         learned = replace(ratings, rating=weights)
-    factors = item_factors(learned, settings, seed=seed)
-    factors[ratings.item_counts() == 0] = 0
-    return LinearItemScorer(ratings, cosine_neighbours(factors, count=settings.neighbours))
-
-
-def item_factors(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> Floats:
-    """Learn factors by LensKit's implicit ALS, of shape (n_items, n_factors)."""
-    from lenskit.als import ImplicitMFScorer
-
-    model = ImplicitMFScorer(
-        embedding_size=settings.factors,
-        weight=settings.weight,
-        use_ratings=True,
+    _, of_items = least_squares(
+        learned.matrix() * settings.weight,
+        factors=settings.factors,
         regularization=settings.regularization,
-        epochs=settings.epochs,
+        sweeps=settings.epochs,
+        seed=seed,
     )
-    return trained(model, ratings, seed=seed).item_embeddings.astype(np.float64)
+    return LinearItemScorer(ratings, cosine_neighbours(of_items, count=settings.neighbours))

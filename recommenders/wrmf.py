@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import trained
-from recommenders.shared.scorers import FactorScorer
+from recommenders.shared.scorers import FactorScorer, pattern
 from recommenders.shared.system import (
     AtLeastOne,
     Factors,
@@ -18,9 +15,6 @@ from recommenders.shared.system import (
     searched,
     system,
 )
-
-if TYPE_CHECKING:
-    from lenskit.als import ImplicitMFScorer
 
 
 class WRMFSettings(Settings):
@@ -45,25 +39,11 @@ class WRMFSettings(Settings):
     )
 
 
-def wrmf_component(settings: WRMFSettings) -> ImplicitMFScorer:
-    """Configure LensKit's component, keeping the users' factors of training."""
-    from lenskit.als import ImplicitMFScorer
-
-    return ImplicitMFScorer(
-        embedding_size=settings.factors,
-        weight=settings.weight,
-        regularization=settings.regularization,
-        epochs=settings.epochs,
-        user_embeddings="prefer",
-    )
-
-
 @system(
     "wrmf",
     family="factors",
     source="Hu, Koren & Volinsky (2008), Collaborative filtering for implicit feedback datasets, "
     "ICDM",
-    lenskit=wrmf_component,
 )
 def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FactorScorer:
     r"""Factorise the binary rating matrix, with a higher weight on rated pairs.
@@ -73,7 +53,13 @@ def wrmf(ratings: Ratings, settings: WRMFSettings, *, seed: int) -> FactorScorer
 
     with :math:`b_{ui} = 1` where u rated i, else 0; scores are :math:`p_u \cdot q_i`.
     """
-    component = wrmf_component(settings)
-    model = trained(component, ratings, seed=seed)
-    assert model.user_embeddings is not None
-    return FactorScorer(ratings, model.user_embeddings, model.item_embeddings)
+    from recommenders.kernels.least_squares import least_squares
+
+    of_users, of_items = least_squares(
+        pattern(ratings.matrix()) * settings.weight,
+        factors=settings.factors,
+        regularization=settings.regularization,
+        sweeps=settings.epochs,
+        seed=seed,
+    )
+    return FactorScorer(ratings, of_users, of_items)

@@ -251,8 +251,8 @@ def similarity(
     holds the neighbours that item i votes for in `rank_hidden`; rows
     and columns of items that were pruned or never seen are empty.
 
-    The system ``als-knn`` is the same idea on ratings, by LensKit's solver; this one takes events
-    and uses implicit, several times faster. See Kasalický (2021), sections 1.2.4 and 2.2.
+    The system ``als-knn`` is the same idea on ratings; this one takes events and uses implicit,
+    in threads. See Kasalický (2021), sections 1.2.4 and 2.2.
     An interaction whose weight is 0, as of an item that everybody had under the clipped idf,
     still says that the user had the item, with the confidence 1 of what is not known.
     """

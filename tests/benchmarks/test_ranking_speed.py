@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import recommenders
-from qrels import Ratings
+from qrels import Ratings, Split
 from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.world import make_world, world_settings
 from recommenders import BatchScorer
@@ -31,10 +31,15 @@ SYSTEMS = list(recommenders.systems())
 
 
 @cache
+def world_split() -> Split:
+    """Training and test ratings of the world."""
+    return user_random(make_world(world_settings("ml-1m", {})).ratings, seed=SEED)
+
+
+@cache
 def training_ratings() -> Ratings:
     """Without the few items that lost all ratings, which only LensKit would recommend."""
-    world = make_world(world_settings("ml-1m", {}))
-    train = user_random(world.ratings, seed=SEED).train
+    train = world_split().train
     items, item = np.unique(train.item, return_inverse=True)
     return replace(train, items=train.items.select(items), item=item.astype(np.int32))
 

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 import recommenders
 from qrels import Ratings
@@ -58,6 +60,21 @@ def test_rated_items_score_above_the_others(ratings: Ratings) -> None:
         (row[own][:, np.newaxis] > row[~own]).mean() for row, own in zip(scores, rated, strict=True)
     ]
     assert np.mean(above) > 0.75
+
+
+def test_steps_that_diverge_are_an_error(ratings: Ratings) -> None:
+    with pytest.raises(InputError, match=r"'bprmf' cannot be trained: .* smaller 'learning_rate'"):
+        recommenders.train("bprmf", {"learning_rate": 100.0}, ratings, seed=1)
+
+
+@pytest.mark.parametrize("name", ["als-knn", "bprmf", "wrmf"])
+def test_threads_do_not_change_lists(name: str, ratings: Ratings) -> None:
+    def lists(n_threads: int) -> NDArray[np.int32]:
+        with threadpool_limits(n_threads):
+            trained = recommenders.train(name, {}, ratings, seed=1)
+        return recommenders.recommend(trained, ratings, EVERYBODY, system=name, depth=20).items
+
+    np.testing.assert_array_equal(lists(1), lists(2))
 
 
 def test_a_user_who_rated_everything_can_be_trained_on() -> None:
