@@ -79,11 +79,6 @@ def exponents(scores: Floats) -> NDArray[np.intc]:
     return np.frexp(np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0))[1]
 
 
-def step_of_grid(scores: Floats) -> Floats:
-    """Give the step of the grid of `to_grid`, of shape (n_measures, 1)."""
-    return np.ldexp(1.0, grid_exponents(scores)[:, :, 0])
-
-
 def in_steps(differences: Floats) -> Floats:
     """Round differences of normalised scores, so that equal sizes are equal whole numbers."""
     return np.rint(np.ldexp(differences, STEPS))
