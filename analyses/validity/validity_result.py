@@ -395,8 +395,8 @@ class Validity(Result):
             "or by the same measure (itself). tau_AP weights the top of the ordering more. "
             "Attainable: the mean tau-b of a measure whose means differ from the true ones by "
             "sampling error alone. "
-            f"Intervals: 95 % over {self.units} (thick), and over {self.units} and systems (thin), of "
-            f"the tau-b that as many {self.units} give; more {self.units} give a higher one."
+            f"Intervals: 95 % over {self.units} (thick), and over {self.units} and systems (thin), "
+            f"of the tau-b that as many {self.units} give; more {self.units} give a higher one."
         )
 
     def _true_users(self) -> str:
