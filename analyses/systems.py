@@ -312,23 +312,36 @@ class Systems(Result):
         After the critical-difference diagram of Demsar (2006), Statistical comparisons of
         classifiers over multiple data sets; the tests are those of the letters.
         """
-        number, colour = self.shown[chosen_panel(self.labels, label)], colours()[0]
+        number = self.shown[chosen_panel(self.labels, label)]
         order = self.order(number)
-        ranks = np.arange(1, len(order) + 1)
-        low, high = (ends[number][order] for ends in self.rank_intervals())
-        ax.hlines(ranks, low, high, colour, linewidth=1.2)
-        ax.plot(ranks, ranks, "o", color=colour, markersize=4)
+        ranks, names = np.arange(1.0, len(order) + 1), [self.systems[place] for place in order]
         better = self.better()[number][np.ix_(order, order)]
-        joined = [group for group in letter_groups(better | better.T) if len(group) > 1]
-        for column, group in enumerate(joined):
-            x, members = BARS_FROM + BARS_APART * column, [place + 1 for place in sorted(group)]
-            (bar,) = ax.plot([x] * len(members), members, ".-", color="0.4", markersize=3)
-            bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
-        ax.set_yticks(ranks, [self.systems[place] for place in order])
-        ax.invert_yaxis()
+        low, high = (ends[number][order] for ends in self.rank_intervals())
+        draw_ranks(ax, names, ranks, (low, high), better | better.T)
         ax.set_xlabel("rank")
         ax.set_title(str(self.measures[number]))
         return ax
+
+
+def draw_ranks(
+    ax: Axes,
+    names: Sequence[str],
+    ranks: Floats,
+    limits: tuple[Floats | Numbers, Floats | Numbers],
+    differs: Masks,
+) -> None:
+    """Draw ranks with their limits, from the top; bars join names of which no two differ."""
+    rows, colour = np.arange(1, len(names) + 1), colours()[0]
+    low, high = limits
+    ax.hlines(rows, low, high, colour, linewidth=1.2)
+    ax.plot(ranks, rows, "o", color=colour, markersize=4)
+    joined = [group for group in letter_groups(differs) if len(group) > 1]
+    for column, group in enumerate(joined):
+        x, members = BARS_FROM + BARS_APART * column, [place + 1 for place in sorted(group)]
+        (bar,) = ax.plot([x] * len(members), members, ".-", color="0.4", markersize=3)
+        bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
+    ax.set_yticks(rows, names)
+    ax.invert_yaxis()
 
 
 def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import as_pdf, as_svg, draw_panels
@@ -22,6 +23,7 @@ from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table, guarded
 from harness.readers.scores import SCORES_FILE, read_score_tables
+from harness.report.mean_ranks import MeanRanks
 from harness.report.page import image_source, render_page
 from harness.report.publication import Publication
 from harness.report.study_folder import FinishedStudy, Ledger
@@ -47,7 +49,8 @@ class Comparison:
     """Finished studies, each with a label of its own.
 
     Their results are compared where at least two of them have them, over the report measures that
-    all of these share; levels of systems, where all are judged by the same test part.
+    all of these share; levels of systems, where all are judged by the same test part; ranks of
+    systems and of measures, where each is judged by a test part of its own.
     """
 
     studies: Mapping[str, FinishedStudy]
@@ -61,7 +64,7 @@ class Comparison:
         unique = len(set(names)) == len(names)
         labels = names if unique else [str(study.folder) for study in studies]
         made = cls(dict(zip(labels, studies, strict=True)))
-        if not (made.quantities or made.levels):
+        if not (made.quantities or made.levels or made.mean_ranks):
             raise InputError(
                 f"{listed(labels)} have nothing to compare: they share no analysis with a report "
                 "measure in common, and no systems with the same judgements."
@@ -82,14 +85,14 @@ class Comparison:
         }
 
     @cached_property
-    def levels(self) -> Mapping[tuple[str, str], list[float]]:
-        """Means by measure and system, study by study: of those that all studies have.
-
-        There are none unless the studies have the same judgements.
-        """
+    def _judgements(self) -> set[str | None]:
+        """Checksums of the judgements of all studies."""
         entries = [Ledger(study.folder).entry("qrels") for study in self.studies.values()]
-        if len({entry and entry.files.get(JUDGEMENTS) for entry in entries}) > 1:
-            return {}
+        return {None if entry is None else entry.files.get(JUDGEMENTS) for entry in entries}
+
+    @cached_property
+    def _means(self) -> Mapping[tuple[str, str], list[float]]:
+        """Means by measure and system, study by study: of those that all studies have."""
         first, *others = [
             {
                 (str(measure), system): float(means.values[means.measures.index(measure), s])
@@ -103,6 +106,40 @@ class Comparison:
             for key, level in first.items()
             if all(key in other for other in others)
         }
+
+    @property
+    def levels(self) -> Mapping[tuple[str, str], list[float]]:
+        """The same, if the studies have the same judgements; else none."""
+        return self._means if len(self._judgements) == 1 else {}
+
+    @cached_property
+    def mean_ranks(self) -> Sequence[MeanRanks]:
+        """Mean ranks of systems and of measures, if every study has judgements of its own."""
+        if len(self._judgements) < len(self.studies):
+            return ()
+        every = [study.means for study in self.studies.values()]
+        systems = tuple(dict.fromkeys(system for _, system in self._means))
+        lacking = {system for means in every for system in means.systems} - {*systems}
+        by_measure = []
+        for measure in every[0].measures.reported if len(systems) > 1 else ():
+            found = [self._means.get((str(measure), system), [nan]) for system in systems]
+            if not np.isnan(sum(map(sum, found))):
+                sign = -1.0 if measure.metric in every[0].measures.falling else 1.0
+                scores = sign * np.array(found).T
+                by_measure.append(DataSetRanks(str(measure), (*self.studies,), systems, scores))
+        by_quantity, poor = [], {}
+        for name, by_study in self.quantities.items():
+            beside = _side_by_side(by_study)
+            if len(beside) > 1:
+                sign = -1.0 if next(iter(by_study.values())).lower_is_better else 1.0
+                scores = sign * np.array([[e.value for e in found] for found in beside.values()]).T
+                by_quantity.append(DataSetRanks(name, (*by_study,), (*beside,), scores))
+                poor[name] = [label for label in beside if _is_poor(label, by_study.values())]
+        made = (
+            MeanRanks("system", by_measure, sorted(lacking)),
+            MeanRanks("measure", by_quantity, poor=poor),
+        )
+        return [ranks for ranks in made if ranks.every]
 
     @property
     def title(self) -> str:
@@ -129,6 +166,8 @@ class Comparison:
         headings = ["study", "users", *OF_RATINGS.values(), "judgements", "systems"]
         note = "Users (or topics) with judgements; Gini index of the ratings over the items."
         yield Table("data_sets", "The data sets", note, headings, rows)
+        for ranks in self.mean_ranks:
+            yield from ranks.tables()
         yield from self.quantity_tables()
         if self.levels:
             yield self._levels_table()
@@ -164,8 +203,8 @@ class Comparison:
             poor = {
                 (row, 1 + 2 * column)
                 for column, e in enumerate(by_study.values())
-                for row, n in enumerate(e.measures.numbers(map(e.measures.reported.called, every)))
-                if not e.acceptable()[n]
+                for row, label in enumerate(every)
+                if _is_poor(label, [e])
             }
             yield Table(
                 name=re.sub(r"\W+", "_", name),
@@ -192,11 +231,14 @@ class Comparison:
             for (measure, system), levels in self.levels.items()
             for study, value in zip(self.studies, levels, strict=True)
         ]
+        rows += [row for ranks in self.mean_ranks for row in ranks.rows()]
         columns = ["quantity", "measure", "study", "value", "low", "high"]
         return pd.DataFrame(rows, columns=columns)
 
     def findings(self) -> Iterator[str]:
-        """Say which measure is best, and which differences hold on all data sets or reverse."""
+        """Say what is best, and which differences hold on all data sets or reverse."""
+        for ranks in self.mean_ranks:
+            yield from ranks.findings()
         for by_study in self.quantities.values():
             leaders = [
                 f"{listed([*map(str, each.leaders())] or ['no measure'])} ({study})"
@@ -216,6 +258,7 @@ class Comparison:
 
         Figures with a panel for each metric have a row for each metric that all of them share.
         """
+        yield from (ranks.figure() for ranks in self.mean_ranks)
         faces: dict[str, FigureFace] = {}
         results: dict[str, dict[str, Result]] = {}
         for label, study in self.studies.items():
@@ -277,6 +320,13 @@ def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]
     found = [each.of(each.measures.reported) for each in by_study.values()]
     shared = [label for label in found[0] if all(label in others for others in found)]
     return {label: [by_label[label] for by_label in found] for label in shared}
+
+
+def _is_poor(label: str, among: Iterable[Estimates]) -> bool:
+    """Say whether a report measure does not pass the threshold somewhere."""
+    return not all(
+        e.acceptable()[e.measures.index(e.measures.reported.called(label))] for e in among
+    )
 
 
 def directions(

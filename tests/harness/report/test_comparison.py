@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from analyses.shared.table import FORMATS
 from harness.cli.main import main
 from harness.report.comparison import Comparison, directions
 from harness.report.study_folder import FinishedStudy
@@ -140,11 +141,89 @@ def test_a_gain_is_that_of_the_same_users(both: tuple[Path, Path]) -> None:
     assert gains["nDCG@20, random"] == "[.000, .000]"
 
 
-def test_other_judgements_have_no_levels_side_by_side(both: tuple[Path, Path]) -> None:
+def test_other_judgements_have_no_levels_side_by_side(apart: tuple[Path, Path]) -> None:
+    made = compared(*apart)
+    assert "levels" not in [table.name for table in made.tables()]
+    assert not any(name.startswith("level of") for name in made.frame()["quantity"])
+
+
+# Mean ranks over data sets
+
+
+@pytest.fixture
+def apart(both: tuple[Path, Path]) -> tuple[Path, Path]:
+    """Give two studies that are judged by different test parts."""
     page = both[1] / ".ledger/qrels.json"
     entry = json.loads(page.read_text())
     entry["files"]["qrels/test.qrels"] = "0" * 64
     page.write_text(json.dumps(entry))
-    made = compared(*both)
-    assert "levels" not in [table.name for table in made.tables()]
-    assert not any(name.startswith("level of") for name in made.frame()["quantity"])
+    return both
+
+
+def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
+    means = FinishedStudy.at(apart[1]).means
+    keep(apart[1], "means", replace(means, values=means.values[:, ::-1]))
+    made = compared(*apart)
+    of_systems = made.mean_ranks[0]
+    reported = means.measures.reported
+    for ranks, number in zip(of_systems.every, means.measures.numbers(reported), strict=True):
+        assert ranks.label == str(means.measures[number])
+        assert ranks.names == means.systems
+        assert ranks.scores.tolist() == [[*means.values[number]], [*means.values[number, ::-1]]]
+    frame = made.frame().set_index(["quantity", "measure", "study"])["value"]
+    ranks = of_systems.every[0]
+    for name, mean in zip(ranks.names, ranks.means, strict=True):
+        assert frame[f"mean rank of {name}", ranks.label, "all"] == mean
+
+
+def test_where_less_is_better_the_lowest_is_first(apart: tuple[Path, Path]) -> None:
+    means = FinishedStudy.at(apart[0]).means
+    falling = means.measures.with_falling(means.measures.metrics)
+    for folder in apart:
+        keep(folder, "means", replace(means, measures=falling))
+    for ranks in compared(*apart).mean_ranks[0].every:
+        own = means.values[[str(measure) for measure in falling].index(ranks.label)]
+        assert ranks.means.argmin() == own.argmin()
+
+
+def test_measures_are_ranked_by_each_quantity(apart: tuple[Path, Path]) -> None:
+    keep(apart[0], "sparsity", sparsity_of(AREAS))
+    keep(apart[1], "sparsity", sparsity_of(TURNED))
+    (ranks,) = [r for r in compared(*apart).mean_ranks[1].every if r.label == ROBUSTNESS]
+    assert dict(zip(ranks.names, ranks.means, strict=True)) == {"nDCG": 1, "P": 2.5, "AP": 2.5}
+
+
+def test_a_measure_that_is_poor_somewhere_is_not_called_the_best(apart: tuple[Path, Path]) -> None:
+    keep(apart[0], "sparsity", sparsity_of(AREAS))
+    keep(apart[1], "sparsity", sparsity_of({m: a - 0.9 for m, a in AREAS.items()}))
+    (leaders,) = [f for f in compared(*apart).findings() if "best mean rank" in f and "area" in f]
+    assert re.search(rf"no acceptable measure \([^)]*{ROBUSTNESS}", leaders)
+
+
+def test_systems_that_a_study_lacks_are_left_out_and_named(apart: tuple[Path, Path]) -> None:
+    means = FinishedStudy.at(apart[1]).means
+    others = replace(means, systems=("mine", *means.systems[1:]))
+    keep(apart[1], "means", others)
+    of_systems = compared(*apart).mean_ranks[0]
+    assert {*of_systems.left_out} == {"mine", means.systems[0]}
+    assert {ranks.names for ranks in of_systems.every} == {means.systems[1:]}
+    assert "left out: " in next(of_systems.tables()).note
+
+
+def test_studies_with_the_same_judgements_are_no_data_sets(both: tuple[Path, Path]) -> None:
+    assert not compared(*both).mean_ranks
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_mean_ranks_are_printed_in_every_format(apart: tuple[Path, Path], format_: str) -> None:
+    result = compare(*apart, "--format", format_)
+    assert result.exit_code == 0, result.output
+    assert "mean rank" in result.output
+
+
+def test_the_page_has_a_diagram_of_systems_and_of_measures(
+    apart: tuple[Path, Path], tmp_path: Path
+) -> None:
+    assert compare(*apart, "--output", tmp_path / "out").exit_code == 0
+    for kind in ("systems", "measures"):
+        assert (tmp_path / f"out/figures/mean_ranks_{kind}.svg").exists()

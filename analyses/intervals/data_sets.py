@@ -1,0 +1,162 @@
+"""Orders of systems, or of measures, over data sets: mean ranks, tests, intervals, strengths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import stdtrit
+from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
+from analyses.intervals.resampling import draw_weights, percentiles
+from analyses.ordering import DECIMALS, tau_b
+from analyses.shared.estimate import CONFIDENCE, REACH, Limits
+from runs import InputError
+from runs.shared.arrays import Floats, Masks
+
+REPLICATES, SEED = 1000, 0
+"""Resamples of the data sets, and their seed."""
+
+MOST_STEPS, NEAR = 100_000, 1e-10
+"""Steps in which strengths are found, and the relative change at which they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class DataSetRanks:
+    """Ranks of systems under a measure, or of measures by a quantity, in several data sets.
+
+    Parameters
+    ----------
+    label
+        The measure or quantity.
+    data_sets, names
+        Labels of the axes: the data sets, and what is ranked.
+    scores
+        Of shape (n_data_sets, n_names); higher is better. They are compared to 12 decimals.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two data sets or names, or a score is undefined.
+
+    References
+    ----------
+    Demšar (2006), Statistical comparisons of classifiers over multiple data sets.
+    """
+
+    label: str
+    data_sets: tuple[str, ...]
+    names: tuple[str, ...]
+    scores: Floats
+
+    def __post_init__(self) -> None:
+        """Check the scores."""
+        n_data_sets, n_names = self.scores.shape
+        if n_data_sets < 2 or n_names < 2:
+            raise InputError(
+                "mean ranks need at least two data sets, and two that are ranked, got "
+                f"{n_data_sets} and {n_names}."
+            )
+        if np.isnan(self.scores).any():
+            raise InputError(f"mean ranks need a score in every data set: {self.label} lacks some.")
+
+    @cached_property
+    def ranks(self) -> Floats:
+        """Ranks in each data set from 1, the best, of the shape of the scores; ties share one."""
+        return np.asarray(rankdata(-np.round(self.scores, DECIMALS), axis=1))
+
+    @cached_property
+    def means(self) -> Floats:
+        """Mean ranks over the data sets, of shape (n_names,)."""
+        return np.asarray(self.ranks.mean(axis=0))
+
+    @cached_property
+    def friedman(self) -> float:
+        """The p-value of Friedman's test that none differ; NaN of two, and where all tie."""
+        if len(self.names) < 3:
+            return float("nan")
+        with np.errstate(invalid="ignore"):
+            return float(friedmanchisquare(*self.ranks.T).pvalue)
+
+    @cached_property
+    def critical_difference(self) -> float:
+        r"""The difference of mean ranks above which two differ by Nemenyi's test.
+
+        .. math:: \mathrm{CD} = q_{.05} \sqrt{k (k + 1) / (12 n)}
+
+        of n data sets, k names and the quantile q of the studentized range.
+        """
+        n_data_sets, k = self.scores.shape
+        quantile = studentized_range.ppf(CONFIDENCE, k, np.inf)
+        return float(quantile * np.sqrt(k * (k + 1) / (12 * n_data_sets)))
+
+    @cached_property
+    def differs(self) -> Masks:
+        """Which two differ significantly, of shape (n_names, n_names).
+
+        Their mean ranks differ by more than the critical difference, and Friedman's test is
+        significant. Any pair is wrongly among them with a chance of .05, if data sets are many.
+        """
+        apart = np.abs(self.means[:, None] - self.means) > self.critical_difference
+        # Where the test is undefined, for two names, Nemenyi's decides.
+        return np.asarray(apart & (not self.friedman > 1 - CONFIDENCE))
+
+    @cached_property
+    def limits(self) -> tuple[Limits, Limits]:
+        r"""The 95 % intervals of mean ranks, and of places in their order, by the bootstrap.
+
+        Data sets are drawn with replacement. How often each counts is moved away from once by the
+        factor :math:`\sqrt{n / (n - 1)} \, t_{n-1} / z`, with which limits are as wide as
+        Student's: a plain bootstrap of few data sets is too narrow. In simulations of 7 systems and
+        4 data sets, intervals of mean ranks held in .91 to .94, plain ones in .76 to .81.
+
+        Each limit is of shape (n_names,). What ranks alike in all data sets has an interval without
+        width: chance is then not seen, which does not say that there is none.
+        """
+        n_data_sets, n_names = self.scores.shape
+        draws = draw_weights(n_data_sets, replicates=REPLICATES, seed=SEED)
+        counts = np.concatenate([some for _, some in draws])
+        student = float(stdtrit(n_data_sets - 1, (1 + CONFIDENCE) / 2)) / REACH
+        wider = np.sqrt(n_data_sets / (n_data_sets - 1)) * student
+        replicates = self.means + wider * ((counts - 1) @ self.ranks) / n_data_sets
+        places = rankdata(np.round(replicates, DECIMALS), axis=1)
+        low, high = (np.clip(limit, 1, n_names) for limit in percentiles(replicates.T))
+        first, last = percentiles(places.T)
+        return (low, high), (np.floor(first), np.ceil(last))
+
+    @cached_property
+    def strengths(self) -> Floats:
+        r"""Strengths in the Plackett-Luce model, of shape (n_names,); they add up to 1.
+
+        The chance that i comes first of those not yet ranked is
+        :math:`\lambda_i / \sum_j \lambda_j`. Each also wins and loses half a comparison against one
+        of strength 1, so that strengths are finite where one always comes first. Of names that tie,
+        each is taken first of all of them. Found by the MM algorithm.
+
+        References
+        ----------
+        Hunter (2004), MM algorithms for generalized Bradley-Terry models; Turner et al. (2020),
+        Modelling rankings in R: the PlackettLuce package (the prior); Breslow (1974), Covariance
+        analysis of censored survival data (ties).
+        """
+        # By data set and who is chosen: whether each is still there.
+        offered = (self.ranks[:, None, :] >= self.ranks[:, :, None]).astype(np.float64)
+        is_choice = offered.sum(axis=2) > 1
+        choices, wins = offered[is_choice], is_choice.sum(axis=0) + 0.5
+        found = np.ones(len(self.names))
+        for _ in range(MOST_STEPS):
+            before = found
+            found = wins / (choices.T @ (1 / (choices @ before)) + 1 / (1 + before))
+            if np.allclose(found, before, rtol=NEAR, atol=0):
+                break
+        return np.asarray(found / found.sum())
+
+    @cached_property
+    def taus(self) -> Floats:
+        """Kendall's tau-b of each data set's order with the mean ranks of the others.
+
+        Of shape (n_data_sets,); NaN where all tie.
+        """
+        others = self.ranks.sum(axis=0) - self.ranks
+        return tau_b(others, self.ranks)

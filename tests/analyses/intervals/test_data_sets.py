@@ -1,0 +1,143 @@
+"""Orders over data sets: by hand, by Demšar's example, and by scipy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from analyses.intervals.data_sets import DataSetRanks
+from runs import InputError
+
+DEMSAR = """
+.763 .768 .771 .798  .599 .591 .590 .569  .954 .971 .968 .967  .628 .661 .654 .657
+.882 .888 .886 .898  .936 .931 .916 .931  .661 .668 .609 .685  .583 .583 .563 .625
+.775 .838 .866 .875  1 1 1 1              .940 .962 .965 .962  .619 .666 .614 .669
+.972 .981 .9751 .975  .957 .978 .946 .970
+"""
+"""Table 6 of Demšar (2006): AUC of four classifiers on 14 data sets.
+
+It prints .975 twice, and ranks them 2 and 3.
+"""
+
+
+def ranks_of(scores: object) -> DataSetRanks:
+    values = np.array(scores, dtype=float)
+    n_data_sets, n_names = values.shape
+    data_sets, names = (tuple(map(str, range(n))) for n in (n_data_sets, n_names))
+    return DataSetRanks("P", data_sets, names, values)
+
+
+def some_scores(rng: np.random.Generator, shape: tuple[int, int], *, ties: bool) -> np.ndarray:
+    found = rng.normal(size=shape) + np.arange(shape[1])
+    return found.round() if ties else found
+
+
+def test_the_example_of_demsar_is_reproduced() -> None:
+    ranks = ranks_of(np.array(DEMSAR.split(), dtype=float).reshape(14, 4))
+    assert ranks.means.round(3).tolist() == [3.143, 2.0, 2.893, 1.964]
+    assert round(ranks.critical_difference, 2) == 1.25
+
+
+def test_ties_share_their_mean_rank() -> None:
+    assert ranks_of([[3, 1, 1, 0], [1, 1, 1, 2]]).ranks.tolist() == [[1, 2.5, 2.5, 4], [3, 3, 3, 1]]
+
+
+def test_scores_that_differ_by_rounding_alone_tie() -> None:
+    assert ranks_of([[0.1 + 0.2, 0.3], [1, 0]]).ranks.tolist() == [[1.5, 1.5], [1, 2]]
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_tests_are_those_of_scipy(rng: np.random.Generator, ties: bool) -> None:
+    scores = some_scores(rng, (9, 5), ties=ties)
+    assert ranks_of(scores).friedman == stats.friedmanchisquare(*scores.T).pvalue
+
+
+def test_two_differ_whose_mean_ranks_are_further_apart_than_the_critical_difference() -> None:
+    ranks = ranks_of(np.tile([3.0, 2.0, 1.0], (6, 1)))
+    # CD = 3.314 sqrt(3 x 4 / (12 x 6)) = 1.35.
+    assert ranks.differs.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+
+
+def test_none_differ_unless_the_test_of_friedman_is_significant() -> None:
+    # The first leads four data sets of six, where the last is last; the others take turns.
+    turns = [[0, *np.roll(range(1, 7), turn), 7] for turn in range(4)]
+    orders = [*turns, [3, 4, 5, 7, 0, 6, 1, 2], [2, 3, 4, 5, 6, 1, 0, 7]]
+    ranks = ranks_of(-np.argsort(orders, axis=1))
+    assert np.ptp(ranks.means) > ranks.critical_difference
+    assert ranks.friedman > 0.05
+    assert not ranks.differs.any()
+
+
+def test_no_difference_is_found_where_all_tie() -> None:
+    ranks = ranks_of(np.ones((5, 3)))
+    assert not ranks.differs.any()
+    assert np.isnan(ranks.friedman)
+    assert np.isnan(ranks.taus).all()
+    assert ranks.strengths == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_strengths_have_the_highest_likelihood(rng: np.random.Generator, ties: bool) -> None:
+    ranks = ranks_of(some_scores(rng, (7, 4), ties=ties))
+
+    def loss(logs: np.ndarray) -> float:
+        found = (np.logaddexp(0, logs) - logs / 2).sum()
+        for row in ranks.ranks:
+            found += sum(np.logaddexp.reduce(logs[row >= row[i]]) - logs[i] for i in range(4))
+        return float(found)
+
+    best = np.exp(optimize.minimize(loss, np.zeros(4), tol=1e-12).x)
+    assert ranks.strengths == pytest.approx(best / best.sum(), rel=1e-4)
+
+
+def test_who_always_comes_first_is_strongest_and_not_infinitely_so() -> None:
+    strengths = ranks_of(np.tile([1.0, 3.0, 2.0], (50, 1))).strengths
+    assert 0 < strengths[0] < strengths[2] < strengths[1] < 1
+
+
+def test_taus_are_with_the_mean_ranks_of_the_other_data_sets(rng: np.random.Generator) -> None:
+    scores = some_scores(rng, (5, 6), ties=True)
+    ranks = ranks_of(scores)
+    for number, tau in enumerate(ranks.taus):
+        others = np.delete(ranks.ranks, number, axis=0).mean(axis=0).round(9)
+        assert tau == pytest.approx(stats.kendalltau(-others, scores[number]).statistic)
+
+
+def test_intervals_of_many_data_sets_are_as_wide_as_students(rng: np.random.Generator) -> None:
+    ranks = ranks_of(some_scores(rng, (40, 5), ties=False))
+    (low, high), (first, last) = ranks.limits
+    expected = stats.t.interval(0.95, 39, ranks.means, stats.sem(ranks.ranks))
+    assert np.abs(np.array([low, high]) - expected).max() < 0.05
+    places = stats.rankdata(ranks.means)
+    assert ((first <= places) & (places <= last)).all()
+
+
+def test_what_data_sets_agree_on_has_one_place() -> None:
+    (low, high), (first, last) = ranks_of([[1, 2, 3], [2, 3, 4]]).limits
+    assert low.tolist() == high.tolist() == first.tolist() == last.tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "finding"),
+    [
+        ([[1, 2, 3]], "at least two data sets, and two that are ranked, got 1 and 3"),
+        ([[1], [2]], "at least two data sets, and two that are ranked, got 2 and 1"),
+        ([[1, np.nan], [1, 2]], "a score in every data set: P lacks some"),
+    ],
+)
+def test_what_has_no_mean_ranks_is_refused(scores: object, finding: str) -> None:
+    with pytest.raises(InputError, match=finding):
+        ranks_of(scores)
+
+
+@pytest.mark.validity
+@pytest.mark.parametrize("n_data_sets", [4, 8, 20])
+def test_intervals_of_mean_ranks_hold(rng: np.random.Generator, n_data_sets: int) -> None:
+    quality = np.linspace(1.5, 0, 7)
+    true = stats.rankdata(-(quality + rng.normal(size=(100_000, 7))), axis=1).mean(axis=0)
+    held = []
+    for _ in range(300):
+        low, high = ranks_of(quality + rng.normal(size=(n_data_sets, 7))).limits[0]
+        held.append((low <= true) & (true <= high))
+    assert 0.88 < np.mean(held) < 0.98
