@@ -249,8 +249,9 @@ def compare(
 ) -> None:
     """Compare studies with each other, or with published values.
 
-    Several study folders STUDY: prints their data, the results of each measure in all of them, and
-    which conclusions agree. The page of --output has their figures, too, as panels (a), (b), ...
+    Several study folders STUDY: prints their data, the mean ranks of systems and measures over the
+    data sets, the results of each measure in all of them, and which conclusions agree. The page of
+    --output has their figures, too, as panels (a), (b), ...
 
     One STUDY and PUBLISHED.csv: prints where the study agrees with published values. PUBLISHED.csv
     has a column value, and columns of labels, such as system and measure. If it is called as a

@@ -239,6 +239,10 @@ class Comparison:
         """Say what is best, and which differences hold on all data sets or reverse."""
         for ranks in self.mean_ranks:
             yield from ranks.findings()
+        if 1 < len(self._judgements) < len(self.studies):
+            yield "Some studies have the same judgements: there are no mean ranks over data sets."
+        elif len({system for _, system in self._means}) < 2:
+            yield "Fewer than two systems are in all studies: there are no mean ranks of systems."
         for by_study in self.quantities.values():
             leaders = [
                 f"{listed([*map(str, each.leaders())] or ['no measure'])} ({study})"

@@ -210,8 +210,24 @@ def test_systems_that_a_study_lacks_are_left_out_and_named(apart: tuple[Path, Pa
     assert "left out: " in next(of_systems.tables()).note
 
 
-def test_studies_with_the_same_judgements_are_no_data_sets(both: tuple[Path, Path]) -> None:
-    assert not compared(*both).mean_ranks
+def test_studies_with_the_same_judgements_are_no_data_sets(
+    apart: tuple[Path, Path], finished: Path, tmp_path: Path
+) -> None:
+    assert not compared(apart[0], finished).mean_ranks
+    third = copytree(finished, tmp_path / "third")
+    rename(third, "third")
+    made = compared(*apart, third)
+    assert not made.mean_ranks
+    assert any("the same judgements" in finding for finding in made.findings())
+
+
+def test_one_shared_system_has_no_ranks(apart: tuple[Path, Path]) -> None:
+    means = FinishedStudy.at(apart[1]).means
+    others = (means.systems[0], *(f"my {system}" for system in means.systems[1:]))
+    keep(apart[1], "means", replace(means, systems=others))
+    made = compared(*apart)
+    assert [ranks.kind for ranks in made.mean_ranks] == ["measure"]
+    assert any("Fewer than two systems" in finding for finding in made.findings())
 
 
 @pytest.mark.parametrize("format_", FORMATS)
