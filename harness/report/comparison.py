@@ -226,10 +226,11 @@ class Comparison:
             for measure, estimates in _side_by_side(by_study).items()
             for study, estimate in zip(by_study, estimates, strict=True)
         ]
+        what = "level" if self.levels else "mean score"
         rows += [
-            (f"level of {system}", measure, study, value, nan, nan)
-            for (measure, system), levels in self.levels.items()
-            for study, value in zip(self.studies, levels, strict=True)
+            (f"{what} of {system}", measure, study, value, nan, nan)
+            for (measure, system), means in self._means.items()
+            for study, value in zip(self.studies, means, strict=True)
         ]
         rows += [row for ranks in self.mean_ranks for row in ranks.rows()]
         columns = ["quantity", "measure", "study", "value", "low", "high"]

@@ -172,8 +172,10 @@ def test_ranks_are_those_of_the_mean_scores(apart: tuple[Path, Path]) -> None:
         assert ranks.scores.tolist() == [[*means.values[number]], [*means.values[number, ::-1]]]
     frame = made.frame().set_index(["quantity", "measure", "study"])["value"]
     ranks = of_systems.every[0]
-    for name, mean in zip(ranks.names, ranks.means, strict=True):
+    for name, mean, scores in zip(ranks.names, ranks.means, ranks.scores.T, strict=True):
         assert frame[f"mean rank of {name}", ranks.label, "all"] == mean
+        own = [frame[f"mean score of {name}", ranks.label, study] for study in made.studies]
+        assert own == [*scores]
 
 
 def test_where_less_is_better_the_lowest_is_first(apart: tuple[Path, Path]) -> None:
