@@ -1,7 +1,8 @@
 """How often intervals hold what they are of, as a table for the documentation.
 
 ``make coverage WHOLE=1`` fills docs/coverage.csv, and goes on where it stopped; ``make coverage``
-makes a fixed part again, and exits with 1 where a cell is more than three standard errors off.
+makes the cells of few users again, from the same populations, and exits with 1 where one is more
+than three standard errors off.
 
 A cell is of 16 populations of lists, and of studies of users that are drawn from each with
 replacement. What all users of a population have is known; what as many users have on average is
@@ -168,7 +169,7 @@ def main(task: str) -> None:
     kept = rows_of(FILE)
     checked = [(part, name, 8, n) for part, name, n in product(PARTS, POPULATIONS, (30, 100))]
     failed = 0
-    for (_, name, *size), found in made(checked, n_drawn=6, others=True):
+    for (_, name, *size), found in made(checked):
         for quantity, (share, error, _) in found.items():
             cell = kept[quantity, size[0], size[1]][name]
             known, own = (float(n) / 100 for n in re.findall(r"[\d.]+", cell)[:2])
@@ -194,7 +195,7 @@ def fill() -> None:
         for part, name in product(PARTS, POPULATIONS)
         if n_systems <= PARTS[part].most_systems
     ]
-    for (part, name, *size), found in made([c for c in every if c not in have], n_drawn=DRAWN):
+    for (part, name, *size), found in made([c for c in every if c not in have]):
         for quantity, (share, error, n_studies) in found.items():
             row = kept[quantity, size[0], size[1]]
             mark = " −" if share < LEAST else ""
@@ -234,19 +235,17 @@ Share = tuple[float, float, int]
 """Share of the intervals that hold, its standard error, and the number of studies."""
 
 
-def made(
-    cells: list[Cell], *, n_drawn: int, others: bool = False
-) -> Iterator[tuple[Cell, dict[str, Share]]]:
-    """Make cells, of several populations each; others are not those of the file."""
-    seeds = FIRST_SEED + 10_000 * others + np.arange(n_drawn)
-    tasks = [(*cell, int(seed)) for cell in cells for seed in seeds]
+def made(cells: list[Cell]) -> Iterator[tuple[Cell, dict[str, Share]]]:
+    """Make cells, each of all populations."""
+    seeds = range(FIRST_SEED, FIRST_SEED + DRAWN)
+    tasks = [(*cell, seed) for cell in cells for seed in seeds]
     workers = Parallel(n_jobs=-1, return_as="generator")
     together: list[Mapping[str, tuple[float, int, int]]] = []
     for task, shares in zip(
         tasks, workers(delayed(coverage)(*task) for task in tasks), strict=True
     ):
         together.append(shares)
-        if len(together) == n_drawn:
+        if len(together) == DRAWN:
             yield task[:4], {of: mean_share([s[of] for s in together]) for of in shares}
             together = []
 
@@ -453,8 +452,8 @@ def share_held(some: list[Held]) -> tuple[float, int]:
         np.array([getattr(one, name) for one in some]) for name in ("values", "low", "high")
     )
     if some[0].best:
-        means = some[0].best * values.mean(axis=0)
-        return float((low[:, means >= np.nanmax(means) - TINY] > 0).any(axis=1).mean()), len(low)
+        means = some[0].best * np.nan_to_num(values).mean(axis=0)
+        return float((low[:, means >= means.max() - TINY] > 0).any(axis=1).mean()), len(low)
     truths = expected(values) if some[0].truths is None else some[0].truths
     defined = ~np.isnan(low + high + truths)
     held = (low <= truths) & (truths <= high)
