@@ -198,8 +198,8 @@ class Answer(Result):
             also = f" {which} {are(level)} not significantly less valid." if level else ""
             undecided = found.high[0] >= (found.threshold or np.inf)
             sentence = (
-                f"No measure, at its reported depth, agrees with the truth as far as the "
-                f"threshold, {found.required}, a convention. {first} comes closest "
+                "No measure, at its reported depth, reaches the threshold of agreement with the "
+                f"truth ({found.required}, a convention). {first} comes closest "
                 f"({found.values_in_words([first])})"
                 f"{', and its interval includes the threshold' * bool(undecided)}.{also}"
             )

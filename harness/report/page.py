@@ -206,6 +206,7 @@ def summarise(study: FinishedStudy) -> Summary:
     results = dict(study.results())
     answered = results.pop(ANSWER, None)
     found = (finding for result in results.values() for finding in study_findings(result))
-    cautions = (*(check.sentence for check in checks_of(study)), INTERVALS)
     answer = tuple(answered.findings()) if answered else ()
+    # The answer says what its intervals are.
+    cautions = (*(check.sentence for check in checks_of(study)), *[INTERVALS] * (not answer))
     return Summary(answer, tuple(dict.fromkeys(found)), cautions)
