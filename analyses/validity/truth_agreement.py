@@ -13,6 +13,7 @@ from analyses.ordering import tau_ap_a, tau_b
 from analyses.shared.estimate import Estimate, Limits, arcsine_around
 from analyses.shared.families import Families, over_systems
 from analyses.shared.measure import Scores
+from analyses.shared.table import rounded
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
     Comparison,
@@ -72,9 +73,12 @@ def limits_over_users(
     return interval(observed, replicates, limits=extent)
 
 
-def written_interval(limits: tuple[Floats, ...], *place: int) -> str:
+def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int | None = None) -> str:
     """Print an interval, such as [.25, 1.00]; empty if it is not known."""
-    return Estimate(np.nan, *(float(limit[place]) for limit in limits)).interval
+    found = Estimate(np.nan, *(float(limit[place]) for limit in limits))
+    if decimals is None or not found.has_interval:
+        return found.interval
+    return f"[{rounded(found.low, decimals)}, {rounded(found.high, decimals)}]"
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ REGRET = (
 )
 
 
-BOTH = "95 %, and systems"
+BOTH = "95 %, users and systems"
 """Heading of intervals over users and systems."""
 
 
@@ -241,12 +241,14 @@ class Validity(Result):
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate tau-b with its intervals, tau_AP, and the attainable tau-b; the best first."""
         place, best = self.place(truth), self.best_first(self.measures.compared(cutoff), truth)
+        taus, (low, high) = self.tau.values[place, best], self.tau.users
+        decimals = common_decimals(low[place, best], high[place, best])
         rows: list[list[Cell]] = [
             [
                 str(self.measures[n]),
                 float(self.tau.values[place, n]),
-                written_interval(self.tau.users, place, n),
-                written_interval(self.tau.both, place, n),
+                written_interval(self.tau.users, place, n, decimals=decimals),
+                written_interval(self.tau.both, place, n, decimals=decimals),
                 float(self.tau_aps[place, n]),
                 float(self.attainable[place, n]),
             ]
@@ -254,9 +256,7 @@ class Validity(Result):
         ]
         headings = ["measure", "tau-b", "95 %", BOTH, "tau_AP", "attainable"]
         title = f"Agreement with {self.title(truth)}"
-        taus, (low, high) = self.tau.values[place, best], self.tau.users
         poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
-        decimals = common_decimals(low[place, best], high[place, best])
         facts = headings, rows, {1: max, 4: max}, poor, decimals
         return Table("validity", title, self.caption(), *facts)
 

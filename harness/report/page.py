@@ -78,7 +78,10 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
         key=lambda face: (face.over_cutoffs, face.place),
     )
     findings = study_findings(result)
-    figures = [_figure(study, result, face, findings) for face in faces]
+    # Others than the first are described by their captions.
+    figures = [
+        _figure(study, result, face, () if place else findings) for place, face in enumerate(faces)
+    ]
     caption = result.caption()
     tables = [
         # What the caption of a figure says stands below the figure alone.
@@ -143,14 +146,14 @@ def _figure(
     study: FinishedStudy, result: Result, face: FigureFace, findings: Sequence[str]
 ) -> dict[str, Any]:
     svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
-    title = study.title(face)
+    title, caption = study.title(face), face.caption(result)
     width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg)
     return {
         "name": face.file,
         "place": face.place,
         "title": title,
-        "alt": " ".join([f"{title}.", *findings]),
-        "caption": study.caption(face.caption(result)),
+        "alt": " ".join([f"{title}.", *(findings or [caption])]),
+        "caption": study.caption(caption),
         "single": face.is_single(result),
         "width": round(float(width[1]) * LEAST_SCALE) if width else 0,
         "source": image_source(svg),
