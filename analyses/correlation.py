@@ -41,6 +41,9 @@ LEAST_RANGE = 0.1
 WIDE = 1.0
 """Width of an interval of agreement, of 2 that are possible, that tells nothing."""
 
+LEAST_USERS = 3
+"""Users for each system, below which there is a caution."""
+
 MOST_ALIKE, HIGHEST_MEAN = 0.5, 0.95
 """Share of users for whom all systems score alike, and best mean; above, there is a caution."""
 
@@ -389,6 +392,12 @@ class Correlation(Result):
                 f"By {listed(coarse)}, all systems score alike for most {self.units}, or the best "
                 "system is near the highest score: intervals of agreement hold less often than "
                 "95 % there."
+            )
+        n_users, n_systems = self.n_users or 0, len(self.systems)
+        if self.replicates and n_users < LEAST_USERS * n_systems:
+            found.append(
+                f"{n_users:,} {self.units} are few for {n_systems:,} systems: the noise that they "
+                "share is not well known, and intervals of agreement hold less often than 95 %."
             )
         return found
 

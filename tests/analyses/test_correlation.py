@@ -119,7 +119,7 @@ def test_agreement_that_the_users_cannot_tell_is_named_and_not_said(
     users = np.arange(30).astype(np.str_)
     found = correlate(Scores(values, measures, tuple("abcdefghijkl"), users), replicates=200)
     assert found.high[0, 1] - found.low[0, 1] > 1
-    assert len(found.cautions()) == 1
+    assert "wider than 1" in found.cautions()[0]
     assert not found.findings()
 
 
@@ -132,3 +132,13 @@ def test_measures_by_which_most_users_tell_no_systems_apart_are_named(
     scores = Scores(values, measures, tuple("abcdefghi"), np.arange(30).astype(np.str_))
     found = correlate(scores, replicates=50)
     assert [text for text in found.cautions() if "RR" in text and "AP" not in text]
+
+
+def test_users_that_are_few_for_the_systems_get_a_caution(rng: np.random.Generator) -> None:
+    values = rng.random((2, 12, 40))
+    measures = Measures([Measure("RR", 10), Measure("AP", 10)])
+    for n_users, expected in ((30, True), (40, False)):
+        users = np.arange(n_users).astype(np.str_)
+        some = Scores(values[:, :, :n_users], measures, tuple("abcdefghijkl"), users)
+        cautions = correlate(some, replicates=20).cautions()
+        assert any("12 systems" in text for text in cautions) == expected
