@@ -472,13 +472,12 @@ def with_preset(section: Mapping[str, Any]) -> dict[str, Any]:
         chosen = system_set(names) if isinstance(names, str) else tuple(names)
     except (InputError, TypeError):
         chosen = ()
+    own = {name: value for name, value in preset["settings"].items() if name in chosen}
+    given = section.get("settings", {})
     made = {**section, "names": names}
-    for key in ("settings", "positives"):
-        own = {name: value for name, value in preset[key].items() if name in chosen}
-        given = section.get(key, {})
-        if isinstance(given, dict):
-            both = {n: own[n] | v for n, v in given.items() if n in own and isinstance(v, dict)}
-            made[key] = own | given | both
+    if isinstance(given, dict):
+        both = {n: own[n] | v for n, v in given.items() if n in own and isinstance(v, dict)}
+        made["settings"] = own | given | both
     return made
 
 

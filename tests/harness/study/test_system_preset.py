@@ -36,7 +36,6 @@ def test_what_a_study_says_itself_holds() -> None:
 def test_systems_that_are_left_out_are_not_set() -> None:
     found = section(names=["rm1", "rw"])
     assert found.settings == {"rm1": {"background_weight": 0.01}}
-    assert found.positives == {}
 
 
 @pytest.mark.parametrize(
