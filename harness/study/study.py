@@ -132,7 +132,7 @@ class SystemsSection(Section):
     )
     preset: str | None = Field(
         None,
-        description="Paper whose systems, positives and settings are the defaults of this section: "
+        description="Paper whose systems and settings are the defaults of this section: "
         "recsys2018.",
     )
 
