@@ -141,7 +141,11 @@ class Estimate:
     @property
     def interval(self) -> str:
         """The limits in brackets; empty where one is not known."""
-        limits = (rounded(limit, self.decimals) for limit in (self.low, self.high))
+        return self.bracketed(self.decimals)
+
+    def bracketed(self, decimals: int) -> str:
+        """Print the limits with so many decimals, in brackets; empty where one is not known."""
+        limits = (rounded(limit, decimals) for limit in (self.low, self.high))
         return f"[{', '.join(limits)}]" if self.has_interval else ""
 
     @property

@@ -13,7 +13,6 @@ from analyses.ordering import tau_ap_a, tau_b
 from analyses.shared.estimate import Estimate, Limits, arcsine_around
 from analyses.shared.families import Families, over_systems
 from analyses.shared.measure import Scores
-from analyses.shared.table import rounded
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
     Comparison,
@@ -76,9 +75,7 @@ def limits_over_users(
 def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int | None = None) -> str:
     """Print an interval, such as [.25, 1.00]; empty if it is not known."""
     found = Estimate(np.nan, *(float(limit[place]) for limit in limits))
-    if decimals is None or not found.has_interval:
-        return found.interval
-    return f"[{rounded(found.low, decimals)}, {rounded(found.high, decimals)}]"
+    return found.interval if decimals is None else found.bracketed(decimals)
 
 
 @dataclass(frozen=True, eq=False)

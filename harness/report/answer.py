@@ -132,7 +132,7 @@ class Answer(Result):
             "families of systems": all(each.is_over_systems for each in every),
             "settings of the systems": all(each.over_settings is not None for each in every),
         }
-        return [source for source, holds in held.items() if holds and every]
+        return [source for source, holds in held.items() if every and holds]
 
     def supported(self, *, systems: bool | None = None) -> tuple[Measure, ...]:
         """Give the measures that are acceptable and unbeaten by all numbers that decide.
@@ -168,21 +168,21 @@ class Answer(Result):
                 "order the measures otherwise."
             )
             answer.append((sentence, "answer"))
-        over = self._over.removeprefix("over ")
         others = "" if self.is_over_more else "systems, "
         scope = (
             "A difference between measures is significant if its 95 % interval, simultaneous for "
-            f"all pairs of measures and over {over}, excludes 0. Intervals in brackets are over "
-            f"{self.units}. Other {others}splits or data sets may order the measures otherwise."
+            f"all pairs of measures and over {self._chance}, excludes 0. Intervals in brackets "
+            f"are over {self.units}. Other {others}splits or data sets may order the measures "
+            "otherwise."
         )
         if TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
         return [*answer, (scope, "")]
 
     @property
-    def _over(self) -> str:
+    def _chance(self) -> str:
         """What the intervals of differences are over."""
-        return f"over {listed([self.units, *self.sources])}{' alone' * (not self.sources)}"
+        return f"{listed([self.units, *self.sources])}{' alone' * (not self.sources)}"
 
     def findings(self) -> tuple[str, ...]:
         """Answer in sentences."""
@@ -344,7 +344,7 @@ class Answer(Result):
         order = "" if first is None else f", ordered by {first.subject.lower()}"
         falling = [each.quantity for each in self.every if each.lower_is_better]
         less = f" Lower is better for {listed(falling)}." if falling else ""
-        thin = f", and {self._over} (thin)" * self.is_over_more
+        thin = f", and over {self._chance} (thin)" * self.is_over_more
         return (
             f"The report measures by each criterion{order}, with 95 % intervals over {self.units} "
             f"(thick){thin}. An area is the mean tau over the shares of judgements or items kept; "
