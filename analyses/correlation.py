@@ -6,7 +6,7 @@ Figures 1 and 5 of Valcarce et al. (2018), with intervals over users.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from analyses.intervals.populations import Populations, interval
 from analyses.intervals.resampling import resample_means, run_noise
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
@@ -26,7 +25,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs import InputError
-from runs.shared.arrays import Floats, Masks
+from runs.shared.arrays import Floats
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -40,12 +39,6 @@ LEAST_RANGE = 0.1
 
 WIDE = 1.0
 """Width of an interval of agreement, of 2 that are possible, that tells nothing."""
-
-LEAST_USERS = 3
-"""Users for each system, below which there is a caution."""
-
-MOST_ALIKE, HIGHEST_MEAN = 0.5, 0.95
-"""Share of users for whom all systems score alike, and best mean; above, there is a caution."""
 
 
 def _known(name: str) -> str:
@@ -105,14 +98,10 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             n_users=len(scores.users),
             replicates=replicates,
             seed=work.seed,
-            coarse=coarse_measures(scores),
         )
         found = _with_intervals_over_systems(found, within)
         if replicates:
-            populations = Populations(
-                scores.mean_values(), resampled, len(scores.users), work.seed, work.families.of
-            )
-            found = _with_intervals(found, populations, every_pair=settings.every_pair)
+            found = _with_intervals(found, resampled, every_pair=settings.every_pair)
         bar.advance()
     return found
 
@@ -149,9 +138,6 @@ class Correlation(Result):
         Of the bootstrap; without replicates there are no intervals.
     undefined
         Resampled agreements that are undefined; the intervals leave them out.
-    coarse
-        Marks measures by which all systems score alike for more than half of the users, or the mean
-        of the best system is within .05 of 1, of shape (n_measures,).
     """
 
     measures: Measures
@@ -168,7 +154,6 @@ class Correlation(Result):
     replicates: int = 0
     seed: int = 0
     undefined: int = 0
-    coarse: Masks = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def taus(self) -> Floats:
@@ -378,28 +363,13 @@ class Correlation(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say which intervals of the agreement of report measures tell nothing, or too little."""
-        found, wide = [], self._wide()
-        if wide:
-            found.append(
-                f"These {self.units} cannot tell how far two measures agree, as the interval is "
-                f"wider than {WIDE:g}: {paired(wide)}."
-            )
-        reported = self.measures.reported
-        places = zip(reported.labels, self.measures.numbers(reported), strict=True)
-        coarse = [label for label, number in places if self.replicates and self.coarse[number]]
-        if coarse:
-            found.append(
-                f"By {listed(coarse)}, all systems score alike for most {self.units}, or the best "
-                "system is near the highest score: intervals of agreement hold less often than "
-                "95 % there."
-            )
-        n_users, n_systems = self.n_users or 0, len(self.systems)
-        if self.replicates and n_users < LEAST_USERS * n_systems:
-            found.append(
-                f"{n_users:,} {self.units} are few for {n_systems:,} systems: the noise that they "
-                "share is not well known, and intervals of agreement hold less often than 95 %."
-            )
-        return found
+        wide = self._wide()
+        if not wide:
+            return []
+        return [
+            f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
+            f"than {WIDE:g}: {paired(wide)}."
+        ]
 
     def _wide(self) -> list[tuple[str, str]]:
         """Name the pairs of report measures whose interval is too wide to tell anything."""
@@ -416,19 +386,15 @@ class Correlation(Result):
             users = f" over {self.n_users:,} {self.units}"
         reference = "" if coefficient.symmetric else " The column is the reference of the row."
         left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
-        intervals = f" Intervals in correlation.csv: 95 % over {self.units}{left_out}."
+        intervals = (
+            f" Intervals in the tables: 95 %, of what as many {self.units} give{left_out}; with "
+            f"more {self.units}, measures may agree more."
+        )
         return (
             f"{label} between the orderings of {len(self.systems)} systems by the mean scores of "
             f"two measures{users}; 1 is the same ordering. {coefficient.ties}{reference}"
             f"{intervals * (self.replicates > 0)}"
         )
-
-
-def coarse_measures(scores: Scores) -> Masks:
-    """Mark measures that tell few systems apart; see `Correlation.coarse`."""
-    alike = (np.ptp(scores.values, axis=1) == 0).mean(axis=1) > MOST_ALIKE
-    best = scores.values.mean(axis=2).max(axis=1)
-    return np.asarray(alike | ((best > HIGHEST_MEAN) & (scores.values.max(axis=(1, 2)) <= 1)))
 
 
 def correlate_means(
@@ -457,22 +423,19 @@ def _resampled(scores: Scores, *, replicates: int, seed: int) -> Floats:
     return means + run_noise(scores.runs, replicates=replicates, seed=seed)
 
 
-def _with_intervals(
-    found: Correlation, populations: Populations, *, every_pair: bool
-) -> Correlation:
+def _with_intervals(found: Correlation, resampled: Floats, *, every_pair: bool) -> Correlation:
     """Add intervals for pairs of measures with something in common, or for all."""
     measures = found.measures
     coefficient = find_coefficient(found.coefficient)
-    # A measure agrees with itself in every population.
+    # A measure agrees with itself under all users.
     low, high = (np.where(np.eye(len(measures)), found.taus, np.nan) for _ in range(2))
     undefined = 0
+    orderings = np.ascontiguousarray(resampled.swapaxes(1, 2))
     for pair in combinations(range(len(measures)), 2):
         if every_pair or measures.are_comparable(*(measures[number] for number in pair)):
-            orderings = populations.draw(*pair)
-            for order in (1,) if coefficient.symmetric else (1, -1):
-                agreements = coefficient.compare(*orderings[::order])
-                place = pair[::order]
-                low[place], high[place] = interval(found.taus[place], agreements)
+            for place in (pair,) if coefficient.symmetric else (pair, pair[::-1]):
+                agreements = coefficient.compare(*orderings[[*place]])
+                low[place], high[place] = arcsine_around(found.taus[place], agreements)
                 undefined += int(np.isnan(agreements).sum())
     if coefficient.symmetric:
         low, high = (np.where(np.isnan(each), each.T, each) for each in (low, high))

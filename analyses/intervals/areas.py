@@ -13,6 +13,7 @@ from analyses.intervals.resampling import band
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import (
     REACH,
+    WIDER,
     Estimates,
     arcsine_around,
     arcsine_limits,
@@ -49,6 +50,8 @@ class Curves:
         systems there are none. None if they were not looked at.
     families
         The families of the systems, where subsets of them were looked at.
+    wider
+        Deviations of areas of samples of users, in those of the replicates.
     """
 
     measures: Measures
@@ -57,6 +60,7 @@ class Curves:
     replicates: Floats
     within: Floats | None = None
     families: Families | None = None
+    wider: float = WIDER
 
     def band(self) -> tuple[Floats, Floats]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
@@ -113,7 +117,7 @@ class Curves:
         import pandas as pd
 
         values, replicates = self._areas
-        low, high = arcsine_around(values, replicates)
+        low, high = arcsine_around(values, replicates, wider=self.wider)
         frame = pd.DataFrame(
             {
                 "metric": [measure.metric for measure in self.measures],
@@ -136,7 +140,7 @@ class Curves:
         values, replicates = self._areas
         within = np.empty((len(values), 0)) if self.within is None else self.within
         systems = reach_over_systems(np.arcsin(within), self.n_families)
-        both = np.hypot(systems, REACH * deviations(np.arcsin(replicates)))
+        both = np.hypot(systems, REACH * self.wider * deviations(np.arcsin(replicates)))
         (low, high), (both_low, both_high) = (arcsine_limits(values, w) for w in (systems, both))
         return {
             "systems_low": low,
@@ -151,7 +155,7 @@ class Curves:
         Differences are paired: both curves saw the same resampled users and samples.
         """
         values, replicates = self._areas
-        low, high = arcsine_around(values, replicates)
+        low, high = arcsine_around(values, replicates, wider=self.wider)
         return Estimates(
             name=f"area, {loss}",
             quantity="area under the curve of tau",
@@ -161,7 +165,7 @@ class Curves:
             values=values,
             low=low,
             high=high,
-            replicates=stabilised(values, replicates),
+            replicates=stabilised(values, replicates, wider=self.wider),
             within=self.within,
             n_families=self.n_families,
             threshold=threshold,

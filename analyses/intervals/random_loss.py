@@ -174,9 +174,14 @@ class RandomLoss(Result):
 
     @property
     def curves(self) -> Curves:
-        """The means, with their bands (95 %, over users and samples) and areas."""
+        """The means, with their bands (95 %, over users and samples) and areas.
+
+        A user who is drawn twice loses the same judgements twice, so that replicates vary enough.
+        """
         means, within = self.means(), self.within
-        return Curves(self.measures, self.levels, means, self.replicates, within, self.families)
+        return Curves(
+            self.measures, self.levels, means, self.replicates, within, self.families, wider=1.0
+        )
 
     @property
     def loss(self) -> str:

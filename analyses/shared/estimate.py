@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 """Standard deviations from the middle of an interval to its ends."""
 
+WIDER = 1.1
+"""Deviations of taus of samples of users, in those of resampled users.
+
+Resampling adds noise to means that have it already, and taus of noisier means vary less: by 5 to
+12 % in the simulations of docs/methods/intervals.md.
+"""
+
 SAME = 1e-9
 """Numbers of measures that differ by less are equal."""
 
@@ -91,9 +98,11 @@ def joint_reach(replicates: Floats) -> float:
     return max(REACH, float(np.nanquantile(furthest, CONFIDENCE)))
 
 
-def arcsine_around(estimates: Floats, replicates: Floats) -> tuple[Floats, Floats]:
+def arcsine_around(
+    estimates: Floats, replicates: Floats, *, wider: float = WIDER
+) -> tuple[Floats, Floats]:
     """Give limits on the scale of arcsines, for estimates in [-1, 1]."""
-    return arcsine_limits(estimates, REACH * deviations(np.arcsin(replicates)))
+    return arcsine_limits(estimates, REACH * wider * deviations(np.arcsin(replicates)))
 
 
 def arcsine_limits(estimates: Floats, widths: Floats) -> tuple[Floats, Floats]:
@@ -102,7 +111,7 @@ def arcsine_limits(estimates: Floats, widths: Floats) -> tuple[Floats, Floats]:
     return np.sin(np.maximum(low, -np.pi / 2)), np.sin(np.minimum(high, np.pi / 2))
 
 
-def stabilised(estimates: Floats, replicates: Floats) -> Floats:
+def stabilised(estimates: Floats, replicates: Floats, *, wider: float = WIDER) -> Floats:
     """Move replicates in [-1, 1] to the estimates, and let them vary as they would there.
 
     Arcsines vary alike everywhere; an estimate nearer to an end than a standard deviation is taken
@@ -114,7 +123,8 @@ def stabilised(estimates: Floats, replicates: Floats) -> Floats:
     means = np.where(defined, angles, 0.0).sum(axis=-1) / n_defined
     from_end = np.maximum(np.pi / 2 - np.abs(np.arcsin(estimates)), deviations(angles))
     slopes = np.sin(np.minimum(from_end, np.pi / 2))
-    return np.asarray(estimates[..., None] + slopes[..., None] * (angles - means[..., None]))
+    moved = wider * slopes[..., None] * (angles - means[..., None])
+    return np.asarray(estimates[..., None] + moved)
 
 
 Limits = tuple[Floats, Floats]

@@ -391,8 +391,9 @@ class Validity(Result):
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
             f"over {self.n_users:,} {self.units} and their true ordering over {self._true_users()} "
-            f"{self.origin}; higher is better. The true ordering is by {listed(self.truths[1:])}, "
-            "or by the same measure (itself). tau_AP weights the top of the ordering more. "
+            f"{self.origin}; higher is better. The true ordering is by {listed(self.truths[1:])}: "
+            "how good the top of the lists really is; or by the same measure (itself). "
+            "tau_AP weights the top of the ordering more. "
             "Attainable: the mean tau-b of a measure whose means differ from the true ones by "
             "sampling error alone. "
             f"Intervals: 95 % over {self.units} (thick), and over {self.units} and systems (thin), "
@@ -410,7 +411,8 @@ class Validity(Result):
         adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
         return (
             f"All {self.p.shape[1]:,} pairs of {len(self.systems)} systems over {self.n_users:,} "
-            f"{self.units}, by {TESTS_IN_WORDS[self.test]} (alpha = {self.alpha:g}, {adjusted})."
+            f"{self.units}, by {TESTS_IN_WORDS[self.test]} (alpha = {self.alpha:g}, {adjusted}), "
+            f"which is repeated over resampled {self.units}."
         )
 
     def caption_of(self, part: str) -> str:

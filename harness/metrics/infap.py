@@ -11,7 +11,8 @@ SMOOTHING = 1e-5
     "infAP",
     source="Yilmaz & Aslam (2006), Estimating average precision with incomplete and imperfect "
     "judgments; form of Valcarce et al. (2018)",
-    note="infAP is computed as in the RecSys'18 study; trec_eval's is called infAP_trec here.",
+    note="infAP is that of the RecSys'18 study, which takes items without a judgement to be like "
+    "the judged ones; trec_eval's, infAP_trec, takes those outside the pool as not relevant.",
 )
 def inferred_average_precision(judged: Judged, *, cutoff: int | None = None) -> Floats:
     r"""AP with the precision above each rank estimated from the judged items; not infAP_trec.

@@ -63,7 +63,8 @@ def judgement_checks(
         graded = any(parse_name(name).name == GRADED for name in names)
         but = f", except by {GRADED}, which uses grades below relevance" if graded else ""
         yield Check(
-            f"{_counted(emptied, facts, unit)} no relevant item: for them all scores are 0{but}."
+            f"{_counted(emptied, facts, unit)} no relevant item in the test data: for them all "
+            f"scores are 0{but}."
         )
 
 
@@ -92,7 +93,7 @@ def leakage_checks(split: Mapping[str, Any], how: str = "this split") -> Iterato
 def _of_input(study: FinishedStudy) -> Iterator[Check]:
     """Repeat the warnings about the input, and say what worlds are known not to show."""
     yield from map(Check, study.manifest["warnings"])
-    if study.manifest["collection"].get("truth", {}).get("truth") == OF_WORLD:
+    if _is_simulated(study):
         yield Check(
             "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make "
             "measures look more robust to the loss of popular items, P and RR above all "
@@ -100,8 +101,14 @@ def _of_input(study: FinishedStudy) -> Iterator[Check]:
         )
 
 
+def _is_simulated(study: FinishedStudy) -> bool:
+    """Whether a world made the ratings, in which tastes stay as they are."""
+    return bool(study.manifest["collection"].get("truth", {}).get("truth") == OF_WORLD)
+
+
 def _of_split(study: FinishedStudy) -> Iterator[Check]:
-    yield from leakage_checks(study.manifest["collection"].get("split", {}))
+    if not _is_simulated(study):
+        yield from leakage_checks(study.manifest["collection"].get("split", {}))
 
 
 def _of_results(study: FinishedStudy) -> Iterator[Check]:

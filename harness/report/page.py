@@ -170,9 +170,25 @@ def _facts(collection: dict[str, Any]) -> list[Table]:
     own = {name: fact for name, fact in collection.items() if not isinstance(fact, dict)}
     named = {"Judgements": own} | {name.capitalize(): facts for name, facts in groups.items()}
     return [
-        _plain(name, [[key.replace("_", " "), _fact(value)] for key, value in facts.items()])
+        _plain(name, [[_in_words(key), _fact(value)] for key, value in facts.items()])
         for name, facts in named.items()
     ]
+
+
+IN_WORDS = {
+    "threshold": "lowest relevant rating",
+    "relevance level": "lowest relevant grade",
+    "first": "first rating",
+    "last": "last rating",
+    "gini": "Gini index of the items' ratings",
+    "cold_users": "test users without training ratings",
+    "cold_items": "test items without training ratings",
+}
+
+
+def _in_words(key: str) -> str:
+    """Say what a fact is of."""
+    return IN_WORDS.get(key, key.replace("_", " "))
 
 
 def _fact(value: Any) -> str:

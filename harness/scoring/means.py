@@ -158,7 +158,7 @@ class Means(Result):
 
     def caption(self) -> str:
         """Say over whom the means are."""
-        over = f"all {self.n_users:,} {self.units} in the qrels (as by trec_eval -c)"
+        over = f"all {self.n_users:,} {self.units} with judgements (0 without recommendations)"
         if self.average == "judgements":
             over = f"{self.n_users:,} {self.units}, weighted by their number of relevant items"
         if self.sizes is None:
