@@ -348,8 +348,8 @@ class Answer(Result):
         return (
             f"The report measures (metrics at a cut-off) by each criterion{order}, with 95 % "
             f"intervals over {self.units} (thick){thin}. An area is the mean tau over the shares "
-            "of judgements or items kept; areas of different criteria are not comparable. DP is the "
-            f"sum of p-values over pairs of systems.{less} A point is filled where no other "
+            "of judgements or items kept; areas of different criteria are not comparable. DP is "
+            f"the sum of p-values over pairs of systems.{less} A point is filled where no other "
             "measure is significantly better. Dotted lines: least acceptable values, which are "
             "conventions."
         )
