@@ -40,7 +40,7 @@ COST_OF_COUNT, COST_OF_ARRAY, COST_OF_SUBSET = 0.4, 3000.0, 4.0
 
 MOST_LISTED = 18
 MOST_COUNTED_IN_32_BITS = 31
-EXPECTED_LOOKS = 10
+LOOKS = 10
 """How often a search for a critical value looks at the tail."""
 
 TIES = 1e-9
@@ -130,6 +130,10 @@ def smallest_significant(
     return start + high * step
 
 
+Found = tuple[float, float]
+"""A p-value, and the smallest absolute sum whose p-value is at most alpha; NaN where none is."""
+
+
 def p_on_lattice(differences: Floats) -> float:
     """Give the p-value of whole differences: by counting for at most 200 that are not 0.
 
@@ -140,82 +144,82 @@ def p_on_lattice(differences: Floats) -> float:
     """
     sizes, counts, unit = _in_units(differences)
     total = abs(float(differences.sum())) / unit
-    return _lattice_tail(sizes, counts, nearest=total, farthest=total, n_looks=1)(total)
+    return _lattice_tail(sizes, counts, nearest=total, farthest=total)(total)
 
 
-def critical_on_lattice(differences: Floats, *, alpha: float) -> float:
-    """Find the smallest absolute sum whose p-value is at most alpha; NaN where none is.
+def by_lattice(differences: Floats, *, alpha: float) -> Found:
+    """Give the same p-value, and the smallest significant sum, from the same counts.
 
-    Differences are whole and not all 0; alpha is above 2 exp(-8.6^2 / 2).
+    Not all differences are 0; alpha is above 2 exp(-8.6^2 / 2).
     """
     sizes, counts, unit = _in_units(differences)
-    if np.ldexp(1.0, 1 - int(counts.sum())) > alpha:
-        return float("nan")
-    deviation, total = float(np.sqrt((counts * sizes**2).sum())), float((counts * sizes).sum())
+    deviation, highest = float(np.sqrt((counts * sizes**2).sum())), float((counts * sizes).sum())
     # Sums have the parity of the largest one; beyond that, or Hoeffding's, all is significant.
-    parity = total % 2
-    n_steps = int(min(np.ceil(hoeffding_reach(alpha) * deviation), total) - parity + 1) // 2
-    farthest = parity + 2 * n_steps
-    tail = _lattice_tail(sizes, counts, nearest=parity, farthest=farthest, n_looks=EXPECTED_LOOKS)
-    return unit * smallest_significant(
+    parity = highest % 2
+    n_steps = int(min(np.ceil(hoeffding_reach(alpha) * deviation), highest) - parity + 1) // 2
+    farthest, total = parity + 2 * n_steps, abs(float(differences.sum())) / unit
+    tail = _lattice_tail(
+        sizes, counts, nearest=parity, farthest=max(farthest, min(total, REACH * deviation))
+    )
+    p = tail(total)
+    if np.ldexp(1.0, 1 - int(counts.sum())) > alpha:
+        return p, float("nan")
+    return p, unit * smallest_significant(
         tail, alpha=alpha, deviation=deviation, farthest=farthest, step=2.0, start=parity
     )
 
 
-def p_by_enumeration(differences: Floats) -> float:
+def by_enumeration(differences: Floats, *, alpha: float) -> Found:
     """Count all 2^n sign assignments from the 2^(n/2) signed sums of each half.
 
     Horowitz & Sahni (1974): both lists are sorted, so that the sums in the upper tail are counted
     by search; the lower tail mirrors it. Time and memory grow as 2^(n/2), one million sums for 40
     users, of whom one at least differs.
+
+    A search in coarse steps, between which about 2^(n/2) sums lie, comes close to the smallest
+    significant sum; then these are listed.
     """
     sizes = np.abs(differences[differences != 0])
-    return _enumerate(*_halves(sizes), TIES * sizes.max(), float(np.abs(differences.sum())))
+    left, right = _signed_sums(sizes[::2]), _signed_sums(sizes[1::2])
+    n_half, tolerance = len(left) * len(right) / 2, float(TIES * sizes.max())
 
+    def count_from(total: float) -> float:
+        return float((len(right) - _places(left, right, total)).sum())
 
-def critical_by_enumeration(differences: Floats, *, alpha: float) -> float:
-    """Find the smallest absolute sum whose p-value is at most alpha; NaN where none is."""
-    sizes = np.abs(differences[differences != 0])
-    if np.ldexp(1.0, 1 - len(sizes)) > alpha:
-        return float("nan")
-    left, right = _halves(sizes)
-    tolerance = float(TIES * sizes.max())
-    # Half a tolerance a step, so that the search cannot step over a sum.
-    total = smallest_significant(
-        partial(_enumerate, left, right, tolerance),
-        alpha=alpha,
-        deviation=float(np.sqrt((sizes * sizes).sum())),
-        farthest=float(sizes.sum()),
-        step=tolerance / 2,
+    def tail(total: float) -> float:
+        return min(1.0, count_from(total - tolerance) / n_half)
+
+    p = tail(float(np.abs(differences.sum())))
+    if 1 / n_half > alpha:
+        return p, float("nan")
+    deviation, farthest = float(np.sqrt((sizes * sizes).sum())), float(sizes.sum())
+    step = max(deviation / len(left), tolerance)
+    near = smallest_significant(
+        tail, alpha=alpha, deviation=deviation, farthest=farthest + step, step=step
     )
-    places = np.searchsorted(right, total - tolerance - left)
-    there = places < len(right)
-    return float((left[there] + right[places[there]]).min())
+    some = _sums_about(left, right, near - step - 2 * tolerance, near)
+    # Sums from each one on, and those that tie with it.
+    counts = count_from(near) + (some < near).sum() - np.searchsorted(some, some - tolerance)
+    significant = some[counts <= alpha * n_half]
+    return p, float(significant[0]) if len(significant) else float("nan")
 
 
-def p_by_product(differences: Floats) -> float:
+def by_product(differences: Floats, *, alpha: float) -> Found:
     """Sum the Fourier series with true cosines until its terms have died away.
 
     Nothing is assumed about the differences: the series is doubled until the second half of its
     terms adds up to less than 1e-8 in absolute value. NaN if 65,536 terms do not suffice, as where
-    all differences are multiples of one size. The sum is not 0 and at most 8.6 sigma.
+    all differences are multiples of one size. The sum is at most 8.6 sigma, and so is a sum that is
+    significant at alpha; of more than 40 differences that are not 0.
     """
-    total = abs(float(differences.sum()))
-    return _product_tail(differences, farthest=total)(total)
-
-
-def critical_by_product(differences: Floats, *, alpha: float) -> float:
-    """Find the smallest absolute sum whose p-value is at most alpha; NaN as by `p_by_product`.
-
-    More than 40 differences are not 0; alpha is above 2 exp(-8.6^2 / 2).
-    """
-    deviation = float(np.sqrt((differences * differences).sum()))
+    deviation, total = float(np.linalg.norm(differences)), abs(float(differences.sum()))
     farthest = hoeffding_reach(alpha) * deviation
-    tail = _product_tail(differences, farthest=farthest)
-    if np.isnan(tail(farthest)):
-        return float("nan")
+    tail = _product_tail(differences, farthest=max(farthest, min(total, REACH * deviation)))
+    p = tail(total)
+    if np.isnan(p):
+        return p, p
     step = deviation / STEPS_PER_DEVIATION
-    return smallest_significant(
+    return p, smallest_significant(
         tail, alpha=alpha, deviation=deviation, farthest=farthest, step=step
     )
 
@@ -293,16 +297,14 @@ def _in_units(differences: Floats) -> tuple[Floats, Numbers, int]:
     return sizes / unit, counts, unit
 
 
-def _lattice_tail(
-    sizes: Floats, counts: Numbers, *, nearest: float, farthest: float, n_looks: int
-) -> Tail:
+def _lattice_tail(sizes: Floats, counts: Numbers, *, nearest: float, farthest: float) -> Tail:
     """Give the tail of whole sizes, at totals of the right parity from nearest to farthest."""
     n_users, highest = int(counts.sum()), int((counts * sizes).sum())
     if n_users > MOST_CONVOLVED:
         return _periodic_tail(sizes, counts, farthest=farthest)
     every = np.sort(np.repeat(sizes.astype(np.int64), counts))
     # With plus signs adding up to k the signed sum is 2 k - highest; the upper tail mirrors.
-    count_up_to = subset_counter(every, highest=(highest - int(nearest)) // 2, n_looks=n_looks)
+    count_up_to = subset_counter(every, highest=(highest - int(nearest)) // 2, n_looks=LOOKS)
     return lambda total: float(np.ldexp(count_up_to((highest - int(total)) // 2), 1 - n_users))
 
 
@@ -347,11 +349,6 @@ def _cumulate(sizes: list[int], *, highest: int) -> NDArray[np.uint32] | Floats:
     return counts[:length]
 
 
-def _halves(sizes: Floats) -> tuple[Floats, Floats]:
-    """Give all signed sums, rising, of every other size and of the rest."""
-    return _signed_sums(sizes[::2]), _signed_sums(sizes[1::2])
-
-
 def _signed_sums(sizes: Floats) -> Floats:
     """All sums of +-sizes, rising; each step merges two sorted lists."""
     if 2 ** len(sizes) >= LONG:
@@ -364,16 +361,26 @@ def _signed_sums(sizes: Floats) -> Floats:
     return sums
 
 
-def _enumerate(left: Floats, right: Floats, tolerance: float, total: float) -> float:
-    """Give the probability of a sum at least as far from 0, from the sums of both halves."""
-    threshold = total - tolerance
+def _places(left: Floats, right: Floats, total: float) -> Numbers:
+    """For each left sum, give the place of the first right one that makes at least the total."""
     if len(left) >= LONG:
-        from analyses.significance.permutation_loops import count_upper
+        from analyses.significance.permutation_loops import first_places
 
-        n_upper = count_upper(left, right, threshold)
-    else:
-        n_upper = np.searchsorted(right, left - threshold, side="right").sum(dtype=np.int64)
-    return float(min(1.0, float(n_upper) / (len(left) * len(right) / 2)))
+        return first_places(left, right, total)
+    return np.searchsorted(right, total - left)
+
+
+def _sums_about(left: Floats, right: Floats, low: float, high: float) -> Floats:
+    """Give the sums from low to high, rising, and the smallest one from high on."""
+    first, last = (_places(left, right, total) for total in (low, high))
+    some = np.flatnonzero(last > first)
+    n_between = (last - first)[some]
+    starts = np.cumsum(n_between) - n_between
+    numbers = np.arange(n_between.sum()) + np.repeat(first[some] - starts, n_between)
+    between = np.sort(np.repeat(left[some], n_between) + right[numbers])
+    is_there = last < len(right)
+    above = left[is_there] + right[last[is_there]]
+    return np.append(between, above.min()) if len(above) else between
 
 
 def _periodic_tail(sizes: Floats, counts: Numbers, *, farthest: float) -> Tail:

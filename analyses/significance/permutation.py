@@ -26,14 +26,11 @@ from analyses.significance.exact import (
     MOST_CONVOLVED,
     MOST_ENUMERATED,
     REACH,
-    critical_by_enumeration,
-    critical_by_product,
+    by_enumeration,
+    by_lattice,
+    by_product,
     critical_by_series,
-    critical_on_lattice,
-    p_by_enumeration,
-    p_by_product,
     p_by_series,
-    p_on_lattice,
     revives,
 )
 from runs.shared.arrays import Floats, Numbers
@@ -42,6 +39,7 @@ from runs.shared.arrays import Floats, Numbers
 SCALES = (*range(1, 101), 420, 840, 1000, 2520, 10_000, 100_000)
 TOLERANCE = 1e-10
 MOST_NODES = 1 << 24
+ALPHA = 0.05
 SERIES_USERS, SERIES_SPREAD, N_REVIVAL_CHECKS = 200, 2.0, 3
 # Means that differ by less than this share of the largest score differ by rounding only.
 ROUNDING = 2.0**-48
@@ -143,10 +141,10 @@ class Method(StrEnum):
 
 
 PAIRWISE = {
-    Method.CONVOLUTION: (p_on_lattice, critical_on_lattice),
-    Method.LATTICE: (p_on_lattice, critical_on_lattice),
-    Method.ENUMERATION: (p_by_enumeration, critical_by_enumeration),
-    Method.PRODUCT: (p_by_product, critical_by_product),
+    Method.CONVOLUTION: by_lattice,
+    Method.LATTICE: by_lattice,
+    Method.ENUMERATION: by_enumeration,
+    Method.PRODUCT: by_product,
 }
 
 
@@ -171,11 +169,7 @@ class ExactTest:
 
 
 def exact_test(
-    scores: Floats,
-    *,
-    scale: int | None = None,
-    alpha: float | None = None,
-    pairs: Numbers | None = None,
+    scores: Floats, *, scale: int | None = None, alpha: float = ALPHA, pairs: Numbers | None = None
 ) -> ExactTest:
     """Test pairs of systems, each by the first of these methods that is safe for it.
 
@@ -195,7 +189,7 @@ def exact_test(
     scale
         Factor that makes all scores integers; looked for if not given.
     alpha
-        Level for which required differences are found, by the same methods; none by default.
+        Level for which required differences are found, by the same methods.
     pairs
         Numbers of the pairs to test, in the order of :func:`pair_indices`; all by default.
 
@@ -230,13 +224,12 @@ def exact_test(
     rounding = ROUNDING * values.shape[1] * np.abs(values).max(initial=0.0)
     extremes = [sums.totals <= rounding, sums.standardised > REACH]
     methods = np.select(extremes, [Method.EQUAL_MEANS, Method.BOUND], default=regular)
-    p = _p_values(sums, values, pairs, methods)
+    p, required = _p_and_critical(sums, values, pairs, regular, alpha=alpha)
+    p = np.where(methods == Method.BOUND, sums.bounds[1], p)
+    p[methods == Method.EQUAL_MEANS] = 1.0
+    required *= unit / max(1, scores.shape[1])
     methods[np.isnan(p)] = Method.MONTE_CARLO
-    required = np.full(len(pairs), np.nan)
-    if alpha is not None:
-        required = _critical_totals(sums, values, pairs, regular, alpha=alpha)
-        required *= unit / max(1, scores.shape[1])
-        required[methods == Method.MONTE_CARLO] = np.nan
+    required[methods == Method.MONTE_CARLO] = np.nan
     return ExactTest(np.clip(p, *sums.bounds), methods, required)
 
 
@@ -255,30 +248,21 @@ def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArr
     return methods
 
 
-def _p_values(sums: PairSums, values: Floats, pairs: Numbers, methods: NDArray[np.str_]) -> Floats:
-    p = np.where(methods == Method.EQUAL_MEANS, 1.0, sums.bounds[1])
-    series = np.flatnonzero(methods == Method.SERIES)
-    if len(series) > 0:
-        p[series] = p_by_series(sums.totals[series], sums.powers[series])
-    for method, (test, _) in PAIRWISE.items():
-        chosen = np.flatnonzero(methods == method)
-        p[chosen] = [test(differences) for differences in _differences(values, pairs[chosen])]
-    return p
-
-
-def _critical_totals(
+def _p_and_critical(
     sums: PairSums, values: Floats, pairs: Numbers, methods: NDArray[np.str_], *, alpha: float
 ) -> Floats:
-    """Find the smallest significant sums; where no user differs, there is none."""
-    totals = np.full(len(pairs), np.nan)
+    """Give p-values and the smallest significant sums, (2, n_pairs); NaN where no user differs."""
+    found = np.full((2, len(pairs)), np.nan)
     series = np.flatnonzero(methods == Method.SERIES)
     if len(series) > 0:
-        totals[series] = critical_by_series(sums.powers[series], alpha=alpha)
-    for method, (_, search) in PAIRWISE.items():
+        powers = sums.powers[series]
+        found[0, series] = p_by_series(sums.totals[series], powers)
+        found[1, series] = critical_by_series(powers, alpha=alpha)
+    for method, find in PAIRWISE.items():
         chosen = np.flatnonzero((methods == method) & (sums.n_differing > 0))
         some = _differences(values, pairs[chosen])
-        totals[chosen] = [search(differences, alpha=alpha) for differences in some]
-    return totals
+        found[:, chosen] = np.reshape([find(d, alpha=alpha) for d in some], (-1, 2)).T
+    return found
 
 
 def _differences(values: Floats, pairs: Numbers) -> Iterator[Floats]:

@@ -28,14 +28,16 @@ def merged_sums(sizes: Floats) -> Floats:
 
 
 @jit()
-def count_upper(left: Floats, right: Floats, threshold: float) -> int:
-    """Count pairs of a left sum and a right one, both rising, that differ by the threshold."""
-    count = n_below = 0
-    for one in left:
-        while n_below < len(right) and right[n_below] <= one - threshold:
-            n_below += 1
-        count += n_below
-    return count
+def first_places(left: Floats, right: Floats, total: float) -> NDArray[np.intp]:
+    """For each left sum, find the first right one that makes at least the total; both rise."""
+    places = np.empty(len(left), dtype=np.intp)
+    place = len(right)
+    for number in range(len(left)):
+        wanted = total - left[number]
+        while place > 0 and right[place - 1] >= wanted:
+            place -= 1
+        places[number] = place
+    return places
 
 
 @jit()

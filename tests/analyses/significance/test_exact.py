@@ -1,5 +1,7 @@
 """The two exact algorithms: counting, and Fourier series."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,11 +13,11 @@ from analyses.significance import exact
 from analyses.significance.exact import (
     LOG_COSINE,
     REACH,
+    by_enumeration,
+    by_lattice,
+    by_product,
     characteristic_function,
-    critical_by_enumeration,
     distinct_sizes,
-    p_by_enumeration,
-    p_by_product,
     p_by_series,
     p_on_lattice,
     smallest_significant,
@@ -85,15 +87,48 @@ tied = st.sampled_from([-2.0, -0.1, 0.0, 0.1, 0.3, 1 / 3])
 
 @given(arrays(np.float64, st.integers(1, 12), elements=tied).filter(np.any))
 def test_off_a_lattice_all_sign_assignments_are_counted(differences: Floats) -> None:
-    assert p_by_enumeration(differences) == p_by_all_signs(differences)
+    assert by_enumeration(differences, alpha=ALPHA)[0] == p_by_all_signs(differences)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 12), elements=tied).filter(np.any),
+    st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5]),
+)
+def test_the_smallest_significant_sum_is_among_all_sums(differences: Floats, alpha: float) -> None:
+    _, found = by_enumeration(differences, alpha=alpha)
+    assert found == pytest.approx(smallest_sum(differences, alpha), nan_ok=True)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 12), elements=st.integers(-9, 9)).filter(np.any),
+    st.sampled_from([0.001, 0.01, 0.05, 0.2, 0.5]),
+)
+def test_from_the_critical_value_of_a_lattice_sums_are_significant(
+    differences: Floats, alpha: float
+) -> None:
+    _, found = by_lattice(differences, alpha=alpha)
+    sums = sums_of(differences)
+    from_there = sums[sums >= found].min(initial=np.inf)
+    assert from_there == smallest_sum(differences, alpha) or np.isnan(found)
+
+
+def smallest_sum(differences: Floats, alpha: float) -> float:
+    """The smallest absolute sum that so small a share of all sums reaches, or nearly."""
+    sums, tolerance = sums_of(differences), 1e-9 * np.abs(differences).max()
+    significant = sums[1 - np.searchsorted(sums, sums - tolerance) / len(sums) <= alpha]
+    return float(significant.min()) if len(significant) else np.nan
+
+
+def sums_of(differences: Floats) -> Floats:
+    signs = np.array([*product([-1.0, 1.0], repeat=len(differences))])
+    return np.sort(np.abs(signs @ differences))
 
 
 def test_compiled_loops_change_no_p(monkeypatch: pytest.MonkeyPatch) -> None:
     differences = np.random.default_rng(5).normal(0.2, 1.0, size=20)
-    found = p_by_enumeration(differences), critical_by_enumeration(differences, alpha=ALPHA)
+    found = by_enumeration(differences, alpha=ALPHA)
     monkeypatch.setattr(exact, "LONG", 1)
-    again = p_by_enumeration(differences), critical_by_enumeration(differences, alpha=ALPHA)
-    assert again == found
+    assert by_enumeration(differences, alpha=ALPHA) == found
 
 
 @given(
@@ -162,7 +197,9 @@ def test_the_product_is_right_where_tails_are_heavy(
         "few large": np.append([1.0, 0.9, -0.7], rng.normal(0, 0.01, n_users - 3)),
     }[tail]
     expected = p_by_long_series(differences)
-    assert p_by_product(differences) == pytest.approx(expected, abs=1e-6 if n_users < 100 else 1e-9)
+    assert by_product(differences, alpha=ALPHA)[0] == pytest.approx(
+        expected, abs=1e-6 if n_users < 100 else 1e-9
+    )
 
 
 @given(st.integers(1, 10_000), st.floats(0.1, 1e5), st.integers(0, 3))
