@@ -536,9 +536,9 @@ class Discrimination(Result):
         if near.any():
             pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
             found.append(
-                f"{len(pairs):,} of {len(self.pairs):,} pairs of systems differ significantly "
-                f"(p < .05) by none of the report measures ({paired(pairs)}); their order may be "
-                "due to chance."
+                f"Even without correction, {len(pairs):,} of {len(self.pairs):,} pairs of systems "
+                f"differ significantly (p < .05) by none of the report measures ({paired(pairs)}); "
+                "corrected tests leave more of them undecided."
             )
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
         if len(reported) and least >= MOST:
@@ -661,7 +661,7 @@ class Discrimination(Result):
         """Say what the curves show."""
         n_replicates = self.samples.powers.shape[1]
         bands = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
-        curves = "The higher a curve, the more pairs have a small p-value: higher is better."
+        curves = "A higher curve, with more small p-values, is better."
         parts = [self._tested(), curves, CONVENTIONS["dp"], bands * (n_replicates > 1)]
         return self._with_pairs(" ".join(filter(None, parts)))
 
@@ -678,7 +678,7 @@ class Discrimination(Result):
             corrected = f" Adjusted p-values: {name} over all pairs {over}."
         return (
             f"p-values{scores} of {pairs} over {self.n_users:,} {self.units}, by the two-sided "
-            f"{self._test_in_words()}.{corrected}"
+            f"{self.test_in_words()}.{corrected}"
         )
 
     def _with_pairs(self, text: str) -> str:
@@ -702,7 +702,8 @@ class Discrimination(Result):
         ax.set_xlabel("p-value (grey: not significant at .05)")
         ax.set_ylabel("pairs with at most this p-value (%)")
 
-    def _test_in_words(self) -> str:
+    def test_in_words(self) -> str:
+        """Name the test, and the number of its draws."""
         draws = f" ({self.permutations:,} random draws)"
         return TESTS_IN_WORDS[self.test] + draws * (self.test in ("monte-carlo", "bootstrap"))
 

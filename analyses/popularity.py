@@ -25,6 +25,7 @@ from analyses.shared.families import Families
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
 from analyses.shared.measure import Measures, RunDeviations
 from analyses.shared.result import Result, figure
+from analyses.shared.sentences import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -288,8 +289,9 @@ class Popularity(Result):
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on the judgements "
             f"of the least popular items and on all judgements of {self.n_users:,} {self.units}. "
-            f"Shares are of {shares}; popularity is an item's number of {ratings}. Equally popular "
-            f"items are removed in random order: mean of {self.orders} orders. "
+            f"Shares are of {shares}, and areas are mean taus from {percent(max(self.levels))} to "
+            f"{percent(min(self.levels))} of them; popularity is an item's number of {ratings}. "
+            f"Equally popular items are removed in random order: mean of {self.orders} orders. "
             f"{self.curves.bands_in_words(self.units)}"
         )
 

@@ -219,11 +219,14 @@ class Systems(Result):
         """Say what stands in a cell."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
-            f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval, letters, "
-            "and possible ranks: below those of all systems that are significantly better, above "
-            "those that are worse. Two systems that share a letter do not differ significantly. "
-            f"One simultaneous test of all pairs per measure ({test}; family-wise error rate "
-            f"{self.alpha:g}; seed {self.seed}). Systems are in the order of the first measure."
+            f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval (Student's "
+            "t), letters, and possible ranks. Two systems that share a letter do not differ "
+            f"significantly. Ranks: from 1 + the number of systems that are significantly better, "
+            f"to {len(self.systems)} - the number of those that are significantly worse. Letters "
+            f"and ranks are of one test of all pairs at once for each measure ({test}; family-wise "
+            f"error rate {rounded(self.alpha, 2)}; seed {self.seed}), which compares systems "
+            f"{self.unit} by {self.unit}: the intervals of single means do not show which systems "
+            f"differ. Systems are ordered by {self.measures[0]}."
         )
 
     def caption_of(self, part: str) -> str:

@@ -327,7 +327,8 @@ class Users(Result):
     def _subsets(self) -> str:
         return (
             f"Mean of {self.n_repeats} random subsets of the {self.sizes[-1]:,} {self.units} of "
-            "each size; vertical lines run from the 5 % to the 95 % quantile."
+            "each size; vertical lines run from the 5 % to the 95 % quantile. A subset is part of "
+            f"all {self.units}: two separate samples agree less."
         )
 
 

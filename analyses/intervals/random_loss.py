@@ -23,6 +23,7 @@ from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.families import Families
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
+from analyses.shared.sentences import percent
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
 
@@ -259,7 +260,8 @@ class RandomLoss(Result):
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on a share of the "
             f"{self.n_judgements:,} judgements of {self.n_users:,} {self.units} and on all of "
-            f"them: mean of {self.n_samples} random samples at each share. {self.drawing}. "
+            f"them: mean of {self.n_samples} random samples at each share. {self.drawing}. Areas "
+            f"are mean taus from {percent(max(self.levels))} to {percent(min(self.levels))}. "
             f"{self.curves.bands_in_words(f'{self.units} and samples')}{note}"
         )
 

@@ -29,8 +29,8 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if not ordered.leaders():
         first = ordered.values_in_words(ordered.measures[:1])
         return (
-            f"No measure is acceptably {best}: {ordered.measures[0]} comes first with {first}; the "
-            f"threshold is {estimates.required}."
+            f"No measure reaches the threshold, {estimates.required}: {ordered.measures[0]} comes "
+            f"closest with {first}."
         )
     top, of_both = (
         [*compress(ordered.measures, ordered.may_be_best(systems=systems))]
@@ -53,10 +53,10 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if over != units:
         return sentence
     if len(of_both) == len(ordered.measures):
-        return f"{sentence} With other systems, any measure may be."
+        return f"{sentence} With other systems, any measure may be the best."
     others = [str(measure) for measure in of_both if measure not in top]
     also = listed(others, "or") if others else "another"
-    return f"{sentence} With other systems, {also} may be, too."
+    return f"{sentence} With other systems, {also} may be the best, too."
 
 
 def deeper_or_shallower(estimates: Estimates) -> str:

@@ -49,10 +49,10 @@ VERDICTS_IN_WORDS = (
     "significant, but the true difference is."
 )
 RATES_IN_WORDS = (
-    "Power: share of the true differences that are significant by the true scores, and significant "
-    "with the same sign by the measure. "
-    "Type III: share of the significant differences that have the wrong sign. Inverted: share of "
-    "the significant true differences that have the wrong sign, significant or not."
+    "Power: of the pairs whose true scores differ significantly, the share that the measure finds "
+    "significant with the same sign. Type III: of the pairs that the measure finds significant, "
+    "the share with the wrong sign. Inverted: of the pairs whose true scores differ significantly, "
+    "the share that the measure orders the other way, significantly or not."
 )
 REGRET = (
     "Regret: true score of the best system less that of the system that the measure ranks first; "
@@ -60,7 +60,7 @@ REGRET = (
 )
 
 
-BOTH = "95 %, users and systems"
+BOTH = "95 %, users and families of systems"
 """Heading of intervals over users and systems."""
 
 
@@ -251,10 +251,11 @@ class Validity(Result):
                 written_interval(self.tau.both, place, n, decimals=decimals),
                 float(self.tau_aps[place, n]),
                 float(self.attainable[place, n]),
+                float(self.tau.values[0, n]),
             ]
             for n in best
         ]
-        headings = ["measure", "tau-b", "95 %", BOTH, "tau_AP", "attainable"]
+        headings = ["measure", "tau-b", "95 %", BOTH, "tau_AP", "attainable", "tau-b, same measure"]
         title = f"Agreement with {self.title(truth)}"
         poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
         facts = headings, rows, {1: max, 4: max}, poor, decimals
@@ -391,13 +392,14 @@ class Validity(Result):
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
             f"over {self.n_users:,} {self.units} and their true ordering over {self._true_users()} "
-            f"{self.origin}; higher is better. The true ordering is by {listed(self.truths[1:])}: "
-            "how good the top of the lists really is; or by the same measure (itself). "
-            "tau_AP weights the top of the ordering more. "
-            "Attainable: the mean tau-b of a measure whose means differ from the true ones by "
-            "sampling error alone. "
-            f"Intervals: 95 % over {self.units} (thick), and over {self.units} and systems (thin), "
-            f"of the tau-b that as many {self.units} give; more {self.units} give a higher one."
+            f"{self.origin}; higher is better. True orderings are by "
+            f"{listed(self.truths[1:], 'or')}, which say how good the top of the lists really is, "
+            "or by the same measure with the true preferences (itself). tau_AP weights the top of "
+            "the ordering more. Attainable: the expected tau-b of a measure that orders the "
+            f"systems as the truth does but for chance over {self.units}. Intervals: 95 % over "
+            f"{self.units} (thick), and over {self.units} and families of systems (thin), of "
+            f"samples of as many {self.units}; "
+            f"tau-b rises with the number of {self.units}. No limit is above 1."
         )
 
     def _true_users(self) -> str:
@@ -427,10 +429,12 @@ class Validity(Result):
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
                 f"both; on the diagonal they are equal. Lines: 95 % over {self.units}."
             )
-        how = "at random" if part == "kept" else "of the most popular items first"
+        how = "Judgements are removed at random."
+        if part != "kept":
+            how = "The judgements of the most popular items are removed first."
         return (
             f"Kendall's tau-b between the ordering of {over} on the judgements that are kept and "
-            f"their true ordering. Judgements are removed {how}. Higher is better."
+            f"their true ordering. {how} Higher is better."
         )
 
     def findings(self) -> Sequence[str]:
@@ -449,14 +453,16 @@ class Validity(Result):
         named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
             best_of(self.estimates(), self.units),
-            f"{many} measures{named} disagree with their own true ordering of the systems "
-            f"({spread_of(self.tau.values[0, numbers])}) by more than sampling error explains "
-            f"(attainable: {spread_of(ideal)}).",
+            f"{many} measures{named} disagree with the ordering by the same measure with the true "
+            f"preferences ({spread_of(self.tau.values[0, numbers])}) by more than chance over "
+            f"{self.units} explains (attainable: {spread_of(ideal)}).",
             f"{np.count_nonzero(regrets == 0)} of {n} measures rank "
             f"{listed(np.array(self.systems)[truly].tolist(), 'or')} first, which is truly best by "
-            f"{self.main}; the largest regret is {rounded(float(np.max(regrets)))}.",
-            f"By true {self.main}, significant differences ({test}) have the wrong sign in "
-            f"{listed([f'{k} of {among} pairs ({measure})' for measure, k, among in counts])}.",
+            f"{self.main}; the first system of the others is worse by at most "
+            f"{rounded(float(np.max(regrets)))}.",
+            f"Of the pairs of systems that differ significantly by a measure ({test}), the sign is "
+            f"wrong by true {self.main} in "
+            f"{listed([f'{k} of {among} ({measure})' for measure, k, among in counts])}.",
         ]
         return [sentence for sentence in sentences if sentence]
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from analyses.discrimination import Discrimination
 
+
 TRUTH = "validity"
 """The analysis that compares measures with a truth: where it was made, it decides alone."""
 
@@ -53,6 +54,8 @@ class Power:
         The difference in means that is found with power .8 in the median pair, likewise.
     n_pairs, n_users
         Numbers of pairs and users.
+    test
+        How pairs were tested.
     """
 
     measures: Measures
@@ -60,6 +63,7 @@ class Power:
     detectable: Floats
     n_pairs: int
     n_users: int
+    test: str
 
     @classmethod
     def of(cls, found: Discrimination) -> Power:
@@ -67,16 +71,23 @@ class Power:
         measures = found.measures.reported
         chosen = found.measures.numbers(measures)
         apart = (found.p[chosen] < 0.05).sum(axis=1).astype(np.float64)
-        return cls(measures, apart, found.detectable()[chosen], found.p.shape[1], found.n_users)
+        detectable, test = found.detectable()[chosen], found.test_in_words()
+        return cls(measures, apart, detectable, found.p.shape[1], found.n_users, test)
 
     def sentence(self, measure: Measure | None, units: str) -> str:
         """Say whether the users are enough, for a measure or the most discriminative one."""
         number = int(self.apart.argmax()) if measure is None else self.measures.index(measure)
+        name, others = self.measures[number], np.delete(self.apart, number)
+        under = ""
+        if others.size:
+            fewest, most = (f"{limit:.0f}" for limit in (others.min(), others.max()))
+            span = fewest if fewest == most else f"{fewest} to {most}"
+            under = f", and {span} under the other measures"
         return (
-            f"Under {self.measures[number]}, {self.apart[number]:.0f} of {self.n_pairs:,} pairs of "
-            f"systems differ significantly (p < .05, not corrected). With {self.n_users:,} "
-            f"{units}, a difference of {rounded(float(self.detectable[number]))} is detected with "
-            "power .8 (median pair)."
+            f"Under {name}, {self.apart[number]:.0f} of {self.n_pairs:,} pairs of systems differ "
+            f"significantly{under} ({self.test}; p < .05, not corrected). With {self.n_users:,} "
+            f"{units}, a true difference of {rounded(float(self.detectable[number]))} in mean "
+            f"{name} would be significant with a probability of .8 (median pair)."
         )
 
 
@@ -129,7 +140,7 @@ class Answer(Result):
         """What the intervals of differences are over, beside users."""
         every = self.deciding.values()
         held = {
-            "families of systems": all(each.is_over_systems for each in every),
+            "families of related systems": all(each.is_over_systems for each in every),
             "settings of the systems": all(each.over_settings is not None for each in every),
         }
         return [source for source, holds in held.items() if every and holds]
@@ -170,10 +181,10 @@ class Answer(Result):
             answer.append((sentence, "answer"))
         others = "" if self.is_over_more else "systems, "
         scope = (
-            "A difference between measures is significant if its 95 % interval, simultaneous for "
-            f"all pairs of measures and over {self._chance}, excludes 0. Intervals in brackets "
-            f"are over {self.units}. Other {others}splits or data sets may order the measures "
-            "otherwise."
+            "A difference between measures is significant if its 95 % interval excludes 0; these "
+            f"intervals hold for all pairs of measures at once, over {self._chance}. Intervals in "
+            f"brackets are over {self.units} unless stated otherwise. Other {others}splits or data "
+            "sets may order the measures otherwise."
         )
         if TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
@@ -194,15 +205,23 @@ class Answer(Result):
         if not supported:
             best = unbeaten(TRUTH, found, systems=self.is_over_more)
             first, *level = compress(found.measures, best)
-            which = "The other measures" if len(level) == len(found.measures) - 1 else both(level)
-            also = f" {which} {are(level)} not significantly less valid." if level else ""
-            undecided = found.high[0] >= (found.threshold or np.inf)
-            sentence = (
-                "No measure, at its reported depth, reaches the threshold of agreement with the "
-                f"truth ({found.required}, a convention). {first} comes closest "
-                f"({found.values_in_words([first])})"
-                f"{', and its interval includes the threshold' * bool(undecided)}.{also}"
+            also = ""
+            if level:
+                rest = "the others" if len(level) == len(found.measures) - 1 else both(level)
+                also = (
+                    f" It is not significantly more valid than {rest} "
+                    f"({found.values_in_words(level)})."
+                )
+            undecided = [*compress(found.measures, found.high >= (found.threshold or np.inf))]
+            includes = (
+                "interval of {} includes" if len(undecided) == 1 else "intervals of {} include"
             )
+            sentence = (
+                f"No measure reaches the threshold of validity, {found.required} (a convention). "
+                f"{first} comes closest ({found.values_in_words([first])}).{also}"
+            )
+            if undecided:
+                sentence += f" The {includes.format(both(undecided))} the threshold."
             return [(sentence, TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
         which = either(supported) if others else f"any of the {len(supported)} measures"
@@ -342,17 +361,31 @@ class Answer(Result):
         """Say what the figure shows."""
         first = next(iter(self.deciding.values()), None)
         order = "" if first is None else f", ordered by {first.subject.lower()}"
-        falling = [each.quantity for each in self.every if each.lower_is_better]
-        less = f" Lower is better for {listed(falling)}." if falling else ""
         thin = f", and over {self._chance} (thin)" * self.is_over_more
-        return (
-            f"The report measures (metrics at a cut-off) by each criterion{order}, with 95 % "
-            f"intervals over {self.units} (thick){thin}. An area is the mean tau over the shares "
-            "of judgements or items kept; areas of different criteria are not comparable. DP is "
-            f"the sum of p-values over pairs of systems.{less} A point is filled where no other "
-            "measure is significantly better. Dotted lines: least acceptable values, which are "
-            "conventions."
-        )
+        parts = [
+            f"The measures (metrics at a cut-off) by {listed(self._subjects)}{order}, with 95 % "
+            f"intervals over {self.units} (thick){thin}.",
+            *compress(
+                (
+                    "An area is the mean tau-b of the ordering on all judgements with those on "
+                    "smaller and smaller parts; the parts differ between random loss and loss of "
+                    "popular items, so that their areas are not comparable.",
+                    "DP (discriminative power) is the sum of the p-values of all pairs of systems: "
+                    "lower is more discriminative.",
+                ),
+                (
+                    any("area" in each.quantity for each in self.every),
+                    "discrimination" in self.keys,
+                ),
+            ),
+            "In a panel, a point is filled where no other measure is significantly better. Dotted "
+            "lines: thresholds, which are conventions.",
+        ]
+        return " ".join(parts)
+
+    @property
+    def _subjects(self) -> list[str]:
+        return [subject[0].lower() + subject[1:] for subject in self.subjects]
 
 
 def unbeaten(key: str, found: Estimates, *, systems: bool) -> Masks:

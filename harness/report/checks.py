@@ -61,7 +61,7 @@ def judgement_checks(
     emptied = facts.get(f"{plural(unit)} without relevant items", 0)
     if emptied:
         graded = any(parse_name(name).name == GRADED for name in names)
-        but = f", except by {GRADED}, which uses grades below relevance" if graded else ""
+        but = f", except by {GRADED}, in which other judged items count, too" if graded else ""
         yield Check(
             f"{_counted(emptied, facts, unit)} no relevant item in the test data: for them all "
             f"scores are 0{but}."
@@ -96,8 +96,8 @@ def _of_input(study: FinishedStudy) -> Iterator[Check]:
     if _is_simulated(study):
         yield Check(
             "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make "
-            "measures look more robust to the loss of popular items, P and RR above all "
-            "(docs/methods/worlds.md)."
+            "measures look more robust to the loss of popular items: results of this loss are "
+            "likely to be too favourable, above all those of P and RR (docs/methods/worlds.md)."
         )
 
 

@@ -18,6 +18,7 @@ from analyses.shared.table import Cell, Table, excerpt, shown
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
+from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 
 LAST = ("systems", "means", "coverage")
 """Results whose tables stand at the end of the page, folded."""
@@ -55,8 +56,11 @@ def render_report(study: FinishedStudy) -> bytes:
             "",
             "Systems",
             "",
-            ("system", "method", "source"),
-            [[name, *each] for name, each in manifest.get("sources", {}).items()],
+            ("system", "family", "method", "source"),
+            [
+                [name, manifest["families"].get(name, ""), *each]
+                for name, each in manifest.get("sources", {}).items()
+            ],
         ),
         facts=_facts(manifest["collection"]),
         versions=_plain("Versions", list(manifest["versions"].items())),
@@ -183,6 +187,8 @@ IN_WORDS = {
     "gini": "Gini index of the items' ratings",
     "cold_users": "test users without training ratings",
     "cold_items": "test items without training ratings",
+    OLDER_TESTS: "share of test ratings older than the user's newest training rating",
+    NEWER_TRAINING: "share of training ratings newer than a test rating, on average",
 }
 
 

@@ -327,11 +327,12 @@ class Stages:
             n_systems = f"{len(self.lists.systems)} systems (means over their runs)"
         counts = f"{facts[units]:,} {units}, {facts['judgements']:,} judgements"
         simulated = "" if self.collection.truth is None else " of a simulated world"
-        known = ", whose true preferences are known" if simulated else ""
         measures = listed([*map(str, study.measures.reported)])
+        trained = "" if of_runs else " (the test ratings)"
+        known = " True orderings use the true preferences of all items." if simulated else ""
         return {
-            "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, "
-            f"{counts}{simulated}{known}; the measures {measures}.",
+            "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, {counts}"
+            f"{trained}{simulated}; the measures {measures}.{known}",
             "data": f"Data: {study.name}{simulated} ({counts}); {n_systems}; study seed "
             f"{study.seed}.",
             "ranked for": units,
@@ -340,6 +341,7 @@ class Stages:
             "collection": facts,
             "systems": list(self.lists.systems),
             "sources": self.lists.sources,
+            "families": self.lists.families,
             "notes": [note for note, holds in self._notes.items() if holds],
         }
 
