@@ -61,7 +61,7 @@ MARKERS_PER_CURVE = 12
 SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
 
 TESTS_IN_WORDS = {
-    "exact": "exact paired permutation test of the difference in means",
+    "exact": "paired permutation test of the difference in means, with exact p-values",
     "monte-carlo": "paired permutation test of the difference in means",
     "t": "Student's paired t-test",
     "wilcoxon": "Wilcoxon's signed-rank test",
@@ -536,9 +536,9 @@ class Discrimination(Result):
         if near.any():
             pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
             found.append(
-                f"Even without correction, {len(pairs):,} of {len(self.pairs):,} pairs of systems "
-                f"differ significantly (p < .05) by none of the report measures ({paired(pairs)}); "
-                "corrected tests leave more of them undecided."
+                f"For {len(pairs):,} of {len(self.pairs):,} pairs of systems, no report measure "
+                f"finds a significant difference (p < .05), even without correction "
+                f"({paired(pairs)}); corrected tests leave more pairs undecided."
             )
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
         if len(reported) and least >= MOST:

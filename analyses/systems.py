@@ -226,7 +226,8 @@ class Systems(Result):
             f"and ranks are of one test of all pairs at once for each measure ({test}; family-wise "
             f"error rate {rounded(self.alpha, 2)}; seed {self.seed}), which compares systems "
             f"{self.unit} by {self.unit}: the intervals of single means do not show which systems "
-            f"differ. Systems are ordered by {self.measures[0]}."
+            "differ, and a system with a lower mean may have fewer possible ranks. Systems are "
+            f"ordered by {self.measures[0]}."
         )
 
     def caption_of(self, part: str) -> str:

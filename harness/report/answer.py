@@ -86,8 +86,9 @@ class Power:
         return (
             f"Under {name}, {self.apart[number]:.0f} of {self.n_pairs:,} pairs of systems differ "
             f"significantly{under} ({self.test}; p < .05, not corrected). With {self.n_users:,} "
-            f"{units}, a true difference of {rounded(float(self.detectable[number]))} in mean "
-            f"{name} would be significant with a probability of .8 (median pair)."
+            f"{units}, this test finds a difference of "
+            f"{rounded(float(self.detectable[number]))} in mean {name} with power .8 (median over "
+            "the pairs)."
         )
 
 
@@ -140,10 +141,17 @@ class Answer(Result):
         """What the intervals of differences are over, beside users."""
         every = self.deciding.values()
         held = {
-            "families of related systems": all(each.is_over_systems for each in every),
+            f"{self.n_families} families of related systems": all(
+                each.is_over_systems for each in every
+            ),
             "settings of the systems": all(each.over_settings is not None for each in every),
         }
         return [source for source, holds in held.items() if every and holds]
+
+    @property
+    def n_families(self) -> int:
+        """Number of families of systems; 0 where there are no intervals over systems."""
+        return max((each.n_families for each in self.deciding.values()), default=0)
 
     def supported(self, *, systems: bool | None = None) -> tuple[Measure, ...]:
         """Give the measures that are acceptable and unbeaten by all numbers that decide.
@@ -212,17 +220,11 @@ class Answer(Result):
                     f" It is not significantly more valid than {rest} "
                     f"({found.values_in_words(level)})."
                 )
-            undecided = [*compress(found.measures, found.high >= (found.threshold or np.inf))]
-            includes = (
-                "interval of {} includes" if len(undecided) == 1 else "intervals of {} include"
-            )
             sentence = (
-                f"No measure reaches the threshold of validity, {found.required} (a convention). "
+                f"No estimate reaches the threshold of validity, {found.required} (a convention). "
                 f"{first} comes closest ({found.values_in_words([first])}).{also}"
             )
-            if undecided:
-                sentence += f" The {includes.format(both(undecided))} the threshold."
-            return [(sentence, TRUTH)]
+            return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
         which = either(supported) if others else f"any of the {len(supported)} measures"
         closest = "no measure orders the systems significantly closer to the truth"
@@ -234,6 +236,18 @@ class Answer(Result):
             sentence = f"Do not rely on {both(others)}: {why} ({found.values_in_words(others)})."
             answer.append((sentence, TRUTH))
         return answer
+
+    def _undecided(self, found: Estimates) -> str:
+        """Name the measures whose intervals include the threshold."""
+        limits = {self.units: found.high}
+        if found.is_over_more:
+            limits[self._chance] = found.over_both()[1]
+        parts = []
+        for over, high in limits.items():
+            some = [*compress(found.measures, high >= (found.threshold or np.inf))]
+            which = f"all {len(some)} measures" if len(some) == len(found.measures) else both(some)
+            parts += [f"over {over}, of {which}"] * bool(some)
+        return f"The threshold lies in the intervals {'; '.join(parts)}." if parts else ""
 
     def _stable(self, supported: Sequence[Measure]) -> list[Linked]:
         """Name the measures that are stable and discriminative, or say what speaks against each."""
@@ -378,9 +392,11 @@ class Answer(Result):
                     "discrimination" in self.keys,
                 ),
             ),
-            "In a panel, a point is filled where no other measure is significantly better. Dotted "
-            "lines: thresholds, which are conventions.",
+            "In a panel, a point is filled where no other measure is significantly better.",
         ]
+        drawn = [each.required for each in self.every if each.threshold and each.shares is None]
+        if drawn:
+            parts.append(f"Dotted lines: thresholds ({listed(drawn)}), which are conventions.")
         return " ".join(parts)
 
     @property

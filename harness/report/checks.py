@@ -13,7 +13,7 @@ from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 
 BECOMES: Mapping[str, str] = {
     "bpref": "equals Recall",
-    "infAP": "is close to Recall",
+    "infAP": "is Recall less at most .5 / (number of relevant items)",
     "infAP_trec": "equals AP",
     "AUC": "is 0",
 }
@@ -61,7 +61,11 @@ def judgement_checks(
     emptied = facts.get(f"{plural(unit)} without relevant items", 0)
     if emptied:
         graded = any(parse_name(name).name == GRADED for name in names)
-        but = f", except by {GRADED}, in which other judged items count, too" if graded else ""
+        but = (
+            f", except by {GRADED}, which credits judged items below the lowest relevant grade, too"
+            if graded
+            else ""
+        )
         yield Check(
             f"{_counted(emptied, facts, unit)} no relevant item in the test data: for them all "
             f"scores are 0{but}."
@@ -97,7 +101,7 @@ def _of_input(study: FinishedStudy) -> Iterator[Check]:
         yield Check(
             "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make "
             "measures look more robust to the loss of popular items: results of this loss are "
-            "likely to be too favourable, above all those of P and RR (docs/methods/worlds.md)."
+            "likely to be too favourable, most of all for P and RR (docs/methods/worlds.md)."
         )
 
 

@@ -329,7 +329,10 @@ class Stages:
         simulated = "" if self.collection.truth is None else " of a simulated world"
         measures = listed([*map(str, study.measures.reported)])
         trained = "" if of_runs else " (the test ratings)"
-        known = " True orderings use the true preferences of all items." if simulated else ""
+        known = ""
+        if study.truth is not None and simulated:
+            of = listed([*study.truth.references], "or")
+            known = f" True orderings are by {of}, from the true preferences of all items."
         return {
             "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, {counts}"
             f"{trained}{simulated}; the measures {measures}.{known}",
