@@ -354,23 +354,12 @@ def count_as_extreme(
 
     Counts are of permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
     """
+    from analyses.significance.permutation_loops import add_extreme
+
     first, second = pair_indices(grid.shape[1])
     totals = grid.sum(axis=2)
     thresholds = np.abs(totals[:, first] - totals[:, second]) - 2 * grid.shape[2]
     counts = np.zeros(thresholds.shape, dtype=np.int64)
     for flipped in flipped_sums(grid, start, stop, seed=seed, block=block):
-        _add_extreme(counts, flipped, thresholds)
+        add_extreme(counts, flipped, thresholds)
     return counts
-
-
-def _add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) -> None:
-    """Add the counts of one block: flipped sums are (n_measures, n_systems, block)."""
-    n_systems = flipped.shape[1]
-    for measure, sums in enumerate(flipped):
-        start = 0
-        for system in range(n_systems - 1):
-            pairs = slice(start, start + n_systems - 1 - system)
-            start = pairs.stop
-            distances = np.abs(sums[system] - sums[system + 1 :])
-            extreme = distances >= thresholds[measure, pairs, np.newaxis]
-            counts[measure, pairs] += np.count_nonzero(extreme, axis=1)

@@ -41,6 +41,26 @@ def first_places(left: Floats, right: Floats, total: float) -> NDArray[np.intp]:
 
 
 @jit()
+def add_extreme(counts: NDArray[np.int64], flipped: Floats, thresholds: Floats) -> None:
+    """Count the sums of pairs of systems that are at least as far from 0 as the thresholds.
+
+    Flipped sums are of shape (n_measures, n_systems, n_permutations), the others of (n_measures,
+    n_pairs), in the order of `pair_indices`.
+    """
+    n_measures, n_systems, n_permutations = flipped.shape
+    for measure in range(n_measures):
+        pair = 0
+        for first in range(n_systems):
+            for second in range(first + 1, n_systems):
+                threshold, count = thresholds[measure, pair], 0
+                for place in range(n_permutations):
+                    distance = flipped[measure, first, place] - flipped[measure, second, place]
+                    count += abs(distance) >= threshold
+                counts[measure, pair] += count
+                pair += 1
+
+
+@jit()
 def add_dealt_out(by_user: Floats, swaps: NDArray[np.uint8 | np.uint16], sums: Floats) -> None:
     """Add every user's scores to the systems that they are dealt to by `tukey.random_swaps`.
 

@@ -246,8 +246,8 @@ class Answer(Result):
         for over, high in limits.items():
             some = [*compress(found.measures, high >= (found.threshold or np.inf))]
             which = f"all {len(some)} measures" if len(some) == len(found.measures) else both(some)
-            parts += [f"over {over}, of {which}"] * bool(some)
-        return f"The threshold lies in the intervals {'; '.join(parts)}." if parts else ""
+            parts += [f"of {which} (over {over})"] * bool(some)
+        return f"The threshold lies in the intervals {', and '.join(parts)}." if parts else ""
 
     def _stable(self, supported: Sequence[Measure]) -> list[Linked]:
         """Name the measures that are stable and discriminative, or say what speaks against each."""
