@@ -115,14 +115,15 @@ class SampleScorer:
             groups = np.arange(len(blocks)) if by_user else blocks
             hits = self._hits.at_level(level)
             for some, values in group_sums(hits, kept, cutoffs=self._cutoffs, groups=groups):
-                found = values[names, places]
                 if by_user:
+                    found = values[names, places]
                     scores = logarithms(found) if is_geometric else found
                     scores = scores * self._factors[:, some, np.newaxis]
                     at = np.array(numbers)[:, np.newaxis], blocks[some]
                     np.add.at(sums, at, scores.swapaxes(1, 2))
                 else:
-                    sums[numbers, some] = found.swapaxes(1, 2)
+                    for number, name, place in zip(numbers, names, places, strict=True):
+                        sums[number, some] = values[name, place].swapaxes(0, 1)
         for what, at_once in AT_ONCE.items():
             numbers = self._that_need(what)
             for first in range(0, kept.shape[1] if numbers else 0, at_once):
