@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 LossT = TypeVar("LossT", bound="RandomLoss")
 
-SAMPLES_AT_ONCE, MASKS_AT_ONCE = 200, 1 << 28
-"""Samples that are scored together, of some levels: of 200, each takes two thirds of the time that
-it takes of 50, and four times the memory. Beyond 256 MB of judgements kept or lost, fewer."""
+SAMPLES_AT_ONCE, MASKS_AT_ONCE = 100, 1 << 28
+"""Samples that are scored together, of some levels: of 100, each takes two thirds of the time that
+it takes of 50, and twice the memory. Beyond 256 MB of judgements kept or lost, fewer."""
 
 
 def lose_at_random(
