@@ -146,7 +146,8 @@ class Table:
     @property
     def n_repeated(self) -> int:
         """Number of ratings of a pair that is rated elsewhere in the file, too, less one each."""
-        return len(self.user) - len(np.unique(self._pairs))
+        pairs = np.sort(self._pairs)
+        return int((pairs[1:] == pairs[:-1]).sum())
 
     def ratings(self) -> Ratings:
         """Sort by (user, item); of equal pairs keep the last in time, then in the file."""
