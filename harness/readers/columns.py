@@ -202,14 +202,18 @@ def read_table(
 
 def _read_table(path: Path, content: bytes, *, is_named: bool) -> Table | Mapping[str, Any] | None:
     import pyarrow as pa
-    from pyarrow import csv, ipc, parquet
+    from pyarrow import csv
 
     if content.startswith(LZ4):
         return _from_lz4(path, content)
     try:
         if content.startswith(PARQUET):
+            from pyarrow import parquet
+
             return Table(_flat(parquet.read_table(pa.BufferReader(content))), str(path), "row")
         if content.startswith(ARROW):
+            from pyarrow import ipc
+
             return Table(_flat(ipc.open_file(content).read_all()), str(path), "row")
         if content.lstrip()[:1] in (b"{", b"["):
             try:

@@ -15,6 +15,9 @@ from runs.shared.errors import InputError
 COPIES = 8
 """How often a file is in memory while it is read, as bytes, lines and columns, and rounded up."""
 
+SMALL = 1 << 16
+"""Bytes of a file for which there is memory."""
+
 GZIPPED = b"\x1f\x8b"
 """What a gzipped file begins with."""
 
@@ -50,13 +53,17 @@ def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes
 
     A file that says at its end how long it is when unpacked is refused by that.
     """
+    content, how_long = b"", "or more"
+    if 0 < size <= SMALL:
+        content = stream.read()
+        if content[:2] != GZIPPED:
+            return content
     from psutil import virtual_memory
 
     room = int(virtual_memory().available) // COPIES
     limit = f"may have at most {room / 1e6:,.1f} MB unpacked, by the memory that is free now"
-    content, how_long = b"", "or more"
     try:
-        if size <= room:
+        if size <= room and not content:
             # Memory for all that is asked for is taken at once. A pipe has no size.
             content = stream.read(min(size or room, room) + 1)
         if content[:2] == GZIPPED:

@@ -82,7 +82,8 @@ class Numbering:
     @classmethod
     def of(cls, ids: Iterable[str] | NDArray[np.str_]) -> Numbering:
         """Number the distinct ids among these."""
-        return cls(np.unique(_as_text(ids)))
+        texts = np.sort(_as_text(ids))
+        return cls(texts[np.append(texts[:1] == texts[:1], texts[1:] != texts[:-1])])
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.machinery import SourceFileLoader
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from traceback import extract_tb
@@ -19,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from runs.shared.errors import InputError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from runs.shared.settings import Section
 
 SettingsT = TypeVar("SettingsT", bound="Section")
@@ -87,6 +88,8 @@ def installed(kind: str) -> Mapping[str, tuple[EntryPoint, ...]]:
 
     These are entry points of the group ``metric_robustness.KIND``; nothing is imported.
     """
+    from importlib.metadata import entry_points
+
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for point in sorted(entry_points(group=GROUP + kind), key=_claimed_by):
         others = found.get(point.name, ())
