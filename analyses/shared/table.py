@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
-from statistics import median_low
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -251,7 +250,8 @@ def decimals_of(low: float, high: float) -> int:
 
 def common_decimals(lows: Iterable[float], highs: Iterable[float]) -> int:
     """Give the decimals for a table: the median of those that the intervals support."""
-    return median_low([*map(decimals_of, lows, highs)] or [3])
+    decimals = sorted(map(decimals_of, lows, highs)) or [3]
+    return decimals[(len(decimals) - 1) // 2]
 
 
 def rounded(value: float, decimals: int = 3) -> str:
