@@ -232,12 +232,18 @@ class Repeats(Result):
             for number, label in enumerate(self.measures.reported.labels)
             if own[place, number] > 2 * users[place, number]
         ]
-        if not beyond:
-            return ()
-        return (
-            f"These vary more than twice as much over {self._repetitions} as over users, so their "
-            f"intervals over users hold for this study only: {listed(beyond)}.",
-        )
+        found = []
+        if self.varied == "settings":
+            found.append(
+                "Findings of single analyses are of the systems' own settings; the answer holds "
+                "over the other settings, too."
+            )
+        if beyond:
+            found.append(
+                f"These vary more than twice as much over {self._repetitions} as over users, so "
+                f"their intervals over users hold for this study only: {listed(beyond)}."
+            )
+        return found
 
     def caption(self) -> str:
         """Say what was repeated."""

@@ -311,6 +311,8 @@ class RepeatSection(Section):
     def _of_one_kind(self) -> Self:
         if self.seeds > 1 and self.settings > 1:
             raise ValueError("`seeds` and `settings` are repeated in two studies, not in one")
+        if self.trials is not None and self.settings == 1:
+            raise ValueError("`trials` are for other settings: set `settings`, such as 10, too")
         return self
 
     def others(self, seed: int) -> range:

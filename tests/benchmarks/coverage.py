@@ -88,6 +88,16 @@ class Population:
     skills: Callable[[Floats], Floats] = lambda uniform: 2 * uniform
     in_families: bool = False
 
+    def lists(self, rng: np.random.Generator, n_systems: int, n_users: int) -> Lists:
+        """Draw systems and users."""
+        return Lists.simulated(
+            qualities=self.qualities(rng, n_systems),
+            choosy=rng.random(n_systems),
+            skills=self.skills(rng.random(n_users)),
+            families=families(n_systems) if self.in_families else None,
+            seed=int(rng.integers(2**31)),
+        )
+
 
 def _close(rng: np.random.Generator, n_systems: int) -> Floats:
     return rng.normal(1, 0.06, n_systems)
@@ -269,16 +279,10 @@ def coverage(
     """Give the share of intervals that hold in studies of one population, by what they are of."""
     rng = np.random.default_rng([seed, n_systems, n_users, [*POPULATIONS].index(name)])
     kind = POPULATIONS[name]
-    everybody = Lists.simulated(
-        qualities=kind.qualities(rng, n_systems),
-        choosy=rng.random(n_systems),
-        skills=kind.skills(rng.random(N_USERS)),
-        families=families(n_systems) if kind.in_families else None,
-        seed=int(rng.integers(2**31)),
-    )
+    everybody = kind.lists(rng, n_systems, N_USERS)
     held: dict[str, list[Held]] = defaultdict(list)
     with single_threaded("blas"):
-        study = PARTS[part].begin(everybody, rng)
+        study = PARTS[part].begin(everybody, rng, kind)
         for number in range(PARTS[part].studies):
             users = rng.integers(0, N_USERS, n_users)
             for quantity, one in study(everybody.of(users, seed=number), users):
@@ -291,10 +295,10 @@ def coverage(
 
 Intervals = Iterator[tuple[str, Held]]
 Study = Callable[[Lists, Numbers], Intervals]
-Begin = Callable[[Lists, np.random.Generator], Study]
+Begin = Callable[[Lists, np.random.Generator, Population], Study]
 
 
-def agreement(everybody: Lists, rng: np.random.Generator) -> Study:
+def agreement(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
     """Compare the orderings by two measures; all users of a population say which is right."""
     means = everybody.scores.mean_values()
     known = tau_b(means[:, np.newaxis], means)
@@ -308,7 +312,7 @@ def agreement(everybody: Lists, rng: np.random.Generator) -> Study:
     return study
 
 
-def agreement_with_others(everybody: Lists, rng: np.random.Generator) -> Study:
+def agreement_with_others(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
     """Average over the other measures."""
 
     def study(work: Lists, users: Numbers) -> Intervals:
@@ -322,7 +326,7 @@ def agreement_with_others(everybody: Lists, rng: np.random.Generator) -> Study:
 
 def analysed(analyse: Callable[[Lists], Any]) -> Begin:
     """Take the estimates of an analysis."""
-    return lambda everybody, rng: lambda work, users: of_estimates(analyse(work).estimates())
+    return lambda everybody, rng, kind: lambda work, users: of_estimates(analyse(work).estimates())
 
 
 def power(work: Lists) -> Any:
@@ -340,7 +344,7 @@ def popular_loss(work: Lists) -> Any:
     return popularity(work, PopularitySettings(levels=UNPOPULAR, orders=2, replicates=REPLICATES))
 
 
-def validity(everybody: Lists, rng: np.random.Generator) -> Study:
+def validity(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
     """Compare some judgements with all of them."""
     kept = rng.random((N_USERS * N_RELEVANT, 1)) < SHARE_JUDGED
     judged = everybody.judged(kept).values
@@ -362,7 +366,7 @@ def validity(everybody: Lists, rng: np.random.Generator) -> Study:
     return study
 
 
-def users_needed(everybody: Lists, rng: np.random.Generator) -> Study:
+def users_needed(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
     """Plan a study from a pilot."""
     likely = Likely.of(effects_of(*pair_means_and_deviations(everybody.scores.values)))
     known = users_for_share(likely, share=0.8, alpha=0.05)
@@ -374,7 +378,7 @@ def users_needed(everybody: Lists, rng: np.random.Generator) -> Study:
     return study
 
 
-def corrected(everybody: Lists, rng: np.random.Generator) -> Study:
+def corrected(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
     """Correct ranks among negatives, of one relevant item of each user among 2,000.
 
     It stands the higher, the more relevant items the system has in its list for the user.
@@ -403,6 +407,22 @@ def corrected(everybody: Lists, rng: np.random.Generator) -> Study:
     return study
 
 
+def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
+    """Draw systems anew for every study, and users, and compare with the mean over studies."""
+    _, n_systems, _ = everybody.lists.shape
+
+    def study(work: Lists, users: Numbers) -> Intervals:
+        own = kind.lists(rng, n_systems, len(users))
+        settings = CorrelationSettings(replicates=REPLICATES)
+        agreed = correlation(own, settings).headline()
+        assert agreed is not None
+        for found in (agreed, power(own).estimates(), popular_loss(own).estimates()):
+            low, high = found.over_both()
+            yield found.name, Held(found.values, low, high)
+
+    return study
+
+
 class Part(NamedTuple):
     """What intervals are of, the studies of each population, and the most systems."""
 
@@ -418,6 +438,7 @@ PARTS = {
     "area, random loss": Part(analysed(random_loss), SOME),
     "area, popular items": Part(analysed(popular_loss), SOME),
     "validity": Part(validity, SOME),
+    "over users and systems": Part(over_both, SOME),
     "users needed": Part(users_needed, SOME, 20),
     "corrected": Part(corrected, SOME, 8),
 }

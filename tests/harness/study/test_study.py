@@ -29,6 +29,8 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         ('name = "x"\n[ratings]\n', "study.toml, line 2: `ratings`: `path` or format"),
         ("seed = -1\n" + RATINGS, "line 1: `seed` must be at least 0, got"),
         (RATINGS + 'format = "world"\n', 'a study of format "world" has no `path`.'),
+        (RATINGS + '[repeat]\ntrials = "tuned"\n', "`trials` are for other settings"),
+        (RATINGS + "[repeat]\nseeds = 2\nsettings = 2\n", "are repeated in two studies"),
         (RATINGS + 'like = "b.csv"\n', '`preset`, `like` and `world` need format = "world".'),
         (RATINGS + 'preset = "small"\n', '`preset`, `like` and `world` need format = "world".'),
         (RATINGS + "treshold = 4\n", "line 4: there is no `treshold` in [ratings]; did you mean `"),
