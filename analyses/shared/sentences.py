@@ -78,8 +78,8 @@ def deeper_or_shallower(estimates: Estimates) -> str:
             is_more = (found.value > 0) != estimates.lower_is_better
             metrics["more" if is_more else "less"].append(metric)
     parts = [
-        f"{f'all {len(pairs)} metrics' if len(names) == len(pairs) else listed(names)} are "
-        f"significantly {how} {estimates.best}"
+        f"{f'all {len(pairs)} metrics' if len(names) == len(pairs) else listed(names)} "
+        f"{'is' if len(names) == 1 else 'are'} significantly {how} {estimates.best}"
         for how, names in metrics.items()
         if names
     ]

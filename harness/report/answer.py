@@ -420,14 +420,15 @@ def respect(found: Estimates, *, systems: bool) -> str:
     best = [*compress(found.measures, found.may_be_best(systems=systems) & good)]
     if not best:
         first = found.measures[0]
-        poor = (
-            "every acceptable measure is significantly worse than another"
-            if good.any()
-            else "no measure is acceptable"
-        )
+        nearest = f"{first} ({found.values_in_words([first])})"
+        if not good.any():
+            return (
+                f"{found.subject}: no estimate reaches the threshold of {found.required}; "
+                f"{nearest} comes closest."
+            )
         return (
-            f"{found.subject}: {poor}. The best, {first}, has {found.values_in_words([first])}; "
-            f"the threshold is {found.required}."
+            f"{found.subject}: every measure that reaches the threshold of {found.required} is "
+            f"significantly worse than another. The best is {nearest}."
         )
     others = "another" if len(best) == len(found.measures) else either(best)
     better = f"no measure is significantly better than {others}"

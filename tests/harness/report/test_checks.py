@@ -39,14 +39,11 @@ def count(folder: Path, counts: Mapping[str, int]) -> None:
     change_manifest(folder, collection=collection | counts)
 
 
-@pytest.mark.parametrize(
-    ("metric", "other"),
-    [("bpref", "equals Recall"), ("infAP", "is close to Recall"), ("infAP_trec", "equals AP")],
-)
-def test_users_without_judged_non_relevant_items_are_counted(metric: str, other: str) -> None:
-    (sentence,) = of_judgements("AP", metric, without=900)
+@pytest.mark.parametrize("metric", ["bpref", "infAP", "infAP_trec"])
+def test_users_without_judged_non_relevant_items_are_counted(metric: str) -> None:
+    (sentence,) = of_judgements("nDCG", metric, without=900)
     assert sentence.startswith("900 of the 1,000 users (90 %)")
-    assert sentence.endswith(f"{metric} {other}.")
+    assert metric in sentence
 
 
 @pytest.mark.parametrize(("metric", "is_excepted"), [("AP", False), ("nDCG", True)])
