@@ -61,7 +61,8 @@ MARKERS_PER_CURVE = 12
 SIZES = ("lower", "upper", "relative", "standardised", "better", "worse", "equal")
 
 TESTS_IN_WORDS = {
-    "exact": "paired permutation test of the difference in means, with exact p-values",
+    "exact": "paired permutation test of the difference in means, over all sign flips by counting "
+    "or Fourier series",
     "monte-carlo": "paired permutation test of the difference in means",
     "t": "Student's paired t-test",
     "wilcoxon": "Wilcoxon's signed-rank test",
@@ -536,8 +537,8 @@ class Discrimination(Result):
         if near.any():
             pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
             found.append(
-                f"For {len(pairs):,} of {len(self.pairs):,} pairs of systems, no report measure "
-                f"finds a significant difference (p < .05), even without correction "
+                f"For {len(pairs):,} of {len(self.pairs):,} pairs of systems, none of the report "
+                f"measures finds a significant difference (p < .05), even without correction "
                 f"({paired(pairs)}); corrected tests leave more pairs undecided."
             )
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)

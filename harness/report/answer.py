@@ -381,9 +381,10 @@ class Answer(Result):
             f"intervals over {self.units} (thick){thin}.",
             *compress(
                 (
-                    "An area is the mean tau-b of the ordering on all judgements with those on "
-                    "smaller and smaller parts; the parts differ between random loss and loss of "
-                    "popular items, so that their areas are not comparable.",
+                    "An area is the mean, over smaller and smaller parts of the judgements, of the "
+                    "tau-b between the orderings on all judgements and on the part; the parts "
+                    "differ between random loss and loss of popular items, so that their areas are "
+                    "not comparable.",
                     "DP (discriminative power) is the sum of the p-values of all pairs of systems: "
                     "lower is more discriminative.",
                 ),

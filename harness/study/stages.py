@@ -331,7 +331,8 @@ class Stages:
         trained = "" if of_runs else " (the test ratings)"
         known = ""
         if study.truth is not None and simulated:
-            of = listed([*study.truth.references], "or")
+            first, *others = study.truth.references
+            of = listed([f"{first} (in the answer)", *others], "or")
             known = f" True orderings are by {of}, from the true preferences of all items."
         return {
             "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, {counts}"
