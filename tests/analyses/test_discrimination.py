@@ -91,9 +91,7 @@ def test_a_pair_that_one_measure_tells_apart_may_not_be_due_to_chance(
 ) -> None:
     p = np.full(exact.p.shape, 0.5)
     found = replace(exact, p=p)
-    assert "10 of 10 pairs of systems differ significantly (p < .05) by none" in " ".join(
-        found.cautions()
-    )
+    assert "10 of 10 pairs" in " ".join(found.cautions())
     p[exact.measures.numbers(exact.measures.reported)[0], 3:] = 0.001
     assert "3 of 10 pairs" in " ".join(replace(exact, p=p).cautions())
 
