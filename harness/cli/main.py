@@ -58,6 +58,15 @@ class Commands(click.Group):
         self.commands = _commands()
         return super().get_command(ctx, cmd_name)
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the options; the help, which is one, may find no reader."""
+        try:
+            return super().make_context(*args, **extra)
+        except BrokenPipeError:
+            if _is_unread():
+                sys.exit(0)
+            raise
+
     def invoke(self, ctx: click.Context) -> Any:
         """Call a command, and say in a sentence what stopped it."""
         if isinstance(sys.stdout, TextIOWrapper):

@@ -395,7 +395,9 @@ def started(*arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["metrics"], ["evaluate", "--qrels", "q", "a.run"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["metrics"], ["evaluate", "--qrels", "q", "a.run"]]
+)
 def test_an_output_that_nobody_reads_is_no_failure(tmp_path: Path, arguments: list[str]) -> None:
     (tmp_path / "a.run").write_text("u Q0 a 1 2 s\n")
     (tmp_path / "q").write_text("u 0 a 1\n")
