@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def prune(ratings: Ratings, *, min_items_per_user: int, min_users_per_item: int) -> Ratings:
-    """Leave out the ratings of users with few items and of items with few users.
-
-    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. Ratings are
-    counted before anything is left out, so that who is left may have less.
-    """
-    kept = with_enough(ratings, user_min=min_items_per_user, item_min=min_users_per_item)
-    if len(kept) == 0:
-        raise InputError(
-            f"pruning leaves nothing to learn from: no rating is left of users with at least "
-            f"{min_items_per_user} items and items with at least {min_users_per_item} users."
-        )
-    return kept
-
-
 class EmbeddingSettings(Section):
     """How interactions become similarities; what Kasalický (2021) does not give is ours.
 
@@ -71,13 +56,7 @@ class EmbeddingSettings(Section):
 
 
 def item_factors(
-    confidences: csr_array[Any],
-    *,
-    factors: int,
-    regularization: float,
-    sweeps: int,
-    seed: int,
-    n_jobs: int = 1,
+    confidences: csr_array[Any], settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
 ) -> NDArray[np.float32]:
     r"""Learn the vectors of items from who had them.
 
@@ -98,9 +77,9 @@ def item_factors(
     model_class = import_implicit().AlternatingLeastSquares
     with single_threaded("blas"):
         model = model_class(
-            factors=factors,
-            regularization=regularization,
-            iterations=sweeps,
+            factors=settings.factors,
+            regularization=settings.regularization,
+            iterations=settings.sweeps,
             num_threads=max(n_jobs, 0),
             random_state=seed,
         )
@@ -256,22 +235,26 @@ def similarity(
     An interaction whose weight is 0, as of an item that everybody had under the clipped idf,
     still says that the user had the item, with the confidence 1 of what is not known.
     """
-    kept = prune(
-        interactions.totals(),
-        min_items_per_user=settings.min_items_per_user,
-        min_users_per_item=settings.min_users_per_item,
-    )
-    trained = np.unique(kept.item)
-    vectors = item_factors(
-        _confidences(kept, settings),
-        factors=settings.factors,
-        regularization=settings.regularization,
-        sweeps=settings.sweeps,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    kept = prune(interactions.totals(), settings)
+    vectors = item_factors(_confidences(kept, settings), settings, seed=seed, n_jobs=n_jobs)
     graph = cosine_neighbours(vectors, count=settings.neighbours, n_jobs=n_jobs)
-    return _over_all(graph, trained, len(interactions.items))
+    return _over_all(graph, np.unique(kept.item), len(interactions.items))
+
+
+def prune(ratings: Ratings, settings: EmbeddingSettings) -> Ratings:
+    """Leave out the ratings of users with few items and of items with few users.
+
+    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. Ratings are
+    counted before anything is left out, so that who is left may have less.
+    """
+    user_min, item_min = settings.min_items_per_user, settings.min_users_per_item
+    kept = with_enough(ratings, user_min=user_min, item_min=item_min)
+    if len(kept) == 0:
+        raise InputError(
+            f"pruning leaves nothing to learn from: no rating is left of users with at least "
+            f"{user_min} items and items with at least {item_min} users."
+        )
+    return kept
 
 
 def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any]:
