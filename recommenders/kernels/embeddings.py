@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 
 from qrels.interactions.interactions import Interactions
 from qrels.ratings.ratings import Ratings, renumbered, with_enough
+from recommenders.shared.scorers import row_of_entry
 from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -161,17 +162,22 @@ def cosine_neighbours(
     in float32 and only choose candidates, with a margin of twice the largest error they may
     have; the candidates' cosines are then summed in float64 in the order of the factors.
     """
+    from scipy.sparse import csr_array
+
     directions = unit_rows(np.asarray(factors, dtype=np.float64))
     rough = directions.astype(np.float32)
     n_items = len(directions)
-    size = max(1, block_bytes // (4 * max(n_items, 1)))
+    size = max(1, block_bytes // (4 * n_items))
     tasks = (
         joblib.delayed(_nearest_of)(slice(first, first + size), directions, rough, count)
         for first in range(0, n_items, size)
     )
     with single_threaded("blas"):
         blocks = joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks)
-    return _as_graph(blocks, n_items=n_items)
+    # Where there are fewer neighbours, -1 stands.
+    items, cosines = map(np.concatenate, zip(*blocks, strict=True))
+    row, place = np.nonzero(items >= 0)
+    return csr_array((cosines[row, place], (row, items[row, place])), shape=(n_items, n_items))
 
 
 def unit_rows(vectors: Floats) -> Floats:
@@ -201,21 +207,6 @@ def _lowest_wanted(cosines: NDArray[np.float32], count: int) -> NDArray[np.float
     return np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
 
 
-def _as_graph(blocks: list[tuple[NDArray[np.int32], Floats]], *, n_items: int) -> csr_array[Any]:
-    """Put the neighbours of blocks of items, -1 where there is none, into one matrix."""
-    from scipy.sparse import csr_array
-
-    if n_items == 0:
-        return csr_array((0, 0), dtype=np.float64)
-    items = np.concatenate([items for items, _ in blocks])
-    cosines = np.concatenate([cosines for _, cosines in blocks])
-    found = items >= 0
-    starts = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
-    graph = csr_array((cosines[found], items[found], starts), shape=(n_items, n_items))
-    graph.sort_indices()
-    return graph
-
-
 def similarity(
     interactions: Interactions, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
 ) -> csr_array[Any]:
@@ -238,7 +229,10 @@ def similarity(
     kept = prune(interactions.totals(), settings)
     vectors = item_factors(_confidences(kept, settings), settings, seed=seed, n_jobs=n_jobs)
     graph = cosine_neighbours(vectors, count=settings.neighbours, n_jobs=n_jobs)
-    return _over_all(graph, np.unique(kept.item), len(interactions.items))
+    # Items were numbered anew.
+    numbers, n_items = np.unique(kept.item), len(interactions.items)
+    places = numbers[row_of_entry(graph)], numbers[graph.indices]
+    return type(graph)((graph.data, places), shape=(n_items, n_items))
 
 
 def prune(ratings: Ratings, settings: EmbeddingSettings) -> Ratings:
@@ -264,11 +258,3 @@ def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any
         weights = bm25(ratings, rows=settings.bm25_rows, k1=settings.k1, b=settings.b)
     confidences = replace(ratings, rating=1 + settings.alpha * weights)
     return renumbered(confidences).matrix(np.float32)
-
-
-def _over_all(graph: csr_array[Any], numbers: NDArray[np.int32], n_items: int) -> csr_array[Any]:
-    """Place the rows and columns of a graph at rising numbers among all items."""
-    lengths = np.zeros(n_items, dtype=np.int64)
-    lengths[numbers] = np.diff(graph.indptr)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return type(graph)((graph.data, numbers[graph.indices], starts), shape=(n_items, n_items))
