@@ -6,6 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
@@ -171,13 +172,11 @@ def read_table(rows: Rows, *, unique: bool, whole: bool = True) -> Table:
     With ``unique`` a (user, item) pair must not repeat; with ``whole`` no value may be missing,
     otherwise such ratings are left out.
     """
-    try:
+    with suppress(NotPlain):
         table = _fast(rows, whole=whole)
-    except NotPlain:
-        table = None
-    if table is None or (unique and table.n_repeated):
-        return _careful(rows, unique=unique, whole=whole)
-    return table
+        if not (unique and table.n_repeated):
+            return table
+    return _careful(rows, unique=unique, whole=whole)
 
 
 def _fast(rows: Rows, *, whole: bool) -> Table:
