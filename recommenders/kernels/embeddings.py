@@ -195,16 +195,11 @@ def _nearest_of(
     cosines = rough[rows] @ rough.T
     # Twice the largest error in float32: one rounding of each factor, product and sum.
     margin = 2 * (directions.shape[1] + 4) * 2.0**-24
-    floors = (_lowest_wanted(cosines, count) - margin).astype(np.float32)
+    # What so many others reach in each row, or 0 if not so many are positive.
+    place = max(cosines.shape[1] - 1 - count, 0)
+    reached = np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
+    floors = (reached - margin).astype(np.float32)
     return nearest_of_rows(cosines, floors, directions, rows.start, count)
-
-
-def _lowest_wanted(cosines: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Give the cosine that so many others reach in each row, or 0 if not so many are positive."""
-    place = cosines.shape[1] - 1 - count
-    if place <= 0:
-        return np.zeros(len(cosines), dtype=np.float32)
-    return np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
 
 
 def similarity(

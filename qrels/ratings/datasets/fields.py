@@ -304,21 +304,16 @@ def _careful(rows: Rows, *, unique: bool, whole: bool) -> Table:
         every.append(place)
     if not places:
         raise InputError(f"{rows.source.label}: there are no ratings in the file.")
-    _check_times(rows, columns.get("time", []), every)
+    times = columns.get("time", [])
+    if times and whole_seconds(np.array(times)) is None:
+        furthest = int(np.abs(times).argmax())
+        raise rows.error(
+            every[furthest],
+            "times must all be in seconds, or all in milli- or microseconds, since 1970 and before "
+            f"the year 10000, got {times[furthest]:.0f}.",
+        )
     found = {role: pa.chunked_array([values]) for role, values in columns.items()}
     return _table(found, n_dropped=n_dropped)
-
-
-def _check_times(rows: Rows, times: list[float], places: list[int]) -> None:
-    """Refuse times of which some are seconds and others not, or in which no unit makes sense."""
-    if not times or whole_seconds(np.array(times)) is not None:
-        return
-    furthest = int(np.abs(times).argmax())
-    raise rows.error(
-        places[furthest],
-        "times must all be in seconds, or all in milli- or microseconds, since 1970 and before the "
-        f"year 10000, got {times[furthest]:.0f}.",
-    )
 
 
 def _checked(role: str, text: str, decimal: str) -> str | float:
