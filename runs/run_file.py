@@ -47,34 +47,27 @@ class RunFile:
         """Order the lines as trec_eval does: score falling, equal scores by item id falling."""
         topic = topics.numbers(self.users.ids)[self.user]
         item = items.numbers(self.items.ids)[self.item]
-        single = in_single_precision(self.score)
+        # Beyond the range of float32 scores are infinite.
+        with np.errstate(over="ignore", under="ignore"):
+            single = self.score.astype(np.float32)
         score: NDArray[np.floating] = single if precision == "single" else self.score
         order = _ranking(topic, score, item)
         order = order[topic[order] >= 0]
-        topic, item = topic[order], item[order]
-        if precision == "double":
-            falling, rounded = score[order], single[order]
-            same = (topic[1:] == topic[:-1]) & (rounded[1:] == rounded[:-1])
-            coinciding = int(np.count_nonzero(same & (falling[1:] != falling[:-1])))
-            if coinciding:
-                warnings.warn(NearTies(self.path, coinciding), stacklevel=2)
+        topic, item, falling, rounded = topic[order], item[order], score[order], single[order]
+        same_topic = topic[1:] == topic[:-1]
+        tie = same_topic & (falling[1:] == falling[:-1])
+        coinciding = int(np.count_nonzero(same_topic & (rounded[1:] == rounded[:-1]) & ~tie))
+        if coinciding:
+            warnings.warn(NearTies(self.path, coinciding), stacklevel=2)
         lengths = np.bincount(topic, minlength=len(topics))
         column = np.arange(len(topic)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         depth = int(lengths.max(initial=1)) if depth is None else depth
         ranked = np.full((len(topics), depth), NO_ITEM, dtype=np.int32)
         within = column < depth
         ranked[topic[within], column[within]] = item[within]
-        ordered = score[order]
-        same = np.append((topic[1:] == topic[:-1]) & (ordered[1:] == ordered[:-1]), False)
         tied = np.zeros(ranked.shape, dtype=np.bool_)
-        tied[topic[within], column[within]] = same[within]
+        tied[topic[within], column[within]] = np.append(tie, False)[within]
         return Run(self.system, ranked, tied)
-
-
-def in_single_precision(scores: Floats) -> NDArray[np.float32]:
-    """Round scores to float32, those beyond its range to infinity."""
-    with np.errstate(over="ignore", under="ignore"):
-        return scores.astype(np.float32)
 
 
 def _ranking(

@@ -217,12 +217,8 @@ def _order(keys: NDArray[np.integer], columns: Sequence[int]) -> Indices:
 
 def _sharing(models: Sequence[tuple[str, ...]]) -> list[list[int]]:
     """Group the data sets that share models, by number."""
-    groups: list[tuple[set[str], list[int]]] = []
-    for number, own in enumerate(models):
-        names, members = set(own), [number]
-        for other in [group for group in groups if group[0] & names]:
-            names |= other[0]
-            members += other[1]
-            groups.remove(other)
-        groups.append((names, sorted(members)))
-    return sorted(members for _, members in groups)
+    from scipy.sparse.csgraph import connected_components
+
+    share = [[not {*own}.isdisjoint(others) for others in models] for own in models]
+    n_groups, group = connected_components(np.array(share), directed=False)
+    return [np.flatnonzero(group == number).tolist() for number in range(n_groups)]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from analyses.ordering import DECIMALS
 from analyses.sampled.metrics import tidy, with_cutoffs
 from analyses.sampled.papers import (
     AP,
@@ -42,9 +43,6 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
     from qrels import FullRanks
 
-
-DECIMALS = 12
-"""Values are compared after rounding to so many decimals."""
 
 USERS = tuple(size * 10**power for power in range(2, 7) for size in (1, 2, 5))
 """Numbers of users that are tried."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from analyses.ordering import DECIMALS
 from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import expected_counts, sampled_rank_pmf
@@ -202,9 +203,6 @@ FIGURE_SIZES = (10, 50, 100, 500, 1000)
 NEGATIVES = 100
 CORRECTIONS = (*(f"bv(gamma={gamma:g})" for gamma in (1, 0.1, 0.01, 0.001)), "cls")
 """Corrections of figure 4, from so many negatives."""
-
-DECIMALS = 12
-"""Expected values are compared after rounding to so many decimals."""
 
 
 def expected_by_size(metric: RankMetric, ranks: FullRanks, replace: bool) -> Floats:

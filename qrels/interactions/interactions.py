@@ -61,7 +61,10 @@ class Interactions:
         return cls(users, items, *(column[order] for column in columns))  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
-        if not _is_sorted(self.user, self.time, self.item):
+        rises = self.item[1:] >= self.item[:-1]
+        for column in (self.time, self.user):
+            rises = (column[1:] > column[:-1]) | (column[1:] == column[:-1]) & rises
+        if not rises.all():
             raise InputError("interactions must be sorted by (user, time, item).")
         wrong = ~(np.isfinite(self.value) & (self.value >= 0))
         if wrong.any():
@@ -78,10 +81,6 @@ class Interactions:
         """Keep some events over the same numbering."""
         columns = ("user", "item", "time", "value")
         return replace(self, **{name: getattr(self, name)[kept] for name in columns})
-
-    def _pairs(self) -> NDArray[np.int64]:
-        """Number the pair of user and item of every event, of shape (n_events,)."""
-        return self.user.astype(np.int64) * max(len(self.items), 1) + self.item
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -111,10 +110,11 @@ class Interactions:
 
         There is one rating for each pair with a positive sum, without times.
         """
-        distinct, group = np.unique(self._pairs(), return_inverse=True)
+        n_items = np.int64(max(len(self.items), 1))
+        distinct, group = np.unique(self.user * n_items + self.item, return_inverse=True)
         sums = np.bincount(group, self.value, minlength=len(distinct)).astype(np.float64)
         positive = sums > 0
-        user, item = np.divmod(distinct[positive], max(len(self.items), 1))
+        user, item = np.divmod(distinct[positive], n_items)
         return Ratings(
             self.users, self.items, user.astype(np.int32), item.astype(np.int32), sums[positive]
         )
@@ -135,12 +135,3 @@ def _first_marker() -> Any:
         return first
 
     return mark_first
-
-
-def _is_sorted(user: NDArray[np.int32], time: NDArray[np.int64], item: NDArray[np.int32]) -> bool:
-    """Tell whether rows rise by (user, time, item)."""
-    later = user[1:] > user[:-1]
-    same = user[1:] == user[:-1]
-    later |= same & (time[1:] > time[:-1])
-    same &= time[1:] == time[:-1]
-    return bool((later | (same & (item[1:] >= item[:-1]))).all())

@@ -113,16 +113,12 @@ class LogTable:
                 (wrong,) = self.database.row(f"SELECT {first} FROM {of}")
                 raise self.error(rule.column, rule.finding.format(wrong), file=file, row=row)
 
-    def checked(self, kinds: Mapping[str, Callable[[LogTable, str], Kind]]) -> dict[str, str]:
-        """Check columns, and give the SQL expressions that read them."""
-        self.require(*kinds)
-        read = {name: kind(self, name) for name, kind in kinds.items()}
-        self.refuse([rule for kind in read.values() for rule in kind.rules])
-        return {name: kind.expression for name, kind in read.items()}
-
     def view(self, name: str, kinds: Mapping[str, Callable[[LogTable, str], Kind]]) -> None:
         """Check columns, and make a view of them for queries."""
-        columns = [f"{sql} AS {quoted(column)}" for column, sql in self.checked(kinds).items()]
+        self.require(*kinds)
+        read = {column: kind(self, column) for column, kind in kinds.items()}
+        self.refuse([rule for kind in read.values() for rule in kind.rules])
+        columns = [f"{kind.expression} AS {quoted(column)}" for column, kind in read.items()]
         self.database.run(
             f"CREATE OR REPLACE TEMP VIEW {name} AS "
             f"SELECT log_file, log_row, {', '.join(columns)} FROM {self.source}"
@@ -199,6 +195,8 @@ class LogDatabase:
 
     def _of_csv(self, path: Path) -> LogTable:
         """Copy a CSV file, whose every field is text, so that it is parsed once."""
+        import duckdb
+
         try:
             with path.open(newline="", encoding="utf-8-sig") as stream:
                 names = next(csv.reader(stream), [])
@@ -217,22 +215,18 @@ class LogDatabase:
         )
         try:
             self.connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {rows}")
-        except self._error as error:
+        except duckdb.Error as error:
             raise _csv_error(path, error) from error
         source = f"(SELECT *, 1 AS log_file, rowid AS log_row FROM {table})"
         return LogTable(self, path, (path,), dict.fromkeys(names, "VARCHAR"), source)
 
-    @property
-    def _error(self) -> type[Exception]:
-        import duckdb
-
-        return duckdb.Error
-
     def run(self, query: str) -> Any:
         """Run a query; what DuckDB refuses then, it finds in the files."""
+        import duckdb
+
         try:
             return self.connection.execute(query)
-        except self._error as error:
+        except duckdb.Error as error:
             files = ", ".join(dict.fromkeys(re.findall(r"'([^']*\.parquet)'", query))) or "the log"
             told = f"{files}: cannot be read as Parquet or CSV"
             raise InputError(f"{told} ({_first_line(error)}).") from error

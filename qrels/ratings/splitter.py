@@ -191,10 +191,8 @@ def random_order_by_item(ratings: Ratings, seed: int) -> Numbers:
 
 def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> Numbers:
     """Order each user's ratings from the first to the latest."""
-    times = times_of(ratings)
-    if time_ties == "item":
-        return _order(ratings.user, times)
-    return _order(ratings.user, times, _keys(ratings, seed))
+    ties = () if time_ties == "item" else (_keys(ratings, seed),)
+    return _order(ratings.user, times_of(ratings), *ties)
 
 
 def times_of(ratings: Ratings) -> NDArray[np.int64]:

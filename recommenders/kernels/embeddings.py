@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field
 
 from qrels.interactions.interactions import Interactions
 from qrels.ratings.ratings import Ratings, renumbered, with_enough
+from recommenders.shared.scorers import row_of_entry
 from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
 from runs.shared.arrays import Floats
@@ -22,21 +23,6 @@ from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-def prune(ratings: Ratings, *, min_items_per_user: int, min_users_per_item: int) -> Ratings:
-    """Leave out the ratings of users with few items and of items with few users.
-
-    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. Ratings are
-    counted before anything is left out, so that who is left may have less.
-    """
-    kept = with_enough(ratings, user_min=min_items_per_user, item_min=min_users_per_item)
-    if len(kept) == 0:
-        raise InputError(
-            f"pruning leaves nothing to learn from: no rating is left of users with at least "
-            f"{min_items_per_user} items and items with at least {min_users_per_item} users."
-        )
-    return kept
 
 
 class EmbeddingSettings(Section):
@@ -71,13 +57,7 @@ class EmbeddingSettings(Section):
 
 
 def item_factors(
-    confidences: csr_array[Any],
-    *,
-    factors: int,
-    regularization: float,
-    sweeps: int,
-    seed: int,
-    n_jobs: int = 1,
+    confidences: csr_array[Any], settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
 ) -> NDArray[np.float32]:
     r"""Learn the vectors of items from who had them.
 
@@ -98,9 +78,9 @@ def item_factors(
     model_class = import_implicit().AlternatingLeastSquares
     with single_threaded("blas"):
         model = model_class(
-            factors=factors,
-            regularization=regularization,
-            iterations=sweeps,
+            factors=settings.factors,
+            regularization=settings.regularization,
+            iterations=settings.sweeps,
             num_threads=max(n_jobs, 0),
             random_state=seed,
         )
@@ -182,17 +162,22 @@ def cosine_neighbours(
     in float32 and only choose candidates, with a margin of twice the largest error they may
     have; the candidates' cosines are then summed in float64 in the order of the factors.
     """
+    from scipy.sparse import csr_array
+
     directions = unit_rows(np.asarray(factors, dtype=np.float64))
     rough = directions.astype(np.float32)
     n_items = len(directions)
-    size = max(1, block_bytes // (4 * max(n_items, 1)))
+    size = max(1, block_bytes // (4 * n_items))
     tasks = (
         joblib.delayed(_nearest_of)(slice(first, first + size), directions, rough, count)
         for first in range(0, n_items, size)
     )
     with single_threaded("blas"):
         blocks = joblib.Parallel(n_jobs=n_jobs, require="sharedmem")(tasks)
-    return _as_graph(blocks, n_items=n_items)
+    # Where there are fewer neighbours, -1 stands.
+    items, cosines = map(np.concatenate, zip(*blocks, strict=True))
+    row, place = np.nonzero(items >= 0)
+    return csr_array((cosines[row, place], (row, items[row, place])), shape=(n_items, n_items))
 
 
 def unit_rows(vectors: Floats) -> Floats:
@@ -210,31 +195,11 @@ def _nearest_of(
     cosines = rough[rows] @ rough.T
     # Twice the largest error in float32: one rounding of each factor, product and sum.
     margin = 2 * (directions.shape[1] + 4) * 2.0**-24
-    floors = (_lowest_wanted(cosines, count) - margin).astype(np.float32)
+    # What so many others reach in each row, or 0 if not so many are positive.
+    place = max(cosines.shape[1] - 1 - count, 0)
+    reached = np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
+    floors = (reached - margin).astype(np.float32)
     return nearest_of_rows(cosines, floors, directions, rows.start, count)
-
-
-def _lowest_wanted(cosines: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """Give the cosine that so many others reach in each row, or 0 if not so many are positive."""
-    place = cosines.shape[1] - 1 - count
-    if place <= 0:
-        return np.zeros(len(cosines), dtype=np.float32)
-    return np.maximum(np.partition(cosines, place, axis=1)[:, place], 0)
-
-
-def _as_graph(blocks: list[tuple[NDArray[np.int32], Floats]], *, n_items: int) -> csr_array[Any]:
-    """Put the neighbours of blocks of items, -1 where there is none, into one matrix."""
-    from scipy.sparse import csr_array
-
-    if n_items == 0:
-        return csr_array((0, 0), dtype=np.float64)
-    items = np.concatenate([items for items, _ in blocks])
-    cosines = np.concatenate([cosines for _, cosines in blocks])
-    found = items >= 0
-    starts = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
-    graph = csr_array((cosines[found], items[found], starts), shape=(n_items, n_items))
-    graph.sort_indices()
-    return graph
 
 
 def similarity(
@@ -256,22 +221,29 @@ def similarity(
     An interaction whose weight is 0, as of an item that everybody had under the clipped idf,
     still says that the user had the item, with the confidence 1 of what is not known.
     """
-    kept = prune(
-        interactions.totals(),
-        min_items_per_user=settings.min_items_per_user,
-        min_users_per_item=settings.min_users_per_item,
-    )
-    trained = np.unique(kept.item)
-    vectors = item_factors(
-        _confidences(kept, settings),
-        factors=settings.factors,
-        regularization=settings.regularization,
-        sweeps=settings.sweeps,
-        seed=seed,
-        n_jobs=n_jobs,
-    )
+    kept = prune(interactions.totals(), settings)
+    vectors = item_factors(_confidences(kept, settings), settings, seed=seed, n_jobs=n_jobs)
     graph = cosine_neighbours(vectors, count=settings.neighbours, n_jobs=n_jobs)
-    return _over_all(graph, trained, len(interactions.items))
+    # Items were numbered anew.
+    numbers, n_items = np.unique(kept.item), len(interactions.items)
+    places = numbers[row_of_entry(graph)], numbers[graph.indices]
+    return type(graph)((graph.data, places), shape=(n_items, n_items))
+
+
+def prune(ratings: Ratings, settings: EmbeddingSettings) -> Ratings:
+    """Leave out the ratings of users with few items and of items with few users.
+
+    The minima are *pruning-item* and *pruning-user* of Kasalický (2021), in this order. Ratings are
+    counted before anything is left out, so that who is left may have less.
+    """
+    user_min, item_min = settings.min_items_per_user, settings.min_users_per_item
+    kept = with_enough(ratings, user_min=user_min, item_min=item_min)
+    if len(kept) == 0:
+        raise InputError(
+            f"pruning leaves nothing to learn from: no rating is left of users with at least "
+            f"{user_min} items and items with at least {item_min} users."
+        )
+    return kept
 
 
 def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any]:
@@ -281,11 +253,3 @@ def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any
         weights = bm25(ratings, rows=settings.bm25_rows, k1=settings.k1, b=settings.b)
     confidences = replace(ratings, rating=1 + settings.alpha * weights)
     return renumbered(confidences).matrix(np.float32)
-
-
-def _over_all(graph: csr_array[Any], numbers: NDArray[np.int32], n_items: int) -> csr_array[Any]:
-    """Place the rows and columns of a graph at rising numbers among all items."""
-    lengths = np.zeros(n_items, dtype=np.int64)
-    lengths[numbers] = np.diff(graph.indptr)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    return type(graph)((graph.data, numbers[graph.indices], starts), shape=(n_items, n_items))

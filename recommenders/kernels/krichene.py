@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from pydantic import Field
@@ -11,9 +11,6 @@ from qrels import Ratings
 from recommenders.kernels.neighbours import BYTES_PER_PAIR, cosines, nearest_of, pairs_at_most
 from recommenders.shared.scorers import LinearItemScorer, with_data
 from recommenders.shared.system import Gigabytes, Need, Settings
-
-if TYPE_CHECKING:
-    pass
 
 # From this share of non-zero weights on, a dense matrix is multiplied faster.
 DENSE_FROM = 0.1

@@ -73,15 +73,14 @@ class LanguageModels:
         """Divide what was seen by the collection: 0 or more, one for each entry."""
         return with_data(self.seen, self.seen.data / self.collection[self.seen.indices])
 
-    def gains(self) -> csr_array[Any]:
-        r"""Give :math:`\log(p_v(j) / (\beta_v p_C(j)))`: what a rating adds to the logarithm."""
-        shares = self.background_shares[row_of_entry(self.seen)]
-        return with_data(self.seen, np.log1p(self.ratios().data / shares))
-
     @cached_property
     def gains_by_column(self) -> csr_array[Any]:
-        """Give the gains with columns as rows, of shape (n_columns, n_rows)."""
-        return self.gains().T.tocsr()
+        r"""What a rating adds to the logarithm, with columns as rows, of shape (n_columns, n_rows).
+
+        It is :math:`\log(p_v(j) / (\beta_v p_C(j)))`.
+        """
+        shares = self.background_shares[row_of_entry(self.seen)]
+        return with_data(self.seen, np.log1p(self.ratios().data / shares)).T.tocsr()
 
 
 def smoothed(matrix: csr_array[Any], *, background_weight: float) -> LanguageModels:

@@ -70,8 +70,7 @@ def add_log_odds(
         if len(neighbours) == 0:
             continue
         own = own_items[own_ends[user] : own_ends[user + 1]]
-        for place in range(len(own)):
-            place_of[own[place]] = place
+        place_of[own] = np.arange(len(own))
         weights = _weights_of_own(neighbours, place_of, len(own), models)
         place_of[own] = -1
         rated = _by_item(neighbours, place_of, models)
@@ -99,9 +98,7 @@ def _weights_of_own(
             if place >= 0:
                 weights[number, place] += models.values[entry]
         _add(background, models.shares[v], weights[number])
-    for number in range(len(neighbours)):
-        for place in range(n_own):
-            weights[number, place] /= background[place]
+    weights /= background
     return weights
 
 
@@ -134,8 +131,7 @@ def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters
             raters[filled[place]] = number
             values[filled[place]] = models.values[entry]
             filled[place] += 1
-    for item in items[:n_items]:
-        place_of[item] = -1
+    place_of[items[:n_items]] = -1
     return Raters(items[:n_items], ends[: n_items + 1], raters, values)
 
 
@@ -145,32 +141,26 @@ def _add_to_best(
 ) -> None:
     r"""Add the scores of the items that may be among the best; minus infinity to the others."""
     n_own = weights.shape[1]
-    means = np.empty(len(weights))
-    for number in range(len(weights)):
-        means[number] = weights[number].mean()
+    means = np.array([of_neighbour.mean() for of_neighbour in weights])
     bounds = scores.copy()
     for number in range(len(rated.items)):
         mean = 1.0
         for entry in range(rated.ends[number], rated.ends[number + 1]):
             mean += rated.values[entry] * means[rated.raters[entry]]
         bounds[rated.items[number]] += n_own * log(mean)
-    for item in range(len(bounds)):
-        if not (wanted[item] and bounds[item] > -np.inf):
-            bounds[item] = -np.inf
+    bounds[~(wanted & (bounds > -np.inf))] = -np.inf
     least = _at_depth(bounds, depth)
     tried = np.zeros(len(bounds), dtype=np.bool_)
     exact = np.full(len(bounds), -np.inf)
     # The items of the highest bounds come first; what they reach, others have to.
     for _ in range(2):
-        for item in range(len(bounds)):
-            if not tried[item] and bounds[item] >= least and bounds[item] > -np.inf:
-                exact[item] = scores[item]
+        hopeful = ~tried & (bounds >= least) & (bounds > -np.inf)
+        exact[hopeful] = scores[hopeful]
         for number in range(len(rated.items)):
             item = rated.items[number]
             if not tried[item] and exact[item] > -np.inf:
                 exact[item] += _log_odds(number, rated, weights, at_once)
-        for item in range(len(bounds)):
-            tried[item] = exact[item] > -np.inf
+        tried = exact > -np.inf
         least = _at_depth(exact, depth) - MARGIN * n_own
     scores[:] = exact
 

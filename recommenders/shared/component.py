@@ -35,9 +35,10 @@ class SystemScorer(Component[ItemList], Trainable):
         options = options or TrainingOptions()
         if self.is_trained() and not options.retrain:
             return
-        self.scorer = train(
-            self.system, self.config.model_dump(), ratings_of(data), seed=_seed(options)
-        )
+        # A seed means here what it means to ``recommenders.train``.
+        rng = options.rng
+        seed = rng if isinstance(rng, int) else int(options.random_generator().integers(2**63))
+        self.scorer = train(self.system, self.config.model_dump(), ratings_of(data), seed=seed)
 
     def is_trained(self) -> bool:
         """Tell whether there is something to score with."""
@@ -96,13 +97,6 @@ def ratings_of(data: Dataset) -> Ratings:
     order = np.lexsort((item, user))
     rating = np.asarray(matrix.data, dtype=np.float64)
     return Ratings(users, items, user[order], item[order], rating[order])
-
-
-def _seed(options: TrainingOptions) -> int:
-    """Take the seed itself, so that it means here what it means to ``recommenders.train``."""
-    if isinstance(options.rng, int):
-        return options.rng
-    return int(options.random_generator().integers(2**63))
 
 
 def _text_ids(items: ItemList) -> NDArray[np.str_]:

@@ -110,21 +110,14 @@ def recommend(
     items = np.empty((len(users), depth), dtype=np.int32)
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(train.items)):
-            if own is None:
-                scores = _scores(scorer, users[block], allowed, depth=depth)
-            else:
+            if own is not None:
                 scores = np.where(own[block].toarray(), scorer.score_batch(users[block]), -np.inf)
+            elif isinstance(scorer, BestScorer):
+                scores = scorer.score_best(users[block], allowed, depth=depth)
+            else:
+                scores = scorer.score_batch(users[block])
             scores[:, ~allowed] = -np.inf
             known = rated[users[block]]
             scores[row_of_entry(known), known.indices] = -np.inf
             items[block] = top_items(scores, depth=depth)
     return Run(system, items)
-
-
-def _scores(
-    scorer: BatchScorer, users: NDArray[np.int32], allowed: Masks, *, depth: int
-) -> NDArray[np.float32]:
-    """Score all items, or those that may be recommended where the system can tell them."""
-    if isinstance(scorer, BestScorer):
-        return scorer.score_best(users, allowed, depth=depth)
-    return scorer.score_batch(users)

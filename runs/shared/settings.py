@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
 from runs.shared.errors import InputError, nearest
 
@@ -86,6 +94,18 @@ def without_repetition(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if repeated:
         raise ValueError(f"{min(repeated)!r} is duplicated")
     return values
+
+
+def at_most(name: str) -> AfterValidator:
+    """Refuse a number above another setting, which comes before it."""
+
+    def check(number: int, others: ValidationInfo) -> int:
+        most = others.data.get(name, number)
+        if number > most:
+            raise ValueError(f"must be at most {most}, got {number}")
+        return number
+
+    return AfterValidator(check)
 
 
 def read_by(reader: Callable[[Any], Any]) -> AfterValidator:

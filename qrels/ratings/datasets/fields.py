@@ -6,6 +6,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
@@ -171,13 +172,11 @@ def read_table(rows: Rows, *, unique: bool, whole: bool = True) -> Table:
     With ``unique`` a (user, item) pair must not repeat; with ``whole`` no value may be missing,
     otherwise such ratings are left out.
     """
-    try:
+    with suppress(NotPlain):
         table = _fast(rows, whole=whole)
-    except NotPlain:
-        table = None
-    if table is None or (unique and table.n_repeated):
-        return _careful(rows, unique=unique, whole=whole)
-    return table
+        if not (unique and table.n_repeated):
+            return table
+    return _careful(rows, unique=unique, whole=whole)
 
 
 def _fast(rows: Rows, *, whole: bool) -> Table:
@@ -305,21 +304,16 @@ def _careful(rows: Rows, *, unique: bool, whole: bool) -> Table:
         every.append(place)
     if not places:
         raise InputError(f"{rows.source.label}: there are no ratings in the file.")
-    _check_times(rows, columns.get("time", []), every)
+    times = columns.get("time", [])
+    if times and whole_seconds(np.array(times)) is None:
+        furthest = int(np.abs(times).argmax())
+        raise rows.error(
+            every[furthest],
+            "times must all be in seconds, or all in milli- or microseconds, since 1970 and before "
+            f"the year 10000, got {times[furthest]:.0f}.",
+        )
     found = {role: pa.chunked_array([values]) for role, values in columns.items()}
     return _table(found, n_dropped=n_dropped)
-
-
-def _check_times(rows: Rows, times: list[float], places: list[int]) -> None:
-    """Refuse times of which some are seconds and others not, or in which no unit makes sense."""
-    if not times or whole_seconds(np.array(times)) is not None:
-        return
-    furthest = int(np.abs(times).argmax())
-    raise rows.error(
-        places[furthest],
-        "times must all be in seconds, or all in milli- or microseconds, since 1970 and before the "
-        f"year 10000, got {times[furthest]:.0f}.",
-    )
 
 
 def _checked(role: str, text: str, decimal: str) -> str | float:

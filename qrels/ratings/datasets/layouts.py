@@ -195,7 +195,12 @@ def adapted_layout(format: str, options: FileOptions) -> Layout:
         layout = replace(layout, header=header)
     if separator is not None:
         layout = _with_separator(layout, separator)
-    _check_names(layout)
+    named = [role for role, column in layout.columns.items() if not isinstance(column, int)]
+    if named and layout.separator and not layout.header:
+        raise InputError(
+            f"without a header columns are positions from 0, but the {named[0]} has a name; "
+            "give `columns`."
+        )
     return replace(layout, decimal=options.decimal)
 
 
@@ -224,12 +229,3 @@ def _with_separator(layout: Layout, separator: str) -> Layout:
             f"got {separator!r}."
         )
     return replace(layout, separator=separator, quoted=layout.quoted and len(separator) == 1)
-
-
-def _check_names(layout: Layout) -> None:
-    named = [role for role, column in layout.columns.items() if not isinstance(column, int)]
-    if named and layout.separator and not layout.header:
-        raise InputError(
-            f"without a header columns are positions from 0, but the {named[0]} has a name; "
-            "give `columns`."
-        )

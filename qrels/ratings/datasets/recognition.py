@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -123,7 +123,8 @@ def _completed(
 ) -> tuple[dict[str, int], list[str]]:
     """Give roles to columns by what they hold, and leave out times that cannot be read."""
     found, notes = dict(roles), []
-    dates = [at for at in _free(found, columns) if _all_are(_is_date, columns[at])]
+    known = {at: [*filter(None, columns[at])] for at in _free(found, columns)}
+    dates = [at for at, texts in known.items() if texts and all(map(_is_date, texts))]
     numeric = _numeric(found, columns)
     if "time" not in found and len(dates) == 1:
         found["time"] = dates[0]
@@ -159,11 +160,6 @@ def _holds_numbers(texts: Sequence[str]) -> bool:
     there = [text for text in texts if text not in NO_NUMBER]
     odd = [text for text in there if not _is_number(text)]
     return len(there) > 2 * len(odd) and len(odd) <= max(1, len(there) // 10)
-
-
-def _all_are(is_one: Callable[[str], bool], texts: Sequence[str]) -> bool:
-    """Tell whether all texts that are there are of a kind."""
-    return any(texts) and all(map(is_one, filter(None, texts)))
 
 
 def _in_order(columns: Sequence[Sequence[str]]) -> dict[str, str | int]:

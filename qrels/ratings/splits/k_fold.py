@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import SplitSettings, random_order, split, user_hashes
-from runs.shared.settings import Whole
+from runs.shared.settings import Whole, at_most
 
 
 class Settings(SplitSettings):
     """Number of folds, and the fold to test."""
 
     folds: Whole = Field(5, ge=2, description="Number of folds.")
-    fold: Whole = Field(1, ge=1, description="Number of the fold to test, from 1.")
-
-    @field_validator("fold")
-    @classmethod
-    def _is_a_fold(cls, fold: int, others: ValidationInfo) -> int:
-        folds = others.data.get("folds", fold)
-        if fold > folds:
-            raise ValueError(f"must be at most {folds}, got {fold}")
-        return fold
+    fold: Annotated[Whole, Field(ge=1), at_most("folds")] = Field(
+        1, description="Number of the fold to test, from 1."
+    )
 
 
 @split("k-fold", source="Stone (1974)")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splits.user_random import Settings as RandomShare
@@ -11,7 +13,7 @@ from qrels.ratings.splits.user_random import user_random
 from qrels.ratings.splitter import SplitSettings, TestShare, split
 from runs import InputError
 from runs.shared.arrays import Numbers
-from runs.shared.settings import Whole
+from runs.shared.settings import Whole, at_most
 
 
 class Settings(SplitSettings):
@@ -21,17 +23,9 @@ class Settings(SplitSettings):
     percentiles: Whole = Field(
         10, ge=2, description="Number of percentiles, each with about the same number of ratings."
     )
-    percentile: Whole = Field(
-        1, ge=1, description="Percentile to test; 1 has the most popular items."
+    percentile: Annotated[Whole, Field(ge=1), at_most("percentiles")] = Field(
+        1, description="Percentile to test; 1 has the most popular items."
     )
-
-    @field_validator("percentile")
-    @classmethod
-    def _is_a_percentile(cls, percentile: int, others: ValidationInfo) -> int:
-        percentiles = others.data.get("percentiles", percentile)
-        if percentile > percentiles:
-            raise ValueError(f"must be at most {percentiles}, got {percentile}")
-        return percentile
 
 
 @split("popularity-percentile", source="Bellogín, Castells & Cantador (2017), P1R")

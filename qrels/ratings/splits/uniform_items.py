@@ -60,7 +60,10 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     """
     free = random_order(ratings, seed) > 0
     drawn = ratings.select(free)
-    allowed = _share_of_each(ratings.item_counts(), settings.item_share)
+    # The share is exact, as it is written.
+    sizes, size_of = np.unique(ratings.item_counts(), return_inverse=True)
+    shares = [floor(Fraction(str(settings.item_share)) * n) for n in sizes.tolist()]
+    allowed = np.array(shares, dtype=np.intp)[size_of]
     n_test = settings.item_ratings or _largest_test(allowed)
     enough = (allowed >= n_test) & (drawn.item_counts() >= n_test)
     if not enough.any():
@@ -73,13 +76,6 @@ def uniform_items(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     tested = np.zeros(len(ratings), dtype=np.bool_)
     tested[free] = last & enough[drawn.item]
     return Split(ratings.select(~tested), ratings.select(tested))
-
-
-def _share_of_each(counts: Numbers, share: float) -> Numbers:
-    """Round a share of counts, as it is written, down."""
-    sizes, size_of = np.unique(counts, return_inverse=True)
-    exact = Fraction(str(share))
-    return np.array([floor(exact * n) for n in sizes.tolist()], dtype=np.intp)[size_of]
 
 
 def _largest_test(allowed: Numbers) -> int:

@@ -12,15 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, renumbered
-from qrels.ratings.world.drawn_world import (
-    Bands,
-    Exposure,
-    blocks,
-    chosen_items,
-    far_out,
-    of_length_one,
-    rated,
-)
+from qrels.ratings.world.drawn_world import Appeal, Bands, Exposure, far_out, of_length_one, rated
 from qrels.ratings.world.moments import (
     DIMENSIONS,
     LEAST_RATINGS,
@@ -195,12 +187,13 @@ def _check(ratings: Ratings) -> None:
 
 
 class _Deviates:
-    """All that is drawn, once for all attempts: each part from a random stream of its own."""
+    """All that is drawn, the same in all attempts: each part from a random stream of its own."""
 
     def __init__(self, ratings: Ratings, seed: int) -> None:
         n_users, n_items = len(ratings.users), len(ratings.items)
-        streams = np.random.default_rng(seed).spawn(8)
-        places, interests, local, tastes, biases, luck, noise, times = streams
+        streams = np.random.SeedSequence(seed).spawn(8)
+        self.luck = streams.pop(5)
+        places, interests, local, tastes, biases, *last = map(np.random.default_rng, streams)
         self.items = places.standard_normal((n_items, DIMENSIONS))
         self.neighbourhood = _neighbourhoods(ratings.item_counts(), places)
         n_neighbourhoods = int(self.neighbourhood.max()) + 1
@@ -210,8 +203,7 @@ class _Deviates:
         self.tastes = tastes.standard_normal((n_users, DIMENSIONS))
         self.generosity = biases.standard_normal(n_users)
         self.quality = biases.standard_normal(n_items)
-        self.gumbel = -np.log(luck.standard_exponential((n_users, n_items)))
-        self.noise_seed, self.times_seed = (int(s.integers(2**62)) for s in (noise, times))
+        self.noise_seed, self.times_seed = (int(stream.integers(2**62)) for stream in last)
 
 
 def _neighbourhoods(counts: Numbers, rng: np.random.Generator) -> Numbers:
@@ -241,13 +233,14 @@ class _Draft:
     def exposure(self, strengths: Strengths, popularity: Floats, *, sweeps: int) -> Exposure:
         """Find with what exposure users and items have the ratings that they have."""
         nothing = Exposure(np.zeros(len(popularity)), np.zeros(self._bands.rated.shape))
-        appeal = self._appeal(self._observation(strengths, nothing))
-        return Exposure.fitted(appeal, self._bands, popularity, sweeps=sweeps)
+        appeal = Appeal(self._observation(strengths, nothing), self.deviates.luck)
+        whole = np.concatenate([block for _, block in appeal.blocks()])
+        return Exposure.fitted(whole, self._bands, popularity, sweeps=sweeps)
 
     def world(self, strengths: Strengths, exposure: Exposure) -> World:
         """Draw the ratings of a world of these strengths, with the histogram of the real ones."""
         observation = self._observation(strengths, exposure)
-        user, item = self._pairs(observation, self._counts[0])
+        user, item = Appeal(observation, self.deviates.luck).chosen(self._counts[0])
         liked = observation.preferences.pairs(user, item)
         noise = float(np.sqrt(3 * max(1.0 - liked.var(), LEAST_NOISE)) / np.pi)
         scale, counts = np.unique(self.ratings.rating, return_counts=True)
@@ -267,15 +260,9 @@ class _Draft:
         observation = replace(observed, liking=settings.liking_strength * settings.liking)
         of_users, of_items = self._counts
         wanted = np.rint(settings.fill * of_users).astype(np.intp)
-        pairs = self._pairs(observation, np.clip(wanted, 1, len(of_items)))
+        appeal = Appeal(observation, self.deviates.luck)
+        pairs = appeal.chosen(np.clip(wanted, 1, len(of_items)))
         return World(self._rated(world.truth, *pairs), world.truth, observation)
-
-    def _pairs(
-        self, observation: Observation, counts: Numbers
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Give users and items of the pairs that are rated."""
-        user, item = np.nonzero(chosen_items(self._appeal(observation), counts))
-        return user.astype(np.int32), item.astype(np.int32)
 
     def _felt(self, liked: Floats, noise: float) -> Floats:
         rng = np.random.default_rng(self.deviates.noise_seed)
@@ -317,10 +304,3 @@ class _Draft:
             neighbourhood=drawn.neighbourhood,
         )
         return Observation(self._preferences(strengths), self.settings.liking, known)
-
-    def _appeal(self, observation: Observation) -> Floats:
-        """Add Gumbel deviates to the logarithms of all weights."""
-        appeal = self.deviates.gumbel.copy()
-        for rows in blocks(len(appeal)):
-            appeal[rows] += observation.block(rows)
-        return appeal

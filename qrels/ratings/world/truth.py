@@ -41,9 +41,9 @@ class Preferences:
 
     def block(self, users: NDArray[np.integer] | slice) -> Floats:
         """Give the preferences of these users for all items, of shape (len(users), n_items)."""
-        biases = self.generosity[users][:, None] + self.quality
-        tastes = inner_products(self.user_factors.T[:, users, None], self.item_factors.T[:, None])
-        found = biases + tastes
+        sides = zip(self.user_factors.T, self.item_factors.T, strict=True)
+        tastes = sum(left[users, None] * right for left, right in sides)
+        found = self.generosity[users][:, None] + self.quality + tastes
         if self.local is not None and self.neighbourhood is not None:
             found += self.local[users][:, self.neighbourhood]
         return found
@@ -161,14 +161,6 @@ class World:
     ratings: Ratings
     truth: Truth
     observation: Observation
-
-
-def inner_products(left: Floats, right: Floats) -> Floats:
-    """Sum the products along the first axis, in order."""
-    total = left[0] * right[0]
-    for one, other in zip(left[1:], right[1:], strict=True):
-        total += one * other
-    return total
 
 
 USERS_AT_ONCE = 256

@@ -43,9 +43,8 @@ def _confidences() -> csr_array:
 
 
 def _vectors(*, seed: int = 1, sweeps: int = 15, n_jobs: int = 1) -> NDArray[np.float32]:
-    return item_factors(
-        _confidences(), factors=3, regularization=0.5, sweeps=sweeps, seed=seed, n_jobs=n_jobs
-    )
+    settings = EmbeddingSettings(factors=3, regularization=0.5, sweeps=sweeps)
+    return item_factors(_confidences(), settings, seed=seed, n_jobs=n_jobs)
 
 
 @needs_implicit
@@ -232,7 +231,7 @@ CHAIN = ("ab", "abc", "cd", "abde")
 
 def test_pruning_once_counts_before_anything_is_left_out() -> None:
     """Only e is rare: the user of c and d keeps both."""
-    pruned = prune(_rated(*CHAIN), min_items_per_user=2, min_users_per_item=2)
+    pruned = prune(_rated(*CHAIN), EmbeddingSettings(min_items_per_user=2, min_users_per_item=2))
     assert _rows(pruned) == ["ab", "abc", "cd", "abd"]
 
 
