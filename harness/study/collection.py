@@ -181,12 +181,12 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
     qrels = judge_test(split, scale)
     if study.split.parts is not None:
         _warn_of_unknown(split, threshold=threshold)
-    for positives, systems in study.systems.by_positives.items():
-        with study.errors_at("systems", "positives"):
-            if not len(split.train.at_least(positives)):
-                raise InputError(
-                    f"no training rating reaches {positives:g}: {systems[0]} cannot learn."
-                )
+    highest = split.train.rating.max(initial=-np.inf)
+    for label, name in study.systems.labels.items():
+        positives = study.systems.positives_of(name)
+        if positives is not None and not positives <= highest:
+            with study.errors_at("systems", "positives"):
+                raise InputError(f"no training rating reaches {positives:g}: {label} cannot learn.")
     facts = {
         "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,

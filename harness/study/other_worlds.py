@@ -220,5 +220,5 @@ def _metrics_of(study: Study) -> dict[str, Metric]:
     """Find the metrics of a study and of its truth by name; its files are read where it runs."""
     available = available_metrics(study.metrics.plugins)
     references = () if study.truth is None else study.truth.measures
-    names = (*(measure.metric for measure in references), *study.metric_labels)
+    names = (*(measure.metric for measure in references), *study.measures.metrics)
     return {name: find_metric(name, available) for name in names}

@@ -296,7 +296,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
             bar.advance()
         study = _without_needless(study, collection)
         references = _references(study)
-        metrics = {label: metrics[label] for label in study.metric_labels}
+        metrics = {label: metrics[label] for label in study.measures.metrics}
         _warn_of_depth(study.measures, collection.runs)
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress, references, repeats)
