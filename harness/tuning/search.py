@@ -89,7 +89,7 @@ def tune(
     check(study)
     found = find_metric(metric, available_metrics(study.metrics.plugins))
     cutoff = parse_name(metric).cutoff or study.systems.depth
-    try_out(found, [cutoff])
+    try_out(found, cutoff)
     spaces = _spaces(study, systems)
     _import_optuna()
     with progress("Reading the training ratings", 1) as bar:
