@@ -354,6 +354,11 @@ class Study(StudyFile):
         return values | read
 
     @property
+    def shift(self) -> float:
+        """What is added to ratings that systems learn from."""
+        return 0.0 if self.ratings is None else self.ratings.shift
+
+    @property
     def measures(self) -> Measures:
         """All measures: those that are compared, and the grid."""
         return self.metrics.measures
