@@ -28,7 +28,8 @@ from harness.report.repeats import Repeats, Varied, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
 from harness.report.tables import answer_of
 from harness.scoring.means import averaged, weighted
-from harness.study.collection import TRUE_QRELS, Build, Collection, checksum, input_parts
+from harness.study.collection import TRUE_QRELS, Build, Collection, input_parts
+from harness.study.inputs import checksum
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.pipeline import drawn_by, make_analysis, make_part
 from harness.study.provenance import home_of, made_by
