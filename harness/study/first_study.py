@@ -157,10 +157,8 @@ class DataDescription:
             return None
         asked = self.section.threshold
         usual = usual_threshold(self.ratings) if asked is None else asked
-        return self._proposed if usual is None else usual
-
-    @property
-    def _proposed(self) -> float:
+        if usual is not None:
+            return usual
         return proposed_threshold(self.tested, candidate_thresholds(self.ratings.rating))
 
     @property

@@ -274,7 +274,8 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     """
     progress = Silent() if progress is None else progress
     metrics = check(study)
-    others = {seed: study.under(seed) for seed in study.repeat.others(study.seed)}
+    seeds = range(study.seed + 1, study.seed + study.repeat.seeds)
+    others = {seed: study.under(seed) for seed in seeds}
     for number in range(2, study.repeat.settings + 1):
         others[number] = with_other_settings(study, number)
     repeats = {

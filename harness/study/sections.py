@@ -314,10 +314,6 @@ class RepeatSection(Section):
             raise ValueError("`trials` are for other settings: set `settings`, such as 10, too")
         return self
 
-    def others(self, seed: int) -> range:
-        """Give the seeds beside that of the study."""
-        return range(seed + 1, seed + self.seeds)
-
 
 METHOD = "method"
 USUAL = "user-random"
