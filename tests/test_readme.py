@@ -20,7 +20,7 @@ from harness.report.card import metric_card
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
 from harness.study.run import check, run_study
-from harness.study.study import Study, parse_study, read_study
+from harness.study.study import Study, read_study
 from qrels import judge
 from qrels.ratings.world import WorldSettings, make_world
 from recommenders import SystemSpec, recommend
@@ -99,7 +99,7 @@ def block_with(language: str, word: str) -> str:
 
 
 def parsed(text: str, base: Path, **changes: Any) -> Study:
-    return parse_study(text, source="a page", base=base, changes=changes)
+    return Study.parse(text, source="a page", base=base, changes=changes)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from harness.cli.options import (
     imported,
     on_workers,
     published,
+    refuse_typed,
     removed,
     seeded,
     settings_options,
@@ -85,7 +86,6 @@ def recall(
     bookmark, purchase).
     """
     from harness.recall import measure_models, measure_ranks
-    from runs import InputError
 
     question = given(RECALL(), asked)
     common: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
@@ -94,10 +94,7 @@ def recall(
         models = models or ("item-cosines",)
         result = measure_models(interactions, question, models=models, **own, **common)
     else:
-        ignored = {"--model": models, "--dask": dask}
-        for option, value in ignored.items():
-            if value:
-                raise InputError(f"{option} does not apply to --ranks: leave it out.")
+        refuse_typed({"models", "dask"}, "--ranks")
         result = measure_ranks(interactions, rank_table, question, **common)
     publish({"recall": result}, format_, output)
     if output is not None:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from analyses.shared.table import FORMATS
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel, ValidationError
+    from pydantic import BaseModel
 
     from runs.shared.progress import Progress
 
@@ -99,20 +99,16 @@ renamed_metric = removed("--metric", "use --measure.")
 renamed_json = removed("--json", "use --format json.")
 
 in_study_folder = click.option("--output", type=PATH, help="Study folder; default: study-NAME.")
-extensible = click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    type=PATH,
-    help="Python file with your own metrics. May be repeated.",
-)
-redrawing = click.option(
-    "--plugin",
-    "plugins",
-    multiple=True,
-    type=PATH,
-    help="Python file with your own analysis, which shows its result. May be repeated.",
-)
+
+
+def plugged(what: str) -> Callable[[Command], Command]:
+    """Give a command files of a user's own."""
+    told = f"Python file with your own {what}. May be repeated."
+    return click.option("--plugin", "plugins", multiple=True, type=PATH, help=told)
+
+
+extensible = plugged("metrics")
+redrawing = plugged("analysis, which shows its result")
 
 
 def refuse_typed(names: Collection[str], subject: str) -> None:
@@ -225,6 +221,7 @@ def given(settings: type[Settings], options: Mapping[str, Any]) -> Settings:
     from pydantic import ValidationError
 
     from runs import InputError
+    from runs.shared.settings import broken_rule
 
     chosen = {
         name: value
@@ -234,7 +231,12 @@ def given(settings: type[Settings], options: Mapping[str, Any]) -> Settings:
     try:
         return settings(**chosen)
     except ValidationError as error:
-        raise InputError(_sentence(error)) from None
+        finding, subject = error.errors()[0], ""
+        if finding["loc"]:
+            # The option of the running command that the field is given by.
+            parameters = click.get_current_context().command.params
+            subject = next(f"`{p.opts[0]}`" for p in parameters if p.name == finding["loc"][0])
+        raise InputError(broken_rule(subject, finding)) from None
 
 
 TYPES: Mapping[str, click.ParamType[Any]] = {
@@ -303,17 +305,3 @@ def _flag(name: str, *, is_on: bool) -> str:
     """Name an option; one that is on, or may be, can be turned off."""
     dashed = name.replace("_", "-")
     return f"--{dashed}/--no-{dashed}" if is_on else f"--{dashed}"
-
-
-def _sentence(error: ValidationError) -> str:
-    """Turn the first finding of pydantic into a sentence with option, rule and value."""
-    from runs.shared.settings import broken_rule
-
-    finding = error.errors()[0]
-    return broken_rule(f"`{_typed(finding['loc'][0])}`" if finding["loc"] else "", finding)
-
-
-def _typed(field: int | str) -> str:
-    """Return the option of the running command that a field is given by."""
-    parameters = click.get_current_context().command.params
-    return next(found.opts[0] for found in parameters if found.name == field)

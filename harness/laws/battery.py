@@ -63,10 +63,6 @@ def _has_no_top(bench: Bench) -> str:
     return "" if math.isfinite(_top(bench)) else "the metric declares no best value."
 
 
-def _first_is_better(bench: Bench, first: float, second: float) -> bool:
-    return bench.is_better(first, second)
-
-
 def _are_apart(bench: Bench, one: float, other: float) -> bool:
     return abs(one - other) > TOLERANCE
 
@@ -103,7 +99,7 @@ def _depends_on_others(bench: Bench, case: Case) -> Found:
 
 def _differs_in_a_file(bench: Bench, case: Case) -> Found:
     (listed,) = case
-    in_memory = bench.score_together([listed, UserList((bench.level,))])[0]
+    in_memory = bench.score_together([listed, UserList((bench.shape.level,))])[0]
     if not listed.judgements:
         return None
     from_file = float(bench.metric(judged_in_files(listed, bench.shape), cutoff=bench.cutoff)[0])
@@ -174,7 +170,7 @@ def laws_of(metric: Metric, against: Metric | None = None) -> tuple[Law, ...]:
     return tuple(laws)
 
 
-_BECOMES_WORSE = _scores(ORDER, _first_is_better)
+_BECOMES_WORSE = _scores(ORDER, Bench.is_better)
 
 LAWS = (
     Law(
@@ -208,7 +204,7 @@ LAWS = (
         "empty",
         "No list scores worse than an empty one.",
         cases.beside_the_empty,
-        _scores(("empty", "other"), _first_is_better),
+        _scores(("empty", "other"), Bench.is_better),
     ),
     Law(
         "promotion",

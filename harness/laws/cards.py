@@ -106,6 +106,7 @@ class Card:
 
     def to_dict(self) -> dict[str, Any]:
         """Give the card as plain data."""
+        table = self.resolution
         return {
             "metric": self.metric.label,
             "cutoffs": [*self.cutoffs],
@@ -115,11 +116,8 @@ class Card:
             "outcomes": [
                 asdict(outcome) | {"verdict": outcome.verdict.value} for outcome in self.outcomes
             ],
-            "resolution": self.resolution
-            and [
-                dict(zip(self.resolution.headings, row, strict=True))
-                for row in self.resolution.rows
-            ],
+            "resolution": table
+            and [dict(zip(table.headings, row, strict=True)) for row in table.rows],
         }
 
 
@@ -137,7 +135,7 @@ def check_metric(
     """
     benches = [Bench(metric, cutoff, tries) for cutoff in cutoffs]
     laws = (*laws_of(metric, against), *CONVENTIONS)
-    facts = metric, tuple(cutoffs), benches[0].level, tries
+    facts = metric, tuple(cutoffs), benches[0].shape.level, tries
     if metric.needs:
         return Card(*facts, tuple(law.outcome_without(OF_HIDDEN) for law in laws))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -179,19 +177,20 @@ def chosen(
     if everything == (subject is not None):
         raise InputError("give either a metric, a Python file with metrics (.py), or --all.")
     if subject is not None and subject.endswith(".py"):
-        found = plugin_metrics(Path(subject))
-        return [_at_cutoff(label, found, cutoff) for label in found]
-    known = available_metrics(plugins)
-    of_lists = [label for label, metric in known.items() if not metric.needs]
-    return [_at_cutoff(label, known, cutoff) for label in ([subject] if subject else of_lists)]
-
-
-def _at_cutoff(label: str, known: dict[str, Metric], cutoff: int | None) -> Chosen:
-    named = parse_name(label).cutoff
-    if None not in (named, cutoff) and named != cutoff:
-        raise InputError(f"{label!r} has a cut-off of its own, which differs from {cutoff}.")
-    asked = named or cutoff
-    return find_metric(label, known), (asked,) if asked else CUTOFFS
+        known = plugin_metrics(Path(subject))
+        labels = [*known]
+    else:
+        known = available_metrics(plugins)
+        of_lists = [label for label, metric in known.items() if not metric.needs]
+        labels = of_lists if subject is None else [subject]
+    found: list[Chosen] = []
+    for label in labels:
+        named = parse_name(label).cutoff
+        if None not in (named, cutoff) and named != cutoff:
+            raise InputError(f"{label!r} has a cut-off of its own, which differs from {cutoff}.")
+        asked = named or cutoff
+        found.append((find_metric(label, known), (asked,) if asked else CUTOFFS))
+    return found
 
 
 def cards_of(

@@ -28,10 +28,8 @@ def promotion(draw: st.DrawFn, shape: Shape) -> Case:
     ranked = draw(_marks(shape, length, length))
     lower = draw(st.integers(1, length - 1))
     upper = draw(st.integers(0, lower - 1))
-    relevant, other = (
-        draw(st.sampled_from(shape.relevant_grades)),
-        draw(st.sampled_from([None, *shape.nonrelevant_grades])),
-    )
+    relevant = draw(st.sampled_from(shape.relevant_grades))
+    other = draw(st.sampled_from([None, *shape.nonrelevant_grades]))
     missed = draw(_missed(shape))
     before = _with(ranked, {lower: relevant, upper: other})
     after = _with(ranked, {lower: other, upper: relevant})

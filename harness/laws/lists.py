@@ -95,9 +95,19 @@ class Shape:
         return catalogue(N_KINDS * (self.depth + MOST_MISSED + 1))
 
     def items(self, listed: UserList) -> tuple[list[int], list[int]]:
-        """Number the items that a list holds, and those that it misses."""
-        marks = (*listed.ranked, *listed.missed)
-        numbers = items_of(marks, level=self.level, n_items=self.catalogue.n_items)
+        """Number the items that a list holds, and those that it misses, by their grades.
+
+        The n-th item of a relevant grade is always the same, and so is the n-th of the others,
+        judged or not: a list whose items change places holds the same items, and so does one that
+        loses a non-relevant judgement. Numbers fall, so that the order of the items is not that of
+        the ranks.
+        """
+        seen: Counter[int] = Counter()
+        numbers = []
+        for mark in (*listed.ranked, *listed.missed):
+            kind = 2 if mark is None or mark < self.level else 1 - (mark - self.level)
+            numbers.append(self.catalogue.n_items - 1 - kind - N_KINDS * seen[kind])
+            seen[kind] += 1
         return numbers[: len(listed.ranked)], numbers[len(listed.ranked) :]
 
     def judged_items(self, listed: UserList) -> list[tuple[int, int]]:
@@ -140,11 +150,6 @@ class Bench:
         level = dict(self.metric.given).get(LEVEL.name)
         return Shape(self.cutoff or WHOLE, level if isinstance(level, int) else USUAL_LEVEL)
 
-    @property
-    def level(self) -> int:
-        """Lowest relevant grade."""
-        return self.shape.level
-
     def score(self, listed: UserList) -> float:
         """Score one list, alone."""
         return self.score_together([listed])[0]
@@ -168,22 +173,6 @@ def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> Floats:
 def _by_rank(rows: Iterable[Sequence[int]], *, width: int = 0) -> NDArray[np.int32]:
     """Lay the items of lists out rank by rank, -1 where there is none."""
     return np.nan_to_num(_matrix(rows, width=width), nan=-1).astype(np.int32).T
-
-
-def items_of(marks: Sequence[int | None], *, level: int, n_items: int) -> list[int]:
-    """Number the items of a list from their grades, None where there is none.
-
-    The n-th item of a relevant grade is always the same, and so is the n-th of the others, judged
-    or not: a list whose items change places holds the same items, and so does one that loses a
-    non-relevant judgement. Numbers fall, so that the order of the items is not that of the ranks.
-    """
-    seen: Counter[int] = Counter()
-    numbers = []
-    for mark in marks:
-        kind = 2 if mark is None or mark < level else 1 - (mark - level)
-        numbers.append(n_items - 1 - kind - N_KINDS * seen[kind])
-        seen[kind] += 1
-    return numbers
 
 
 @lru_cache(maxsize=16)

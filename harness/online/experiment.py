@@ -58,7 +58,27 @@ class ExperimentSource:
     @cached_property
     def work(self) -> ExperimentWork:
         """What is analysed: what is kept of the experiment, read back."""
-        return read_record(self.study, self.store, self.progress)
+        from pandas import DataFrame
+
+        study, store = self.study, self.store
+        facts = json.loads(store.read(FACTS))
+        logs = _logs(study, store)
+        events = _events(logs)
+        hidden = hidden_from_parquet(store.read(HIDDEN), users=events.users, items=events.items)
+        _, _, starts = model_starts(logs)
+        kept = [place for place in starts if (store.folder / ranks_name(*place)).exists()]
+        return ExperimentWork(
+            name=study.name,
+            seed=study.seed,
+            progress=self.progress,
+            settings=study.settings,
+            logs=logs,
+            events=events,
+            test_users=Numbering.of(facts.pop("test users")),
+            ranks={at: ranks_from_parquet(store.read(ranks_name(*at)), hidden) for at in kept},
+            starts={place: starts[place] for place in kept},
+            known=facts | ({"truth": DataFrame(facts["truth"])} if "truth" in facts else {}),
+        )
 
     @property
     def parts(self) -> list[str]:
@@ -84,7 +104,8 @@ class ExperimentSource:
         own = logs and [logs.types, logs.first_year]
         digests = [own, *(table["sha256"] for table in self.inputs)]
         key = content_key(experiment, study.seed, digests, max(study.settings.cutoffs))
-        make_part(self.store, RECORD, key, partial(make_record, self), made)
+        record = partial(_simulated if logs is None else _logged, self)
+        make_part(self.store, RECORD, key, record, made)
         for analysis, settings in study.analyses.wanted():
             make_analysis(self, analysis, settings, self.work, made_from=key, makers=[__name__])
 
@@ -116,12 +137,8 @@ def run_experiment_study(
     return run_source(ExperimentSource(study, Store(study.folder), n_jobs, dask, progress), [])
 
 
-def make_record(source: ExperimentSource) -> dict[str, bytes]:
-    """Simulate the experiment, or train the models of a log; give the files of the record."""
-    return (_simulated if source.study.experiment.logs is None else _logged)(source)
-
-
 def _simulated(source: ExperimentSource) -> dict[str, bytes]:
+    """Simulate the experiment; give the files of the record."""
     study, section = source.study, source.study.experiment
     assert section.world is not None
     with source.progress("Making the world", 1) as bar:
@@ -146,7 +163,10 @@ def _simulated(source: ExperimentSource) -> dict[str, bytes]:
 
 
 def _logged(source: ExperimentSource) -> dict[str, bytes]:
-    """Train each arm's model on what was known when each of its versions became live."""
+    """Train each arm's model on what was known when each of its versions became live.
+
+    Given are the files of the record.
+    """
     study = source.study
     with source.progress("Reading the log", 1) as bar:
         logs = _logs(study, source.store)
@@ -214,30 +234,6 @@ def _logs(study: ExperimentStudy, store: Store) -> Logs:
 
 def _events(logs: Logs) -> Interactions:
     return read_interactions(logs.interactions, rename=logs.types, first_year=logs.first_year)
-
-
-def read_record(study: ExperimentStudy, store: Store, progress: Progress) -> ExperimentWork:
-    """Read a record back from the study folder."""
-    from pandas import DataFrame
-
-    facts = json.loads(store.read(FACTS))
-    logs = _logs(study, store)
-    events = _events(logs)
-    hidden = hidden_from_parquet(store.read(HIDDEN), users=events.users, items=events.items)
-    _, _, starts = model_starts(logs)
-    kept = [place for place in starts if (store.folder / ranks_name(*place)).exists()]
-    return ExperimentWork(
-        name=study.name,
-        seed=study.seed,
-        progress=progress,
-        settings=study.settings,
-        logs=logs,
-        events=events,
-        test_users=Numbering.of(facts.pop("test users")),
-        ranks={at: ranks_from_parquet(store.read(ranks_name(*at)), hidden) for at in kept},
-        starts={place: starts[place] for place in kept},
-        known=facts | ({"truth": DataFrame(facts["truth"])} if "truth" in facts else {}),
-    )
 
 
 def ranks_name(arm: str, period: int) -> str:

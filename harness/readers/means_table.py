@@ -10,10 +10,10 @@ import numpy as np
 
 from analyses.shared.measure import Measure
 from harness.readers.columns import column_of
-from harness.readers.scores import Line, heading_and_rows, measure_named
+from harness.readers.scores import Line, heading_and_rows, measure_named, read_numbers
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.fields import check_width, distinct, is_number, read_number
+from runs.shared.fields import check_width, distinct, is_number
 
 SYSTEM_HEADERS = ("", "system", "run", "name", "model")
 
@@ -57,10 +57,7 @@ def read_means(path: Path) -> Means:
         heading, rows = _by_cutoff(path, heading, rows)
     names = distinct(path, [(heading[0], name) for name in heading[1][1:]], "measure")
     systems = distinct(path, [(line, row[0]) for line, row in rows], "system")
-    values = [
-        [read_number(path, line, name, text) for name, text in zip(names, row[1:], strict=True)]
-        for line, row in rows
-    ]
+    values = read_numbers(path, rows, names)
     measures = tuple(_measure(path, heading[0], name) for name in names)
     distinct(path, [(heading[0], str(measure)) for measure in measures], "measure")
     found = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T

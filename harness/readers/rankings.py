@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from numbers import Real
 from os import PathLike
@@ -47,29 +47,22 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Form:
-    """How a run, or qrels, are laid out, and what is said of them.
+Number: TypeAlias = Literal["score", "grade"]
+"""What the numbers of a run are, for which ranks may stand, and those of qrels."""
 
-    Parameters
-    ----------
-    what, forms
-        What is read, such as "the run 'bm25'", and what it may be, for messages.
-    number
-        What the numbers are: scores, for which ranks may stand, or grades.
-    place, width
-        The place of the numbers, and how many columns there are, where they have no names: those
-        of a TREC file.
-    """
+FORMS: Mapping[Number, str] = {
+    "score": "a path, a dictionary {topic: {item: score}}, a data frame, ScoredDocs of ir_measures "
+    "or a Run of ranx",
+    "grade": "a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of ir_measures or "
+    "Qrels of ranx",
+}
+"""What may be read, by what its numbers are."""
 
-    what: str
-    forms: str
-    number: Literal["score", "grade"]
-    place: int
-    width: int
+IN_TREC = {"score": (SCORE_FIELD, N_FIELDS), "grade": (GRADE_FIELD, N_QRELS_FIELDS)}
+"""The place of the numbers, and how many columns there are, in TREC files and in such frames."""
 
 
-def read_pairs(data: Any, form: Form) -> tuple[Pairs, Floats]:
+def read_pairs(data: Any, what: str, number: Number) -> tuple[Pairs, Floats]:
     """Read what a notebook or a table has: pairs of topics and items, and a number for each.
 
     Parameters
@@ -78,14 +71,18 @@ def read_pairs(data: Any, form: Form) -> tuple[Pairs, Floats]:
         Numbers by topic and item, ``{topic: {item: number}}``; what has ``to_dict()`` and gives
         such, as ranx does; a table, or an object that `harness.readers.columns` makes a frame of;
         or records with names, as ir_measures has them.
-    form
-        How a frame is laid out.
+    what
+        What is read, such as "the run 'bm25'", for messages.
+    number
+        What the numbers are.
     """
-    table = data if isinstance(data, Table) else Table(_frame_of(data, form), form.what)
-    if has_columns_of_trec(table.frame, width=form.width):
-        topics, items, numbers = (table.frame.iloc[:, at] for at in (0, 2, form.place))
+    table = data if isinstance(data, Table) else Table(_frame_of(data, what, number), what)
+    place, width = IN_TREC[number]
+    if has_columns_of_trec(table.frame, width=width):
+        topics, items, numbers = (table.frame.iloc[:, at] for at in (0, 2, place))
     else:
-        topics, items, numbers = table.column("topic"), table.column("item"), _numbers(table, form)
+        topics, items = table.column("topic"), table.column("item")
+        numbers = _numbers(table, number)
     topic_ids, item_ids, values = table.ids(topics), table.ids(items), table.numbers(numbers)
     if numbers.name is not None and folded(numbers.name) == "rank":
         values = -values
@@ -100,14 +97,14 @@ def read_pairs(data: Any, form: Form) -> tuple[Pairs, Floats]:
     return pairs, values
 
 
-def _numbers(table: Table, form: Form) -> pd.Series[Any]:
+def _numbers(table: Table, number: Number) -> pd.Series[Any]:
     """Give the column of grades or scores; of a run without scores, the ranks."""
     columns = table.frame.columns
-    has_ranks = form.number == "score" and column_of(columns, "rank") is not None
-    own = column_of(columns, form.number)
+    has_ranks = number == "score" and column_of(columns, "rank") is not None
+    own = column_of(columns, number)
     if has_ranks and (own is None or table.frame[own].isna().all()):
         return table.column("rank")
-    return table.column(form.number)
+    return table.column(number)
 
 
 def _name_of(pairs: Pairs, place: int) -> str:
@@ -131,11 +128,11 @@ def has_columns_of_trec(frame: pd.DataFrame, *, width: int) -> bool:
     return [*map(str, frame.columns)] == [*map(str, range(width))]
 
 
-def _frame_of(data: Any, form: Form) -> pd.DataFrame:
+def _frame_of(data: Any, what: str, number: Number) -> pd.DataFrame:
     """Make a frame of what is laid out otherwise."""
     import pandas as pd
 
-    names = ("topic", "item", form.number)
+    names = ("topic", "item", number)
     if is_frame(data):
         return with_index(frame_of(data))
     if isinstance(data, Mapping) or hasattr(data, "to_dict"):
@@ -143,7 +140,7 @@ def _frame_of(data: Any, form: Form) -> pd.DataFrame:
         for topic, items in by_topic.items():
             if not isinstance(items, Mapping) or not _is_of_numbers(items):
                 raise InputError(
-                    f"{form.what}: numbers by item are expected for topic {str(topic)!r}, got "
+                    f"{what}: numbers by item are expected for topic {str(topic)!r}, got "
                     f"{type(items).__name__}."
                 )
         rows = [(t, item, n) for t, items in by_topic.items() for item, n in items.items()]
@@ -152,14 +149,9 @@ def _frame_of(data: Any, form: Form) -> pd.DataFrame:
     records = [*data] if is_list else []
     if not is_list or (records and not hasattr(records[0], "_fields")):
         kind = f"a list of {type(records[0]).__name__}" if records else type(data).__name__
-        raise InputError(f"{form.what} must be {form.forms}, got {kind}.")
+        raise InputError(f"{what} must be {FORMS[number]}, got {kind}.")
     return pd.DataFrame(records, columns=records[0]._fields if records else names)
 
-
-RUN_FORMS = (
-    "a path, a dictionary {topic: {item: score}}, a data frame, ScoredDocs of ir_measures or a Run "
-    "of ranx"
-)
 
 Runs: TypeAlias = "str | PathLike[str] | Sequence[Any] | Mapping[str, Any] | pd.DataFrame"
 """Run files, or runs by the names of their systems; see `runs_of`."""
@@ -243,7 +235,7 @@ def _own(run: Any) -> RunFile:
 def _nameless(given: Any) -> InputError:
     return InputError(
         f"a run needs the name of its system, and {type(given).__name__} has none: give "
-        f"{{name: run}}, where a run is {RUN_FORMS}."
+        f"{{name: run}}, where a run is {FORMS['score']}."
     )
 
 
@@ -276,10 +268,9 @@ def _named(name: str, run: Any, path: Path | None = None) -> RunFile:
             raise InputError(f"{run}: {len(found)} systems found, one expected for {name!r}.")
         return replace(found[0], system=name)
     what = f"the run {name!r}" if path is None else str(path)
-    form = Form(what, RUN_FORMS, "score", place=SCORE_FIELD, width=N_FIELDS)
     if path is None and isinstance(run, Table):
         run = replace(run, what=what)
-    pairs, scores = read_pairs(run, form)
+    pairs, scores = read_pairs(run, what, "score")
     return RunFile(path or what, name, *pairs, scores)
 
 
@@ -297,11 +288,6 @@ def _parts(table: Table) -> dict[str, Table]:
         )
     return table.parts(column)
 
-
-QRELS_FORMS = (
-    "a path, a dictionary {topic: {item: grade}}, a data frame, Qrels of ir_measures or Qrels of "
-    "ranx"
-)
 
 Judgements: TypeAlias = (
     "str | PathLike[str] | Mapping[str, Mapping[str, int]] | Iterable[Any] | pd.DataFrame"
@@ -337,8 +323,7 @@ def judgements_of(given: Judgements, columns: ColumnNames | None = None) -> Qrel
         data = read_table(path, content, columns, kind="qrels")
         if data is None:
             return parse_qrels(path, content)
-    form = Form(what, QRELS_FORMS, "grade", place=GRADE_FIELD, width=N_QRELS_FIELDS)
-    pairs, numbers = read_pairs(data, form)
+    pairs, numbers = read_pairs(data, what, "grade")
     # Negative grades, of any size, mean "not judged".
     numbers = np.maximum(numbers, -1.0)
     for place in np.flatnonzero((numbers != np.floor(numbers)) | (numbers > HIGHEST_GRADE))[:1]:

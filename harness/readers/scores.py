@@ -107,14 +107,16 @@ def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataF
         raise InputError.at(path, line, f"{finding}; name the column of the topics `user`.")
     ids = [(line, row[0] if has_ids else str(n)) for n, (line, row) in enumerate(rows, start=1)]
     topics = distinct(path, ids, "topic")
-    values = [
-        [
-            read_number(path, line, name, text)
-            for name, text in zip(systems, row[has_ids:], strict=True)
-        ]
+    values = read_numbers(path, rows, systems)
+    return pd.DataFrame(values, index=list(topics), columns=list(systems))
+
+
+def read_numbers(path: Path, rows: Sequence[Line], names: Sequence[str]) -> list[list[float]]:
+    """Read the last fields of all rows, in columns of these names, as numbers."""
+    return [
+        [read_number(path, line, *cell) for cell in zip(names, row[-len(names) :], strict=False)]
         for line, row in rows
     ]
-    return pd.DataFrame(values, index=list(topics), columns=list(systems))
 
 
 def _first(fields: list[str], place: int) -> list[str]:

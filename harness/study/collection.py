@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from harness.readers.rankings import judgements_in, judgements_of
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE
 from harness.study.inputs import (
     beside_trained,
+    checksum,
     judge_test,
     lists_of,
     load_ratings,
@@ -38,7 +38,6 @@ from runs import InputError, InputWarning, Numbering, Run
 from runs.run_file import RunFile, common_items
 from runs.shared.arrays import Numbers
 from runs.shared.errors import warn
-from runs.shared.files import read_bytes
 from runs.shared.ids import carried, id_table
 
 
@@ -181,12 +180,12 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
     qrels = judge_test(split, scale)
     if study.split.parts is not None:
         _warn_of_unknown(split, threshold=threshold)
-    for positives, systems in study.systems.by_positives.items():
-        with study.errors_at("systems", "positives"):
-            if not len(split.train.at_least(positives)):
-                raise InputError(
-                    f"no training rating reaches {positives:g}: {systems[0]} cannot learn."
-                )
+    highest = split.train.rating.max(initial=-np.inf)
+    for label, name in study.systems.labels.items():
+        positives = study.systems.positives_of(name)
+        if positives is not None and not positives <= highest:
+            with study.errors_at("systems", "positives"):
+                raise InputError(f"no training rating reaches {positives:g}: {label} cannot learn.")
     facts = {
         "ratings": describe(core),
         "threshold": "none: everything is relevant" if is_implicit else threshold,
@@ -263,7 +262,9 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     if section.path is None:
         source = str(section.ir_datasets)
         file, level = judgements_in(source)
-        facts = {"ir_datasets": source, "sha256": _digest(file)}
+        # These judgements are in no file of their own.
+        lines = format_qrels(file.to_qrels(file.items, relevance_level=1), file.users, file.items)
+        facts = {"ir_datasets": source, "sha256": sha256(lines).hexdigest()}
     else:
         file, level, source = judgements_of(section.path, section.columns), 1, str(section.path)
         facts = checksum(section.path)
@@ -288,12 +289,6 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     with study.errors_at("truth"):
         known = of_file(truth, ranked, candidates=study.truth.judged_lists)
     return _with_truth(collection, known, run_files)
-
-
-def _digest(file: QrelsFile) -> str:
-    """Give the checksum of judgements that are in no file of their own."""
-    qrels = file.to_qrels(file.items, relevance_level=1)
-    return sha256(format_qrels(qrels, file.users, file.items)).hexdigest()
 
 
 def collect_lists(
@@ -326,11 +321,6 @@ def collect_lists(
         replicated=systems,
         trained=trained,
     )
-
-
-def checksum(path: Path) -> dict[str, Any]:
-    """Give an input's path and checksum, for the manifest."""
-    return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
 
 
 TRUE_QRELS = "true-qrels"

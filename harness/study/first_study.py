@@ -18,7 +18,7 @@ from harness.report.checks import leakage_checks
 from harness.study.inputs import split_ratings
 from harness.study.run import check
 from harness.study.sections import USUAL, usual_split
-from harness.study.study import SYSTEMS, RatingsSection, parse_study
+from harness.study.study import SYSTEMS, RatingsSection, Study
 from harness.study.study_file import StudyFile
 from qrels import Ratings, Split, describe, k_core
 from qrels.ratings.datasets.layouts import FileOptions
@@ -43,7 +43,7 @@ COMMENT_FROM = 40
 def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] = SYSTEMS) -> str:
     """Write a study of ratings as the text of a file."""
     text = "\n".join(_lines(data, file, systems)) + "\n"
-    check(parse_study(text, source=str(file), base=file.parent, changes={}))
+    check(Study.parse(text, source=str(file), base=file.parent))
     return text
 
 
@@ -157,10 +157,8 @@ class DataDescription:
             return None
         asked = self.section.threshold
         usual = usual_threshold(self.ratings) if asked is None else asked
-        return self._proposed if usual is None else usual
-
-    @property
-    def _proposed(self) -> float:
+        if usual is not None:
+            return usual
         return proposed_threshold(self.tested, candidate_thresholds(self.ratings.rating))
 
     @property

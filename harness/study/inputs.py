@@ -28,6 +28,7 @@ from qrels.ratings.world import World, fit_world, like_settings, make_world, wor
 from runs import InputError, Numbering, Run
 from runs.run_file import RunFile, require_known_users
 from runs.shared.errors import warn
+from runs.shared.files import read_bytes
 
 
 def load_ratings(
@@ -37,7 +38,7 @@ def load_ratings(
     if split.parts is not None:
         train, test = open_source(split.parts.train), open_source(split.parts.test)
         ratings = read_two_parts(train, test, **section.of_file)
-        return ratings, [_facts_of(train), _facts_of(test)], None
+        return ratings, [facts_of(train), facts_of(test)], None
     if section.like is not None:
         return _like(section, section.like)
     if section.path is None:
@@ -45,7 +46,7 @@ def load_ratings(
         world = make_world(settings)
         return world.ratings, [{"world": settings.model_dump()}], world
     source = open_source(section.path)
-    return read_ratings(source, **section.of_file), [_facts_of(source)], None
+    return read_ratings(source, **section.of_file), [facts_of(source)], None
 
 
 def _like(
@@ -58,12 +59,17 @@ def _like(
         world = fit_world(real, settings).world
     except InputError as error:
         raise InputError(f"{source.label}: {error}") from None
-    return world.ratings, [_facts_of(source), {"world": settings.model_dump()}], world
+    return world.ratings, [facts_of(source), {"world": settings.model_dump()}], world
 
 
-def _facts_of(source: Source) -> dict[str, Any]:
+def facts_of(source: Source) -> dict[str, Any]:
     """Give path and checksum of ratings, which may be in a folder or an archive."""
     return {"path": source.label, "sha256": sha256(source.data).hexdigest()}
+
+
+def checksum(path: Path) -> dict[str, Any]:
+    """Give an input's path and checksum, for the manifest."""
+    return {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()}
 
 
 def threshold_of(section: RatingsSection, ratings: Ratings, *, tested: Ratings) -> float:
@@ -147,9 +153,16 @@ def beside_trained(
                 "runs may only rank items that have ratings."
             )
     runs = lists_of(run_files, topics, items, systems, others=tuple(study.systems.labels))
-    rated = split.train.matrix()[split.test_users] if runs else None
+    rated: Any = split.train.matrix()[split.test_users] if runs else None
     for file, run in zip(run_files, runs, strict=True):
-        _warn_of_training_items(file.path, run, rated)
+        # They fill ranks in vain.
+        topic, column = np.nonzero(run.items >= 0)
+        known = rated[topic, run.items[topic, column]]
+        if known.any():
+            warn(
+                f"{file.path}: {np.count_nonzero(known):,} of its recommendations are items that "
+                "the user rated in training; they count as unjudged."
+            )
     return runs
 
 
@@ -162,34 +175,13 @@ def lists_of(
     others: Sequence[str] = (),
     least: int = 2,
 ) -> tuple[Run, ...]:
-    """Give the lists of runs whose tags and users are checked."""
-    check_tags(run_files, systems, others=others, least=least)
-    for file in run_files:
-        require_known_users(file, topics)
-    return tuple(file.to_run(topics, items) for file in run_files)
-
-
-def _warn_of_training_items(path: Path | str, run: Run, rated: Any) -> None:
-    """Warn of recommendations that the user has rated already: they fill ranks in vain."""
-    topic, column = np.nonzero(run.items >= 0)
-    known = rated[topic, run.items[topic, column]]
-    if known.any():
-        warn(
-            f"{path}: {np.count_nonzero(known):,} of its recommendations are items that the user "
-            "rated in training; they count as unjudged."
-        )
-
-
-def check_tags(
-    files: Sequence[RunFile], systems: Sequence[str], *, others: Sequence[str] = (), least: int = 2
-) -> None:
-    """Refuse too few systems, long tags, and those that name two systems."""
-    names = systems or [file.system for file in files]
-    n_systems = len(set(systems) if systems else files) + len(others)
+    """Give the lists of runs; refuse too few systems, and tags that are long or of two systems."""
+    names = systems or [file.system for file in run_files]
+    n_systems = len(set(systems) if systems else run_files) + len(others)
     if n_systems < least:
         raise InputError(f"a study compares at least two systems, got {n_systems}.")
     first: dict[str, RunFile] = {}
-    for file, name in zip(files, names, strict=True):
+    for file, name in zip(run_files, names, strict=True):
         if {file.system, name} & {*others}:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} is the name of a trained system, too; "
@@ -207,3 +199,6 @@ def check_tags(
                 "name systems and their files, and must differ by more than case."
             )
         first[folded] = file
+    for file in run_files:
+        require_known_users(file, topics)
+    return tuple(file.to_run(topics, items) for file in run_files)

@@ -23,7 +23,7 @@ from harness.study.provenance import home_of, made_by
 from harness.study.score_parts import ScoreParts, read_catalogue
 from harness.study.store import Store, content_key
 from harness.study.study import Study
-from harness.study.system_lists import home_of_system
+from harness.study.system_lists import home_of_system, training_of
 from harness.study.work import StudyWork
 from harness.study.workers import RUN, TRUE_RUN, OwnLists, restarts_in_silence, train_and_rank
 from qrels.ratings.datasets.source import open_source
@@ -167,26 +167,15 @@ def work_of(study: Study) -> StudyWork:
     What is measured where systems rank hidden items is left out: nothing is hidden by a truth.
     """
     collection, metrics = collect(study), _metrics_of(study)
-    known, split, systems = collection.judged_truly, collection.split, study.systems
+    known, split = collection.judged_truly, collection.split
     if split is None:
         raise InputError("other worlds have no runs by other programs.")
     asked = None
     if known is not None and known.has_own_lists:
         asked = OwnLists(known.users, known.listed(len(split.train.items)))
     trained = [
-        train_and_rank(
-            name,
-            dict(systems.settings.get(name, {})),
-            split.train,
-            split.test_users,
-            seed=study.seed,
-            depth=systems.depth,
-            candidates=systems.candidates_in(split),
-            positives=systems.positives_of(name),
-            shift=0.0 if study.ratings is None else study.ratings.shift,
-            lists=asked,
-        )
-        for name in systems.labels.values()
+        train_and_rank(**training_of(study, name, split), lists=asked)
+        for name in study.systems.labels.values()
     ]
     runs = [made[RUN].value for made in trained]
     reported = [m for m in study.measures.reported if not metrics[m.metric].needs]
@@ -220,5 +209,5 @@ def _metrics_of(study: Study) -> dict[str, Metric]:
     """Find the metrics of a study and of its truth by name; its files are read where it runs."""
     available = available_metrics(study.metrics.plugins)
     references = () if study.truth is None else study.truth.measures
-    names = (*(measure.metric for measure in references), *study.metric_labels)
+    names = (*(measure.metric for measure in references), *study.measures.metrics)
     return {name: find_metric(name, available) for name in names}

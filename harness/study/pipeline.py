@@ -15,7 +15,7 @@ from analyses.shared.figure_options import FigureOptions
 from harness.report.checks import checks_of
 from harness.report.page import render_report
 from harness.report.study_folder import ANSWER, FinishedStudy, evidence_name
-from harness.study.collection import checksum
+from harness.study.inputs import checksum
 from harness.study.provenance import ROOT, home_of, made_by, versions_of
 from harness.study.store import (
     FIGURES,

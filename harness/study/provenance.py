@@ -12,6 +12,7 @@ import ast
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -225,8 +226,6 @@ def versions_of(*packages: str) -> dict[str, str]:
     """Give the versions of packages that are installed."""
     found = {}
     for package in packages:
-        try:
+        with suppress(PackageNotFoundError):
             found[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return found

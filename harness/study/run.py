@@ -99,7 +99,7 @@ def check_metrics(
     with errors_at("metrics", "names"):
         for measure in section.measures:
             metric = metrics[measure.metric]
-            try_out(metric, [measure.cutoff], example(metric.needs))
+            try_out(metric, measure.cutoff, example(metric.needs))
     return metrics
 
 
@@ -158,7 +158,7 @@ def _references(study: Study) -> dict[str, Metric]:
             metric = find_metric(measure.metric, available)
             if metric.needs:
                 raise InputError(f"{metric.label} hides items, and cannot be a reference measure.")
-            try_out(metric, [measure.cutoff], example_catalogue(study, ()))
+            try_out(metric, measure.cutoff, example_catalogue(study, ()))
             found[measure.metric] = metric
     return found
 
@@ -184,9 +184,7 @@ def _check_difference(metrics: Mapping[str, Metric]) -> None:
         first[metric.label] = name
 
 
-def try_out(
-    metric: Metric, cutoffs: Sequence[int | None], catalogue: Catalogue | None = None
-) -> None:
+def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = None) -> None:
     """Score three users, the last without judgements, to see whether the metric works at all.
 
     Raises
@@ -195,11 +193,14 @@ def try_out(
         If it does not, asks for something that the catalogue does not hold, or one user's score
         depends on who else is scored.
     """
-    for cutoff in cutoffs:
-        together = metric(_tried(slice(3), catalogue), cutoff=cutoff)
-        for user in range(3):
-            alone = metric(_tried(slice(user, user + 1), catalogue), cutoff=cutoff)
-            _check_alone(metric, together[user], alone[0])
+    together = metric(_tried(slice(3), catalogue), cutoff=cutoff)
+    for user, among_others in enumerate(together):
+        (alone,) = metric(_tried(slice(user, user + 1), catalogue), cutoff=cutoff)
+        if not np.isclose(among_others, alone, rtol=0, atol=1e-12):
+            raise InputError(
+                f"metric {metric.label!r} must score every user by that user's lists alone: it "
+                f"gives one user {among_others:.6g} among others and {alone:.6g} alone."
+            )
 
 
 def _try_on_items(stages: Stages) -> None:
@@ -223,15 +224,6 @@ def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
     return judged.with_items(
         lambda: ItemsSeen(known, numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
     )
-
-
-def _check_alone(metric: Metric, together: float, alone: float) -> None:
-    """Refuse a metric whose score of one user depends on who else is scored."""
-    if not np.isclose(together, alone, rtol=0, atol=1e-12):
-        raise InputError(
-            f"metric {metric.label!r} must score every user by that user's lists alone: it gives "
-            f"one user {together:.6g} among others and {alone:.6g} alone."
-        )
 
 
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
@@ -282,11 +274,12 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     """
     progress = Silent() if progress is None else progress
     metrics = check(study)
-    others = {seed: study.under(seed) for seed in study.repeat.others(study.seed)}
+    seeds = range(study.seed + 1, study.seed + study.repeat.seeds)
+    others = {seed: study.under(seed) for seed in seeds}
     for number in range(2, study.repeat.settings + 1):
         others[number] = with_other_settings(study, number)
     repeats = {
-        number: partial(_folder_of, other, n_jobs=n_jobs, progress=progress)
+        number: partial(run_study, other, n_jobs=n_jobs, progress=progress)
         for number, other in others.items()
     }
     with warnings.catch_warnings(record=True) as caught:
@@ -296,7 +289,7 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
             bar.advance()
         study = _without_needless(study, collection)
         references = _references(study)
-        metrics = {label: metrics[label] for label in study.metric_labels}
+        metrics = {label: metrics[label] for label in study.measures.metrics}
         _warn_of_depth(study.measures, collection.runs)
         store = Store(study.folder)
         stages = Stages(study, collection, metrics, store, n_jobs, progress, references, repeats)
@@ -305,8 +298,3 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         stages.score_parts.warn_of_ties(stages.catalogue)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
     return run_source(stages, remarks_of(of_input))
-
-
-def _folder_of(study: Study, *, n_jobs: int, progress: Progress) -> Path:
-    """Run a study, and give its folder."""
-    return run_study(study, n_jobs=n_jobs, progress=progress).parent

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from analyses.shared.evidence import to_evidence
@@ -33,7 +32,7 @@ from harness.study.sections import ItemsSection
 from harness.study.store import result_files
 from harness.study.study import Study
 from harness.study.true_judgements import TrueJudgements
-from qrels import Catalogue, Qrels, Split, judge
+from qrels import Catalogue, Qrels, judge
 from qrels.ranks.hidden_ranks import MISS
 from qrels.ranks.judged_ranks import JudgedRanks, Validation
 from qrels.ratings.world.truth import item_propensities
@@ -188,31 +187,26 @@ LOWEST = np.finfo(np.float64).tiny
 
 def read_catalogue(section: ItemsSection, collection: Collection) -> Catalogue:
     """Read the tables of items, and count the training ratings."""
-    items, paths = collection.items, section
-    known: dict[str, Any] = {} if collection.split is None else _of_training(collection.split)
-    if paths.popularity is not None:
-        counts = read_item_values(paths.popularity, items, what="count")
-        known["popularity"] = _whole(paths.popularity, counts)
-    if paths.propensities == "world":
+    items, split = collection.items, collection.split
+    known: dict[str, Any] = {}
+    if split is not None:
+        known["popularity"] = split.train.item_counts().astype(np.int64)
+        known["n_raters"] = int(np.count_nonzero(split.train.user_counts()))
+        known["profiles"] = split.train.matrix()[split.test_users]
+    if (path := section.popularity) is not None:
+        counts = np.nan_to_num(read_item_values(path, items, what="count"))
+        for part in counts[counts != np.floor(counts)][:1]:
+            raise InputError(f"{path}: the count of an item must be a whole number, got {part:g}.")
+        known["popularity"] = counts.astype(np.int64)
+    if section.propensities == "world":
         known["propensities"] = _of_world(collection)
-    elif paths.propensities is not None:
-        propensities = read_item_values(
-            paths.propensities, items, what="propensity", low=LOWEST, high=1.0
-        )
-        known["propensities"] = _of_all(paths.propensities, propensities, collection)
-    if paths.features is not None:
-        features = read_features(paths.features, items, columns=paths.columns)
+    elif (path := section.propensities) is not None:
+        values = read_item_values(path, items, what="propensity", low=LOWEST, high=1.0)
+        known["propensities"] = _of_all(path, values, collection)
+    if section.features is not None:
+        features = read_features(section.features, items, columns=section.columns)
         known |= {"features": features.values, "feature_names": features.names}
     return Catalogue(len(items), **known)
-
-
-def _whole(path: Path, counts: Floats) -> NDArray[np.int64]:
-    """Take counts of ratings, 0 where there is none; refuse parts of ratings."""
-    known = np.nan_to_num(counts)
-    broken = known[known != np.floor(known)]
-    if len(broken):
-        raise InputError(f"{path}: the count of an item must be a whole number, got {broken[0]:g}.")
-    return known.astype(np.int64)
 
 
 def _of_world(collection: Collection) -> Floats:
@@ -259,12 +253,3 @@ def example_catalogue(study: Study, needs: Sequence[Validation]) -> Catalogue:
     if study.items.features is not None:
         known |= {"features": np.eye(3), "feature_names": ("a", "b", "c")}
     return Catalogue(3, **known)
-
-
-def _of_training(split: Split) -> dict[str, Any]:
-    """Tell popularity, and what the topics rated."""
-    return {
-        "popularity": split.train.item_counts().astype(np.int64),
-        "n_raters": int(np.count_nonzero(split.train.user_counts())),
-        "profiles": split.train.matrix()[split.test_users],
-    }

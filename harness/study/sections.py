@@ -21,7 +21,6 @@ from analyses.shared.analysis import (
 )
 from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
-from harness.study.store import SEEDS
 from harness.study.study_file import Origin, refused, sentence_of
 from qrels import SplitSettings, Splitter, find_split
 from qrels.ratings.datasets.layouts import FileOptions
@@ -314,15 +313,6 @@ class RepeatSection(Section):
         if self.trials is not None and self.settings == 1:
             raise ValueError("`trials` are for other settings: set `settings`, such as 10, too")
         return self
-
-    def others(self, seed: int) -> range:
-        """Give the seeds beside that of the study."""
-        return range(seed + 1, seed + self.seeds)
-
-
-def seed_folder(folder: Path, seed: int) -> Path:
-    """Name the folder of the study under another seed."""
-    return folder / SEEDS / str(seed)
 
 
 METHOD = "method"

@@ -28,7 +28,8 @@ from harness.report.repeats import Repeats, Varied, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
 from harness.report.tables import answer_of
 from harness.scoring.means import averaged, weighted
-from harness.study.collection import TRUE_QRELS, Build, Collection, checksum, input_parts
+from harness.study.collection import TRUE_QRELS, Build, Collection, input_parts
+from harness.study.inputs import checksum
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
 from harness.study.pipeline import drawn_by, make_analysis, make_part
 from harness.study.provenance import home_of, made_by
@@ -96,7 +97,7 @@ class Stages:
     references
         The metrics by name that say, on the truth, which system is better.
     repeats
-        By other seed: what makes the whole study under it, and gives its folder.
+        By other seed: what makes the whole study under it, and gives its report.
     """
 
     study: Study
@@ -113,11 +114,6 @@ class Stages:
         """Validations under which metrics ask where hidden items are ranked."""
         needed = {name for metric in self.metrics.values() for name in metric.needs}
         return tuple(name for name in VALIDATIONS if name in needed)
-
-    @property
-    def truth(self) -> TrueJudgements | None:
-        """What the systems are truly judged by, if that is known."""
-        return self.collection.judged_truly
 
     @cached_property
     def wanted(self) -> list[tuple[Analysis[Any, Any], Any]]:
@@ -161,7 +157,7 @@ class Stages:
     @property
     def parts(self) -> list[str]:
         """Names of the parts of the study in the ledger."""
-        truth = [] if self.truth is None else [TRUE_SCORES]
+        truth = [] if self.collection.judged_truly is None else [TRUE_SCORES]
         worlds = [
             place_of(world)[0]
             for _, settings in self.wanted
@@ -178,14 +174,17 @@ class Stages:
     def check_settings(self) -> None:
         """Refuse tables and settings of analyses that do not fit, before anything is trained."""
         with self.study.errors_at("items"):
-            self._check_features()
+            features = self.catalogue.features
+        unknown = 0 if features is None else np.count_nonzero(~features.any(axis=1))
+        if unknown:
+            warn(f"{self.study.items.features}: {unknown:,} items have no features.")
         with self.study.errors_at("metrics", "names"):
             self._check_hidden()
         given = StudyFacts(
             systems=self.lists.systems,
             measures=self.measures,
             has_training=self.collection.split is not None and bool(self.study.systems.names),
-            has_truth=self.truth is not None,
+            has_truth=self.collection.judged_truly is not None,
             best_ranks=self._best_ranks,
             require_world=partial(with_world, self.study),
         )
@@ -198,13 +197,6 @@ class Stages:
             except SettingError as error:
                 with self.study.errors_at("analyses", analysis.section, error.key):
                     raise InputError(str(error)) from error
-
-    def _check_features(self) -> None:
-        """Read the tables of items, and say how many items have no features."""
-        features = self.catalogue.features
-        unknown = 0 if features is None else np.count_nonzero(~features.any(axis=1))
-        if unknown:
-            warn(f"{self.study.items.features}: {unknown:,} items have no features.")
 
     def _check_hidden(self) -> None:
         """Refuse to hide items from runs, or in time where ratings have none."""
@@ -235,12 +227,18 @@ class Stages:
 
     def as_run(self) -> bytes:
         """Write the study with all defaults spelled out; nothing of systems if none is trained."""
-        study, threshold = spelled_out(self.study), self.collection.threshold
-        if study.ratings is not None and not study.ratings.implicit:
-            ratings = study.ratings.model_copy(update={"threshold": threshold})
-            study = study.model_copy(update={"ratings": ratings})
-        unused = ("split", "systems") if self.collection.split is None else ()
-        return study.to_toml(without=unused, folder=self.store.folder)
+        study, ratings, systems = self.study, self.study.ratings, self.study.systems
+        if ratings is None:
+            return study.to_toml(without=("split", "systems"), folder=self.store.folder)
+        if not ratings.implicit:
+            ratings = ratings.model_copy(update={"threshold": self.collection.threshold})
+        settings = {
+            name: read_settings(name, systems.settings.get(name, {})).model_dump(mode="json")
+            for name in systems.names
+        }
+        systems = systems.model_copy(update={"settings": settings})
+        study = study.model_copy(update={"ratings": ratings, "systems": systems})
+        return study.to_toml(folder=self.store.folder)
 
     def make(self) -> None:
         """Make all parts, or what is left of them."""
@@ -275,7 +273,7 @@ class Stages:
         for place, (number, make) in enumerate(self.repeats.items(), start=2):
             which = "Settings" if varied == "settings" else "Seed"
             self.progress.note(f"{which} {number}, {place} of {len(numbers)}:")
-            folders.append(make())
+            folders.append(make().parent)
         facts = {"study": self.study.name, "results": results}
         studies = [FinishedStudy(folder, facts) for folder in folders]
 
@@ -334,6 +332,15 @@ class Stages:
             first, *others = study.truth.references
             of = listed([f"{first} (in the answer)", *others], "or")
             known = f" True orderings are by {of}, from the true preferences of all items."
+        notes = {
+            **{metric.note: True for metric in self.metrics.values() if metric.note},
+            TIES: True,
+            WEIGHTED: self.weights is not None,
+            REPLICATED: bool(self.collection.replicated),
+            RENAMED: any(written is not named for written, named in self.collection.names),
+        }
+        tables = [path for _, settings in self.wanted for path in settings.files()]
+        read = [checksum(path) for path in [*study.items.files, *tables]]
         return {
             "lead": f"Can these measures be trusted to compare {compared}? {n_systems}, {counts}"
             f"{trained}{simulated}; the measures {measures}.{known}",
@@ -341,47 +348,33 @@ class Stages:
             f"{study.seed}.",
             "ranked for": units,
             "results": self._results,
-            "inputs": [*self.collection.inputs, *self.tables_read],
+            "inputs": [*self.collection.inputs, *read],
             "collection": facts,
             "systems": list(self.lists.systems),
             "sources": self.lists.sources,
             "families": self.lists.families,
-            "notes": [note for note, holds in self._notes.items() if holds],
+            "notes": [note for note, holds in notes.items() if holds],
         }
-
-    @property
-    def _notes(self) -> dict[str, bool]:
-        """What a reader of the numbers must know, and whether it holds here."""
-        return {
-            **{metric.note: True for metric in self.metrics.values() if metric.note},
-            TIES: True,
-            WEIGHTED: self.weights is not None,
-            REPLICATED: bool(self.collection.replicated),
-            RENAMED: any(written is not named for written, named in self.collection.names),
-        }
-
-    @property
-    def tables_read(self) -> list[dict[str, Any]]:
-        """Paths and checksums of the tables that the analyses read."""
-        of_analyses = [path for _, settings in self.wanted for path in settings.files()]
-        return [checksum(path) for path in [*self.study.items.files, *of_analyses]]
 
     def make_scores(self, runs: Sequence[Run]) -> Scores:
         """Score every user, system and measure; write means and coverage.
 
         Scores are kept as the metrics give them, and returned weighted as means ask for it.
         """
-        made: list[Scores] = []
         parts, replicates = self.score_parts, self.lists.replicates(runs)
 
         def build() -> dict[str, bytes]:
-            by_run = parts.judged(runs, self.trained_catalogue)
-            made.append(averaged(by_run, replicates))
-            return parts.files(runs, by_run, replicates)
+            return parts.files(runs, parts.judged(runs, self.trained_catalogue), replicates)
 
         self._make("scores", self._scores_key, build, [home_of(ScoreParts), *self._metric_homes])
-        scores = made[0] if made else scores_from_parquet(self.store.read(SCORES_FILE))
-        return replace(weighted(scores, self.weights), runs=self._run_deviations(RUNS_FILE))
+        return self._kept_scores(SCORES_FILE, RUNS_FILE, self.weights)
+
+    def _kept_scores(self, file: str, differences: str, weights: Floats | None) -> Scores:
+        """Read scores, and what the runs of one system differ by, if there are several of one."""
+        scores = weighted(scores_from_parquet(self.store.read(file)), weights)
+        if not self.collection.replicated:
+            return scores
+        return replace(scores, runs=read_evidence(self.store.folder / differences, RunDeviations))
 
     @property
     def score_parts(self) -> ScoreParts:
@@ -395,12 +388,6 @@ class Stages:
         every = [*self.metrics.values(), *self.references.values()]
         return [home_of(metric.function) for metric in every]
 
-    def _run_deviations(self, name: str) -> RunDeviations | None:
-        """Read what the runs of one system differ by; None if there are no replicates."""
-        if not self.collection.replicated:
-            return None
-        return read_evidence(self.store.folder / name, RunDeviations)
-
     @property
     def weights(self) -> Floats | None:
         """Weights of the users; None if all weigh the same."""
@@ -408,18 +395,18 @@ class Stages:
 
     def make_truth(self, runs: Sequence[Run]) -> Truth | None:
         """Score every user of the truth by it; None if none is known."""
-        if self.truth is None or self.study.truth is None:
+        known, parts = self.collection.judged_truly, self.score_parts
+        if known is None or self.study.truth is None:
             return None
-        known, parts, made = self.truth, self.score_parts, list[Scores]()
         weights = parts.weights(known.qrels)
 
         def build() -> dict[str, bytes]:
             lists = self._true_lists(runs, known)
             replicates = self.lists.replicates(lists)
             by_run = parts.truly_judged(lists, known, self.catalogue)
-            made.append(averaged(by_run, replicates))
             differences = runs_file(TRUE_RUNS_FILE, weighted(by_run, weights), replicates)
-            return {TRUE_SCORES_FILE: scores_to_parquet(made[0]), **differences}
+            scores = averaged(by_run, replicates)
+            return {TRUE_SCORES_FILE: scores_to_parquet(scores), **differences}
 
         condensed, notes = known.candidates == "judged", tuple[str, ...]()
         if condensed:
@@ -432,9 +419,8 @@ class Stages:
             self.study.truth.references,
         )
         self._make(TRUE_SCORES, key, build, [home_of(ScoreParts), *self._metric_homes])
-        scores = made[0] if made else scores_from_parquet(self.store.read(TRUE_SCORES_FILE))
         return Truth(
-            replace(weighted(scores, weights), runs=self._run_deviations(TRUE_RUNS_FILE)),
+            self._kept_scores(TRUE_SCORES_FILE, TRUE_RUNS_FILE, weights),
             self.study.truth.measures,
             known.origin,
             condensed=condensed,
@@ -490,7 +476,7 @@ class Stages:
             return self._worlds.key
         needs = {*analysis.needs}
         is_of_ranks = "full_ranks" in needs and "candidate_ranks" not in needs
-        made_from = self._ranks_key if is_of_ranks else self._scores_key
+        made_from = content_key(self._files_of(RANKS)) if is_of_ranks else self._scores_key
         uses_truth = {"candidate_ranks", "truth"} & needs
         uses_whole = settings.needs or "candidate_ranks" in needs
         used = [WHOLE] * bool(uses_whole) + [TRUE_QRELS, TRUE_SCORES] * bool(uses_truth)
@@ -522,10 +508,6 @@ class Stages:
             self.collection.trained_key,
         )
 
-    @property
-    def _ranks_key(self) -> str:
-        return content_key(self._files_of(RANKS))
-
     def _files_of(self, *parts: SystemPart | str) -> list[dict[str, str]]:
         """Give the files of parts that are made, with their checksums."""
         names = [
@@ -535,16 +517,3 @@ class Stages:
         ]
         entries = [self.store.entry(name) for name in names]
         return [entry.files for entry in entries if entry is not None]
-
-
-def spelled_out(study: Study) -> Study:
-    """Fill in the defaults that depend on the systems."""
-    if study.ratings is None:
-        return study
-    given = study.systems.settings
-    settings = {
-        name: read_settings(name, given.get(name, {})).model_dump(mode="json")
-        for name in study.systems.names
-    }
-    systems = study.systems.model_copy(update={"settings": settings})
-    return study.model_copy(update={"systems": systems})

@@ -83,7 +83,9 @@ class Store:
         except Timeout:
             raise InputError(f"{self.folder}: another process is using this folder.") from None
         try:
-            self._sweep()
+            # Half-written files of a process that was killed.
+            for path in self.folder.rglob(f".*{PARTIAL}"):
+                path.unlink()
             yield
         finally:
             lock.release()
@@ -156,11 +158,6 @@ class Store:
     def read(self, name: str) -> bytes:
         """Read a file of the folder."""
         return (self.folder / name).read_bytes()
-
-    def _sweep(self) -> None:
-        """Remove the half-written files of a process that was killed."""
-        for path in self.folder.rglob(f".*{PARTIAL}"):
-            path.unlink()
 
 
 def digest(*arrays: NDArray[Any]) -> str:

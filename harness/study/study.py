@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from analyses.shared.measure import Measure, Measures, depth_of
 from analyses.shared.table import listing
@@ -24,12 +24,12 @@ from harness.study.sections import (
     TruthSection,
     read_sections,
     read_split,
-    seed_folder,
     tag_pattern,
     usual_analyses,
     usual_split,
     with_preset,
 )
+from harness.study.store import SEEDS
 from harness.study.study_file import Origin, StudyFile, refused
 from qrels import Split
 from qrels.grades import GradeRule
@@ -38,7 +38,7 @@ from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
 from runs.shared.arrays import Masks
-from runs.shared.settings import Cutoffs, Names, Section, Whole
+from runs.shared.settings import Cutoffs, Names, Section, Whole, read_by
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
@@ -47,10 +47,7 @@ SYSTEMS = ("random", "popularity", "svd", "item-knn", "puresvd", "wrmf", "ease")
 
 def _of_set(names: Any) -> Any:
     """Put the systems of a set in place of its name."""
-    try:
-        return system_set(names) if isinstance(names, str) else names
-    except InputError as error:
-        raise ValueError(str(error).rstrip(".")) from None
+    return system_set(names) if isinstance(names, str) else names
 
 
 def _as_rule(value: Any) -> Any:
@@ -147,16 +144,6 @@ class SystemsSection(Section):
         """Names by what the systems are called in runs and tables, in the order of the study."""
         return {label_of(name): name for name in self.names}
 
-    @property
-    def by_positives(self) -> dict[float, list[str]]:
-        """Labels of the systems that learn from positive ratings alone, by the lowest of these."""
-        found: dict[float, list[str]] = {}
-        for label, name in self.labels.items():
-            positives = self.positives_of(name)
-            if positives is not None:
-                found.setdefault(positives, []).append(label)
-        return found
-
     def positives_of(self, name: str) -> float | None:
         """Give the lowest rating that a system learns from; None for all ratings."""
         return self.positives.get(name) if isinstance(self.positives, dict) else self.positives
@@ -165,12 +152,17 @@ class SystemsSection(Section):
         """Mark the items that may be recommended; None for all that have training ratings."""
         return None if self.candidates == "trained" else split.test.item_counts() > 0
 
-    def with_names(self, renamed: Callable[[str], str]) -> SystemsSection:
-        """Give other names to the systems, wherever they are."""
-        update: dict[str, Any] = {"names": tuple(renamed(name) for name in self.names)}
+    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+        """Make the paths of users' systems, such as ``my_system.py:MyScorer``, absolute."""
+
+        def absolute(name: str) -> str:
+            is_user = is_user_system(name)
+            return f"{anchor(file_of(name))}:{name.rpartition(':')[2]}" if is_user else name
+
+        update: dict[str, Any] = {"names": tuple(map(absolute, self.names))}
         for key, values in (("settings", self.settings), ("positives", self.positives)):
             if isinstance(values, dict):
-                update[key] = {renamed(name): value for name, value in values.items()}
+                update[key] = {absolute(name): value for name, value in values.items()}
         return self.model_copy(update=update)
 
 
@@ -183,7 +175,7 @@ class RunsSection(Section):
         description="Names of the columns user, item, score, rank and system of run tables; "
         "default: recognised.",
     )
-    replicates: str | None = Field(
+    replicates: Annotated[str, read_by(tag_pattern)] | None = Field(
         None,
         description="Regular expression for run tags, if a system has several runs: with a group "
         "(?P<system>...), and optionally (?P<replicate>...).",
@@ -194,12 +186,9 @@ class RunsSection(Section):
         "by the likeness of the scores.",
     )
 
-    @field_validator("replicates")
-    @classmethod
-    def _names_systems(cls, text: str | None) -> str | None:
-        if text is not None:
-            tag_pattern(text)
-        return text
+    def anchored(self, anchor: Callable[[Path], Path]) -> Self:
+        """Make the paths and patterns absolute."""
+        return self.model_copy(update={"paths": tuple(str(anchor(Path(p))) for p in self.paths)})
 
 
 class QrelsSection(Section):
@@ -237,7 +226,9 @@ class MetricsSection(Section):
         description="Metrics or measures. A measure, such as nDCG@10 or bpref@all, has one depth; "
         "a metric without depth is computed at all `cutoffs`, or on whole rankings without them.",
     )
-    cutoffs: Cutoffs = Field(PAPER_CUTOFFS, description="Cut-offs, for curves over cut-offs.")
+    cutoffs: Annotated[Cutoffs, AfterValidator(lambda each: tuple(sorted(each)))] = Field(
+        PAPER_CUTOFFS, description="Cut-offs, for curves over cut-offs."
+    )
     report: MetricNames | None = Field(
         None,
         min_length=1,
@@ -270,11 +261,6 @@ class MetricsSection(Section):
         """Take a metric where its name says, or at the deepest cut-off, or of whole lists."""
         deepest = self.cutoffs[-1] if self.cutoffs and not name.has_depth else None
         return Measure(name.label, name.cutoff or deepest)
-
-    @field_validator("cutoffs")
-    @classmethod
-    def _rising(cls, values: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(sorted(values))
 
 
 class Study(StudyFile):
@@ -334,10 +320,11 @@ class Study(StudyFile):
                     'has no `path` and no format = "world"',
                     "ratings",
                 )
-            if max(self.cutoffs, default=0) > self.systems.depth:
+            deepest = max(self.measures.cutoffs, default=0)
+            if deepest > self.systems.depth:
                 raise ValueError(
-                    f"the deepest cut-off, {self.cutoffs[-1]}, is below the rankings, which end at "
-                    f"rank {self.systems.depth} (`depth` in [systems])"
+                    f"the deepest cut-off, {deepest}, is below the rankings, which end at rank "
+                    f"{self.systems.depth} (`depth` in [systems])"
                 )
         try:
             self.measures.require(self.figures.measures, self.figures.cutoffs)
@@ -351,7 +338,7 @@ class Study(StudyFile):
 
     def under(self, seed: int) -> Study:
         """Give the same study with another random seed and study folder."""
-        folder = seed_folder(self.folder, seed)
+        folder = self.folder / SEEDS / str(seed)
         return self.model_copy(update={"seed": seed, "output": folder, "repeat": RepeatSection()})
 
     @classmethod
@@ -366,29 +353,15 @@ class Study(StudyFile):
             read["analyses"] = read_sections(analyses, origin, made=made)
         return values | read
 
-    def anchored(self, anchor: Callable[[Path], Path]) -> Study:
-        """Make the paths of inputs absolute."""
-        systems = self.systems.with_names(lambda name: _anchored_name(name, anchor))
-        update: dict[str, Any] = {"systems": systems}
-        if self.runs is not None:
-            patterns = tuple(str(anchor(Path(pattern))) for pattern in self.runs.paths)
-            update["runs"] = self.runs.model_copy(update={"paths": patterns})
-        return super().anchored(anchor).model_copy(update=update)
+    @property
+    def shift(self) -> float:
+        """What is added to ratings that systems learn from."""
+        return 0.0 if self.ratings is None else self.ratings.shift
 
     @property
     def measures(self) -> Measures:
         """All measures: those that are compared, and the grid."""
         return self.metrics.measures
-
-    @property
-    def metric_labels(self) -> tuple[str, ...]:
-        """Names of the metrics with their options."""
-        return self.measures.metrics
-
-    @property
-    def cutoffs(self) -> tuple[int, ...]:
-        """Every cut-off at which something is measured, rising."""
-        return self.measures.cutoffs
 
 
 def _truth_in(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -422,20 +395,6 @@ def read_study(path: Path, *, changes: Mapping[str, Any] | None = None) -> Study
         If the file is missing, is not TOML, or breaks a rule; names the line, key, rule and value.
     """
     return Study.read(path, changes=changes)
-
-
-def parse_study(
-    text: str, *, source: str, base: Path, changes: Mapping[str, Any] | None = None
-) -> Study:
-    """Make a study of TOML text; see `StudyFile.parse`."""
-    return Study.parse(text, source=source, base=base, changes=changes)
-
-
-def _anchored_name(name: str, anchor: Callable[[Path], Path]) -> str:
-    """Make the path absolute in the name of a user's system, such as ``my_system.py:MyScorer``."""
-    if not is_user_system(name):
-        return name
-    return f"{anchor(file_of(name))}:{name.rpartition(':')[2]}"
 
 
 def run_paths(study: Study) -> list[Path]:

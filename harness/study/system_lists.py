@@ -179,8 +179,7 @@ class SystemLists:
         return runs
 
     def _train(self, split: Split) -> None:
-        section = self.study.systems
-        names = section.labels
+        names = self.study.systems.labels
         options, marks = self._asked_of_systems(split)
         run_keys = {system: self._run_key(split, system) for system in names}
         keys = {
@@ -192,30 +191,12 @@ class SystemLists:
         if not pending:
             return
         self._check_amounts(split)
-        positives = {s: section.positives_of(names[s]) for s in pending}
-        settings = {s: dict(section.settings.get(names[s], {})) for s in pending}
-        needs = [
-            PROCESS_BYTES
-            + require_memory(
-                names[s], settings[s], learnt_from(split.train, positives[s], self._shift)
-            )
-            for s in pending
-        ]
-        tasks = (
-            joblib.delayed(train_and_rank)(
-                names[system],
-                settings[system],
-                split.train,
-                split.test_users,
-                seed=self.study.seed,
-                depth=section.depth,
-                candidates=section.candidates_in(split),
-                positives=positives[system],
-                shift=self._shift,
-                **options,
-            )
-            for system in pending
-        )
+        asked = [training_of(self.study, names[system], split) for system in pending]
+        needs = []
+        for each in asked:
+            learnt = learnt_from(split.train, each["positives"], each["shift"])
+            needs.append(PROCESS_BYTES + require_memory(each["system"], each["settings"], learnt))
+        tasks = (joblib.delayed(train_and_rank)(**each, **options) for each in asked)
         available = psutil.virtual_memory().available
         n_jobs = workers_within(available, needs, n_jobs=min(self.n_jobs, len(pending)))
         workers = processes(n_jobs, return_as="generator_unordered")
@@ -288,12 +269,12 @@ class SystemLists:
             self.study.systems.depth,
             "all" if candidates is None else digest(candidates),
             self.study.systems.positives_of(name),
-            *([self._shift] if self._shift else []),
+            *([self.study.shift] if self.study.shift else []),
         )
 
     def _check_amounts(self, split: Split) -> None:
         """Refuse ratings below 0 for all systems that take them for amounts."""
-        section, shift = self.study.systems, self._shift
+        section, shift = self.study.systems, self.study.shift
         least = {
             label: min(
                 float(learnt_from(part, section.positives_of(name)).rating.min(initial=0.0))
@@ -311,17 +292,28 @@ class SystemLists:
                 "training alone, or leave these systems out."
             )
 
-    @property
-    def _shift(self) -> float:
-        """What is added to ratings that are learnt from."""
-        return 0.0 if self.study.ratings is None else self.study.ratings.shift
-
     def _made_by(self, system: str) -> dict[str, str]:
         """Say what trains a system and keeps its lists, or reads those that are given."""
         name = self.study.systems.labels.get(system)
         if name is None or self.collection.split is None:
             return made_by([__name__])
         return made_by([home_of(train_and_rank), home_of(run_to_parquet), home_of_system(name)])
+
+
+def training_of(study: Study, name: str, split: Split) -> dict[str, Any]:
+    """Give what a study asks of `train_and_rank` for the lists of a system."""
+    section = study.systems
+    return {
+        "system": name,
+        "settings": section.settings.get(name, {}),
+        "ratings": split.train,
+        "users": split.test_users,
+        "seed": study.seed,
+        "depth": section.depth,
+        "candidates": section.candidates_in(split),
+        "positives": section.positives_of(name),
+        "shift": study.shift,
+    }
 
 
 def home_of_system(name: str) -> str | Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from harness.readers.rankings import judgements_of
 from harness.report.checks import OF_WORLD
+from harness.study.inputs import checksum, facts_of
 from harness.study.sections import QRELS, Candidates, TruthSection
 from qrels import Qrels, Ratings, Scale, Split, qrels_from_columns, rating_scale
 from qrels.grades import GradeRule
@@ -26,7 +26,6 @@ from qrels.ratings.statistics import distribution, usual_threshold
 from qrels.trec import QrelsFile
 from runs import InputError, Numbering, Run
 from runs.shared.errors import require_choice, warn
-from runs.shared.files import read_bytes
 from runs.shared.ids import carried
 from runs.shared.streams import random_uniforms
 
@@ -219,6 +218,7 @@ def drawn_places(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[n
 
 def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJudgements:
     """Keep the judgements of users for whom systems rank, of items that they may rank."""
+    path = file.input["path"]
     names = [carried(n) if file.is_trec else n for n in (ranked.users, ranked.items)]
     user = names[0].numbers(file.judged.users.ids)[file.judged.user]
     item = names[1].numbers(file.judged.items.ids)[file.judged.item]
@@ -230,7 +230,7 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
         kept &= has_profile[user] & ~is_known
     if not kept.any():
         raise InputError(
-            f"{file.label}: none of its {len(kept):,} judgements is of a user and an item of the "
+            f"{path}: none of its {len(kept):,} judgements is of a user and an item of the "
             "study without a training rating; do the ids match?"
         )
     users, topic = np.unique(user[kept], return_inverse=True)
@@ -239,15 +239,14 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
     )
     if not qrels.relevant.any():
         raise InputError(
-            f"{file.label}: none of the {kept.sum():,} judgements that the study can use is "
-            "relevant."
+            f"{path}: none of the {kept.sum():,} judgements that the study can use is relevant."
         )
     untold = ~np.isin(ranked.topics.ids, ranked.users.ids[users])
     counts = {LEFT_OUT: int((~kept).sum()), UNTOLD: int(untold.sum())}
     if any(counts.values()):
         finding = "; ".join(f"{n:,} {what}" for what, n in counts.items() if n)
-        warn(f"{file.label} (truth): {finding}.")
-    origin = f"of {PurePath(file.label).name}"
+        warn(f"{path} (truth): {finding}.")
+    origin = f"of {PurePath(path).name}"
     facts = file.facts | counts
     made = _over(ranked, users.astype(np.int32), qrels, origin, candidates, facts)
     return replace(made, inputs=(file.input,))
@@ -281,8 +280,6 @@ class TruthFile:
 
     Parameters
     ----------
-    label
-        What it is called in messages.
     judged
         Its judgements.
     level
@@ -295,7 +292,6 @@ class TruthFile:
         Whether ids are those that TREC files carry.
     """
 
-    label: str
     judged: QrelsFile
     level: int
     facts: dict[str, Any]
@@ -335,11 +331,10 @@ def read_truth(
         )
     columns = ratings.users, ratings.items, ratings.user, ratings.item
     return TruthFile(
-        source.label,
         QrelsFile(*columns, grade),
         scale.level,
         {"threshold": scale.threshold, "grades": scale.rule},
-        {"path": source.label, "sha256": sha256(source.data).hexdigest()},
+        facts_of(source),
     )
 
 
@@ -356,11 +351,5 @@ def _of_qrels(section: TruthSection, path: Path) -> TruthFile:
             f"{path}: no judgement is relevant: the highest grade is {file.grade.max()}, the "
             f"threshold {level:g}."
         )
-    return TruthFile(
-        str(path),
-        file,
-        int(level),
-        {"grades": "those of the qrels"},
-        {"path": str(path), "sha256": sha256(read_bytes(path)).hexdigest()},
-        is_trec=True,
-    )
+    facts = {"grades": "those of the qrels"}
+    return TruthFile(file, int(level), facts, checksum(path), is_trec=True)

@@ -15,16 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings, Split
-from qrels.ranks.judged_ranks import JudgedRanks, Validation
-from recommenders import (
-    BatchScorer,
-    candidate_ranks,
-    full_ranks,
-    is_user_system,
-    label_of,
-    recommend,
-    train,
-)
+from qrels.ranks.judged_ranks import Validation
+from recommenders import candidate_ranks, full_ranks, is_user_system, label_of, recommend, train
 from recommenders.kernels.hidden_scores import rank_held_out
 from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
@@ -133,10 +125,12 @@ def train_and_rank(
     if relevant is not None:
         keep(RANKS, full_ranks(scorer, ratings, relevant, candidates=candidates))
     if hidden is not None:
+        if not isinstance(scorer, HistoriesScorer):
+            raise InputError("a system of which hidden ranks are needed cannot score profiles.")
         split = Split(*(learnt_from(part, None, shift) for part in (ratings, hidden.split.test)))
         lowest = None if positives is None else positives + shift
-        own = hidden._replace(split=split)
-        keep(HIDDEN, _hidden_ranks(scorer, own, candidates=candidates, positives=lowest))
+        ranks = partial(rank_held_out, scorer, split, hidden.relevant, candidates=candidates)
+        keep(HIDDEN, ranks(validations=hidden.validations, positives=lowest))
     if lists is not None:
         listed = candidates if lists.items is None else None
         keep(TRUE_RUN, ranked(lists.users, candidates=listed, own=lists.items))
@@ -145,13 +139,6 @@ def train_and_rank(
         whole = candidate_ranks(scorer, ratings, asked, topic=ranked_whole, candidates=candidates)
         keep(WHOLE, whole)
     return made
-
-
-def _hidden_ranks(scorer: BatchScorer, hidden: Hidden, **options: Any) -> JudgedRanks:
-    if not isinstance(scorer, HistoriesScorer):
-        raise InputError("a system of which hidden ranks are needed cannot score profiles.")
-    split, relevant, validations = hidden
-    return rank_held_out(scorer, split, relevant, validations=validations, **options)
 
 
 def learnt_from(ratings: Ratings, positives: float | None, shift: float = 0.0) -> Ratings:
@@ -163,9 +150,7 @@ def learnt_from(ratings: Ratings, positives: float | None, shift: float = 0.0) -
     return replace(learnt, rating=learnt.rating + shift) if shift else learnt
 
 
-def try_and_rank(
-    label: Label, system: str, settings: dict[str, Any], *args: Any, **options: Any
-) -> tuple[Label, Run | str, Cost]:
+def try_and_rank(label: Label, **asked: Any) -> tuple[Label, Run | str, Cost]:
     """Train and rank as `train_and_rank` does, or say in a sentence why that failed.
 
     Unusual settings may fail anywhere in the libraries below. What no settings could mend, a
@@ -173,7 +158,7 @@ def try_and_rank(
     """
     clock = Clock()
     try:
-        trained = train_and_rank(system, settings, *args, **options)
+        trained = train_and_rank(**asked)
         return label, *trained[RUN]
     except Exception as error:
         if isinstance(error.__cause__, ModuleNotFoundError):

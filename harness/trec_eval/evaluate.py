@@ -133,9 +133,8 @@ def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["run", "system", "measure", "topic", "value"])
     for run in evaluations.runs:
-        for column, topic, value in _rows(run, per_topic=per_topic):
-            if column is not RUN_ID:
-                writer.writerow([run.path, run.system, column.name, topic, _number(column, value)])
+        for measure, topic, number in _numbers(run, per_topic=per_topic):
+            writer.writerow([run.path, run.system, measure, topic, number])
     return stream.getvalue()
 
 
@@ -144,9 +143,8 @@ def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
     runs = []
     for run in evaluations.runs:
         values: dict[str, dict[str, int | float]] = defaultdict(dict)
-        for column, topic, value in _rows(run, per_topic=per_topic):
-            if column is not RUN_ID:
-                values[topic][column.name] = _number(column, value)
+        for measure, topic, number in _numbers(run, per_topic=per_topic):
+            values[topic][measure] = number
         facts = {"run": str(run.path), "system": run.system}
         counts = {"topics without recommendations": run.n_missing, ALL: values.pop(ALL, {})}
         runs.append(facts | counts | ({"topics": values} if per_topic else {}))
@@ -158,10 +156,9 @@ def as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
     """Give a row of values to every run, or to every topic of a run."""
     cells = {}
     for run in evaluations.runs:
-        for column, topic, value in _rows(run, per_topic=per_topic):
-            if column is not RUN_ID:
-                row = str(run.path) if topic == ALL else f"{run.path}, {topic}"
-                cells[row, column.name] = _number(column, value)
+        for measure, topic, number in _numbers(run, per_topic=per_topic):
+            row = str(run.path) if topic == ALL else f"{run.path}, {topic}"
+            cells[row, measure] = number
     return Table.crossed("evaluation", "Measures of the runs", "", "run", cells)
 
 
@@ -184,5 +181,8 @@ def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str, An
         yield column, ALL, run.system if column is RUN_ID else average
 
 
-def _number(column: Column, value: Any) -> int | float:
-    return int(value) if column.whole else float(value)
+def _numbers(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[str, str, int | float]]:
+    """Go through measure, topic and value, but for the tag of the run."""
+    for column, topic, value in _rows(run, per_topic=per_topic):
+        if column is not RUN_ID:
+            yield column.name, topic, int(value) if column.whole else float(value)

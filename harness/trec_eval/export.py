@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.metrics.shared.names import parse_name
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE, FinishedStudy, warn_of_changes
-from qrels import Qrels, Ratings, match, qrels_from_columns
+from qrels import Qrels, match, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.rating_tables import format_rating_lines, rating_table
 from qrels.trec import format_qrels, read_qrels
@@ -105,13 +105,10 @@ def _in_format(
             "rank": column + 1,
         }
     )
-    stream = BytesIO()
     if format_ == "lenskit":
-        frame.to_parquet(stream, index=False)
-        return Path("lenskit/runs") / path.name, stream.getvalue()
-    named = frame.set_axis(ATOMIC_RUN, axis=1)
-    named.to_csv(stream, sep="\t", index=False)
-    return Path("recbole/runs") / f"{path.stem}.inter", stream.getvalue()
+        return Path("lenskit/runs") / path.name, frame.to_parquet(index=False)
+    lines = frame.set_axis(ATOMIC_RUN, axis=1).to_csv(sep="\t", index=False)
+    return Path("recbole/runs") / f"{path.stem}.inter", lines.encode()
 
 
 def _metadata(system: str, manifest: Mapping[str, Any]) -> str:
@@ -174,6 +171,8 @@ def split_layouts(study: Path, name: str) -> Iterator[tuple[Path, bytes]]:
 
     A study that does not begin with ratings has none.
     """
+    from pyarrow import parquet
+
     if not (study / TRAIN_FILE).exists():
         return
     train, test = (read_ratings(study / file, format="csv") for file in (TRAIN_FILE, TEST_FILE))
@@ -184,15 +183,9 @@ def split_layouts(study: Path, name: str) -> Iterator[tuple[Path, bytes]]:
     columns = ", ".join(rating_table(train, header=LENSKIT_HEADER).column_names)
     yield folder / f"{name}.yaml", RECBOLE_SETTINGS.format(name=name, columns=columns).encode()
     for part, ratings in {"train": train, "test": test}.items():
-        yield Path("lenskit") / f"{part}.parquet", _parquet(ratings)
-
-
-def _parquet(ratings: Ratings) -> bytes:
-    from pyarrow import parquet
-
-    stream = BytesIO()
-    parquet.write_table(rating_table(ratings, header=LENSKIT_HEADER), stream)
-    return stream.getvalue()
+        stream = BytesIO()
+        parquet.write_table(rating_table(ratings, header=LENSKIT_HEADER), stream)
+        yield Path("lenskit") / f"{part}.parquet", stream.getvalue()
 
 
 Tool = Literal["trec_eval", "ir_measures"]
@@ -273,11 +266,9 @@ def script(
             cut += f"    {command}\n"
         else:
             ranks = ",".join(map(str, cutoffs))
-            at = (
-                f"{name}.{ranks}"
-                if tool == "trec_eval"
-                else " ".join(f"{name}@{n}" for n in cutoffs)
-            )
+            at = f"{name}.{ranks}"
+            if tool == "ir_measures":
+                at = " ".join(f"{name}@{n}" for n in cutoffs)
             whole += f"  {COMMANDS[tool].format(**told, measure=at, run='$run')}\n"
     remark = f"\n# It has no measure for {', '.join(alone)}." if alone else ""
     ranks = " ".join(map(str, cutoffs))

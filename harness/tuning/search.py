@@ -27,7 +27,7 @@ from harness.study.run import check, try_out
 from harness.study.store import Store, content_key, digest, ratings_digest
 from harness.study.study import Study
 from harness.study.study_file import read_text
-from harness.study.system_lists import home_of_system
+from harness.study.system_lists import home_of_system, training_of
 from harness.study.workers import file_stem, learnt_from, restarts_in_silence, try_and_rank
 from harness.tuning.validation import Validation, validation_of
 from harness.version import __version__
@@ -89,7 +89,7 @@ def tune(
     check(study)
     found = find_metric(metric, available_metrics(study.metrics.plugins))
     cutoff = parse_name(metric).cutoff or study.systems.depth
-    try_out(found, [cutoff])
+    try_out(found, cutoff)
     spaces = _spaces(study, systems)
     _import_optuna()
     with progress("Reading the training ratings", 1) as bar:
@@ -182,21 +182,13 @@ class Search:
     def needed(self) -> int:
         """Bytes that a trial takes, going by what the defaults need."""
         estimate = find_system(self.system).need
-        train = learnt_from(self.validation.split.train, self._positives, self._shift)
+        train = learnt_from(self.validation.split.train, self._positives, self.study.shift)
         settings = read_settings(self.system, self.given)
         return PROCESS_BYTES + (estimate(train, settings).n_bytes if estimate else 0)
 
     @property
-    def _homes(self) -> tuple[str | Path, str | Path]:
-        return home_of_system(self.system), home_of(self.metric.function)
-
-    @property
     def _positives(self) -> float | None:
         return self.study.systems.positives_of(self.system)
-
-    @property
-    def _shift(self) -> float:
-        return 0.0 if self.study.ratings is None else self.study.ratings.shift
 
     @cached_property
     def given(self) -> dict[str, Any]:
@@ -212,6 +204,7 @@ class Search:
     def path(self) -> Path:
         """The table of its trials, named by all that they depend on."""
         qrels = self.validation.qrels
+        homes = home_of_system(self.system), home_of(self.metric.function)
         key = content_key(
             __version__,
             (str(self.measure), self.sampler, self.study.seed),
@@ -224,8 +217,8 @@ class Search:
             self.study.systems.candidates,
             self.study.metrics.average,
             self._positives,
-            *([self._shift] if self._shift else []),
-            [made_by([home]) for home in self._homes if isinstance(home, Path)],
+            *([self.study.shift] if self.study.shift else []),
+            [made_by([home]) for home in homes if isinstance(home, Path)],
         )
         return self.study.folder / "tuning" / f"{file_stem(self.label)}-{key[:12]}.csv"
 
@@ -328,19 +321,9 @@ class Search:
 
     def task(self, trial: Trial) -> Any:
         """Make the task of training and ranking with the settings of a trial."""
-        split = self.validation.split
-        return joblib.delayed(try_and_rank)(
-            (self.label, trial),
-            self.system,
-            {**self.given, **trial.settings},
-            split.train,
-            split.test_users,
-            seed=self.study.seed,
-            depth=self.cutoff,
-            candidates=self.study.systems.candidates_in(split),
-            positives=self._positives,
-            shift=self._shift,
-        )
+        asked = training_of(self.study, self.system, self.validation.split)
+        asked |= {"settings": {**self.given, **trial.settings}, "depth": self.cutoff}
+        return joblib.delayed(try_and_rank)((self.label, trial), **asked)
 
     @property
     def best(self) -> Trial | None:

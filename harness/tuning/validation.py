@@ -37,7 +37,7 @@ def validation_of(study: Study) -> Validation:
     train = split_ratings(known, study.split, seed=study.seed).train
     try:
         # Only users and items that have a training rating.
-        seed = validation_seed(study.seed)
+        seed = int(content_key("validation", study.seed)[:15], 16)
         return _held_out(k_core(train), section, study.ratings, seed=seed)
     except InputError as error:
         raise InputError(
@@ -52,8 +52,3 @@ def _held_out(
     threshold = threshold_of(rules, ratings, tested=split.test)
     scale = rating_scale(ratings, threshold=threshold, rule=rules.grades)
     return Validation(split, judge_test(split, scale))
-
-
-def validation_seed(seed: int) -> int:
-    """Derive the seed of the validation split from that of the study."""
-    return int(content_key("validation", seed)[:15], 16)

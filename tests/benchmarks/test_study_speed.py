@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from harness.study.collection import Collection, collect
-from harness.study.study import parse_study
+from harness.study.study import Study
 from qrels.trec import format_qrels
 from runs import Run, top_items
 from runs.formats import format_run
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run files and qrels of the world."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "runs").mkdir()
-    world = collect(parse_study(WORLD, source="world", base=folder, changes={}))
+    world = collect(Study.parse(WORLD, source="world", base=folder, changes={}))
     (folder / "test.qrels").write_bytes(format_qrels(world.qrels, world.topics, world.items))
     for number in range(N_SYSTEMS):
         content = format_run(ranked(world, number), world.topics, world.items)

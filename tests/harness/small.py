@@ -14,7 +14,7 @@ import pandas as pd
 from harness.cli.main import main
 from harness.report.study_folder import LEDGER
 from harness.study.run import run_study
-from harness.study.study import parse_study
+from harness.study.study import Study
 from qrels import splits
 from runs.formats import format_run, run_from_parquet
 from runs.shared.progress import Silent
@@ -102,7 +102,7 @@ cutoffs = [1, 2, 50]
 
 def run_text(text: str, base: Path, *, output: Path, n_jobs: int = 1) -> Path:
     """Run a study given as text, whose input paths count from a folder; give the study folder."""
-    study = parse_study(text, source="study.toml", base=base, changes={"output": output})
+    study = Study.parse(text, source="study.toml", base=base, changes={"output": output})
     return run_study(study, n_jobs=n_jobs, progress=Silent()).parent
 
 

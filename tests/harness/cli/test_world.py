@@ -10,7 +10,7 @@ from harness.cli.console import MISUSED
 from harness.cli.main import main
 from harness.study.collection import collect
 from harness.study.other_worlds import with_world, work_of
-from harness.study.study import parse_study
+from harness.study.study import Study
 from qrels.ratings.datasets.rating_tables import format_rating_lines
 from qrels.ratings.world import Truth, WorldSettings, make_world
 from runs import InputError
@@ -61,7 +61,7 @@ def test_a_setting_out_of_range_is_refused(like: Path) -> None:
 
 
 def test_a_study_of_a_world_like_ratings_knows_its_truth(like: Path) -> None:
-    made = collect(parse_study(STUDY, source="study.toml", base=like.parent, changes={}))
+    made = collect(Study.parse(STUDY, source="study.toml", base=like.parent, changes={}))
     assert made.truth is not None
     assert len(made.truth.users) == 100
     assert [*made.inputs[0]] == ["path", "sha256"]
@@ -71,7 +71,7 @@ def test_a_study_of_a_world_like_ratings_knows_its_truth(like: Path) -> None:
 def test_what_the_ratings_do_not_tell_is_a_setting_of_the_world(like: Path) -> None:
     text = STUDY + "[ratings.world]\nliking = 0.0\nseed = 3\n"
     one, other = (
-        collect(parse_study(t, source="study.toml", base=like.parent, changes={}))
+        collect(Study.parse(t, source="study.toml", base=like.parent, changes={}))
         for t in (STUDY, text)
     )
     assert one.truth is not None
@@ -84,7 +84,7 @@ def test_the_systems_are_trained_in_other_worlds_like_the_ratings(like: Path) ->
         STUDY
         + '[systems]\nnames = ["random", "popularity"]\n[metrics]\nnames = ["P"]\ncutoffs = [10]\n'
     )
-    study = parse_study(text, source="study.toml", base=like.parent, changes={})
+    study = Study.parse(text, source="study.toml", base=like.parent, changes={})
     works = [work_of(with_world(study, OtherWorld(strength, 1.0, 7))) for strength in (0.0, 1.0)]
     biased = [work.scores.values.mean(axis=2)[0] for work in works]
     assert biased[1][1] > 2 * biased[1][0]
@@ -96,4 +96,4 @@ def test_a_world_that_cannot_be_fitted_names_the_file(tmp_path: Path) -> None:
     text = "userId,movieId,rating,timestamp\n" + "".join(lines)
     (tmp_path / "ratings.csv").write_text(text)
     with pytest.raises(InputError, match=r"ratings\.csv: a world can only be fitted to 20 users"):
-        collect(parse_study(STUDY, source="study.toml", base=tmp_path, changes={}))
+        collect(Study.parse(STUDY, source="study.toml", base=tmp_path, changes={}))

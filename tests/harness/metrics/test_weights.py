@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.study.run import run_study
-from harness.study.study import parse_study
+from harness.study.study import Study
 from qrels import Catalogue, Qrels, judge
 from runs import InputError, Run
 from runs.shared.progress import Silent
@@ -103,7 +103,7 @@ def test_a_study_without_popularity_is_refused_before_any_work(tmp_path: Path) -
         '[metrics]\nnames = ["Recall(beta=0.5)"]\n'
     )
     changes = {"output": str(tmp_path / "study")}
-    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    study = Study.parse(text, source="study.toml", base=tmp_path, changes=changes)
     with pytest.raises(InputError, match=r'line 7: .*popularity = "counts.csv" in \[items\]'):
         run_study(study, n_jobs=1, progress=Silent())
     assert not (tmp_path / "study").exists()
@@ -120,7 +120,7 @@ def test_a_study_weighs_items_by_given_counts(tmp_path: Path) -> None:
         '[items]\npopularity = "counts.csv"\n[analyses]\nnames = []\n'
     )
     changes = {"output": str(tmp_path / "study")}
-    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    study = Study.parse(text, source="study.toml", base=tmp_path, changes=changes)
     run_study(study, n_jobs=1, progress=Silent())
     means = (tmp_path / "study" / "tables" / "means.csv").read_text()
     assert "a,Recall(beta=1),1,0.25," in means
@@ -149,6 +149,6 @@ def test_a_table_that_breaks_a_rule_is_refused(
         f'[metrics]\nnames = ["P"]\ncutoffs = [1]\n[items]\n{key} = "table.csv"\n'
     )
     changes = {"output": str(tmp_path / "study")}
-    study = parse_study(text, source="study.toml", base=tmp_path, changes=changes)
+    study = Study.parse(text, source="study.toml", base=tmp_path, changes=changes)
     with pytest.raises(InputError, match=sentence):
         run_study(study, n_jobs=1, progress=Silent())

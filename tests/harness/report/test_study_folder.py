@@ -13,7 +13,7 @@ from harness.cli.main import main
 from harness.report.open_study import open_study
 from harness.report.study_folder import FinishedStudy, read_manifest
 from harness.report.tables import tabulate
-from harness.study.study import parse_study
+from harness.study.study import Study
 from runs import InputError
 from tests.harness.small import METRICS, NO_ANALYSES, SYSTEMS, WORLD, run_text
 
@@ -78,7 +78,7 @@ def test_a_study_of_given_runs_speaks_of_topics(given: Path) -> None:
 def test_a_study_of_given_runs_lists_no_system_that_never_ran(given: Path) -> None:
     text = (given / "study.toml").read_text(encoding="utf-8")
     assert "[systems]" not in text
-    assert parse_study(text, source="study.toml", base=given, changes={}).runs is not None
+    assert Study.parse(text, source="study.toml", base=given, changes={}).runs is not None
 
 
 def test_a_result_is_read_back(finished: Path) -> None:

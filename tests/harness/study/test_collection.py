@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from harness.study.collection import Collection, collect
-from harness.study.study import parse_study
+from harness.study.study import Study
 from runs import InputError, InputWarning
 from tests.harness.small import DRAWN, JUDGEMENTS, TREC, write_collection, write_ratings, write_run
 
@@ -16,7 +16,7 @@ RATINGS = 'name = "x"\n[ratings]\npath = "ratings.csv"\n'
 
 
 def collect_text(text: str, base: Path) -> Collection:
-    return collect(parse_study(text, source="study.toml", base=base, changes={}))
+    return collect(Study.parse(text, source="study.toml", base=base, changes={}))
 
 
 @pytest.fixture

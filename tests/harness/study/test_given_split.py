@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.study.collection import Collection, collect
-from harness.study.study import parse_study
+from harness.study.study import Study
 from harness.trec_eval.export import export_study
 from harness.tuning.validation import validation_of
 from runs import InputError, InputWarning
@@ -36,7 +36,7 @@ def known(rows: Rows = TEST) -> Rows:
 
 
 def collected(text: str, base: Path) -> Collection:
-    return collect(parse_study(text, source="study.toml", base=base, changes={}))
+    return collect(Study.parse(text, source="study.toml", base=base, changes={}))
 
 
 def pairs(collection: Collection) -> list[list[tuple[str, str]]]:
@@ -120,7 +120,7 @@ def test_what_training_does_not_know_is_said_once_with_counts(tmp_path: Path) ->
 )
 def test_a_given_split_that_cannot_be_is_answered_with_its_line(text: str, sentence: str) -> None:
     with pytest.raises(InputError) as caught:
-        parse_study(text, source="study.toml", base=Path("/data"), changes={})
+        Study.parse(text, source="study.toml", base=Path("/data"), changes={})
     assert sentence in str(caught.value)
 
 
@@ -134,7 +134,7 @@ def test_settings_are_chosen_by_the_validation_part_if_there_is_one(
     write(tmp_path / "validation.csv", VALIDATION)
     write(tmp_path / "test.csv", TEST)
     option = 'validation = "validation.csv"\n' if has_validation else ""
-    study = parse_study(GIVEN + FILES + option, source="study.toml", base=tmp_path, changes={})
+    study = Study.parse(GIVEN + FILES + option, source="study.toml", base=tmp_path, changes={})
     split = validation_of(study).split
     items = set(split.test.items.ids[split.test.item].tolist())
     assert (items == {"5"}) == has_validation

@@ -10,7 +10,7 @@ from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import Measure
 from harness.readers.scores import scores_from_parquet
 from harness.study.run import check
-from harness.study.study import parse_study
+from harness.study.study import Study
 from qrels.ranks.judged_ranks import JudgedRanks
 from qrels.trec import read_qrels
 from runs import InputError
@@ -59,7 +59,7 @@ def hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def refusal(text: str) -> str:
     with pytest.raises(InputError) as found:
-        check(parse_study(text, source="study.toml", base=Path(), changes={}))
+        check(Study.parse(text, source="study.toml", base=Path(), changes={}))
     return str(found.value)
 
 

@@ -8,7 +8,7 @@ import pytest
 from harness.study.collection import collect
 from harness.study.run import check
 from harness.study.score_parts import read_catalogue
-from harness.study.study import parse_study
+from harness.study.study import Study
 from runs import InputError
 from tests.harness.small import (
     NO_ANALYSES,
@@ -59,7 +59,7 @@ def test_items_without_features_are_counted_and_said(given: Path) -> None:
 
 @pytest.mark.parametrize("name", ["ILD", "EILD", "alpha-nDCG", "ERR-IA", "S-Recall"])
 def test_a_metric_of_features_asks_for_them_before_any_work(name: str, tmp_path: Path) -> None:
-    study = parse_study(WORLD + metrics(name), source="study.toml", base=tmp_path, changes={})
+    study = Study.parse(WORLD + metrics(name), source="study.toml", base=tmp_path, changes={})
     finding = rf'study.toml, line \d+: metric {name!r}: .* write features = "features.csv" in'
     with pytest.raises(InputError, match=finding):
         check(study)
@@ -108,7 +108,7 @@ def test_features_that_are_no_categories_are_refused_before_any_work(given: Path
 
 def test_a_world_tells_how_likely_its_items_are_observed(tmp_path: Path) -> None:
     text = WORLD + '[items]\npropensities = "world"\n'
-    study = parse_study(text, source="study.toml", base=tmp_path, changes={})
+    study = Study.parse(text, source="study.toml", base=tmp_path, changes={})
     collection = collect(study)
     assert collection.split is not None
     found = read_catalogue(study.items, collection).known("propensities")

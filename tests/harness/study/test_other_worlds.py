@@ -11,7 +11,7 @@ from analyses.shared.work import OtherWorld
 from analyses.validity import ValiditySweep
 from harness.readers.scores import scores_from_parquet
 from harness.study.other_worlds import with_world, work_of
-from harness.study.study import parse_study
+from harness.study.study import Study
 from qrels.ratings.world import PRESETS
 from runs import InputError
 from tests.harness.small import (
@@ -55,7 +55,7 @@ def copied(swept: Path, tmp_path: Path) -> Path:
 
 
 def test_what_is_scored_in_memory_is_what_a_study_scores(swept: Path, tmp_path: Path) -> None:
-    work = work_of(parse_study(BASE, source="study.toml", base=tmp_path, changes={}))
+    work = work_of(Study.parse(BASE, source="study.toml", base=tmp_path, changes={}))
     for own, file in ((work.scores, "scores.parquet"), (work.truth.scores, "truth/scores.parquet")):
         kept = scores_from_parquet((swept / file).read_bytes())
         assert own.systems == kept.systems
@@ -122,7 +122,7 @@ def test_a_study_without_a_world_is_refused_before_any_work(source: str, tmp_pat
 )
 def test_what_cannot_be_had_in_another_world_is_refused(given: str, finding: str) -> None:
     text = f'name = "w"\n[ratings]\nformat = "world"\n{given}' + NO_ANALYSES
-    study = parse_study(text, source="study.toml", base=Path(), changes={})
+    study = Study.parse(text, source="study.toml", base=Path(), changes={})
     with pytest.raises(InputError, match=finding):
         with_world(study, OtherWorld(1.0, 1.0, 7))
 
@@ -135,7 +135,7 @@ def test_worlds_that_cannot_be_are_refused_with_the_line(tmp_path: Path) -> None
 
 def test_a_world_of_strength_1_and_density_1_is_the_studys_under_another_seed() -> None:
     text = 'name = "w"\n[ratings]\nformat = "world"\n' + NO_ANALYSES
-    study = parse_study(text, source="study.toml", base=Path(), changes={})
+    study = Study.parse(text, source="study.toml", base=Path(), changes={})
     other = with_world(study, OtherWorld(1.0, 1.0, 7))
     assert other.ratings is not None
     assert PRESETS["small"].model_copy(update=other.ratings.world) == PRESETS["small"].model_copy(

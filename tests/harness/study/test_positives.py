@@ -9,7 +9,7 @@ import pytest
 
 from harness.study.collection import collect
 from harness.study.run import run_study
-from harness.study.study import Study, parse_study
+from harness.study.study import Study
 from harness.study.workers import RUN, train_and_rank
 from qrels import Ratings
 from runs import InputError, Numbering
@@ -70,7 +70,7 @@ def centred(folder: Path, ratings: str) -> Study:
     rows = [f"{u},{i},{3 * u - 2 * i - 4}" for u in range(4) for i in range(5) if u != i]
     (folder / "ratings.csv").write_text("\n".join(["user,item,rating", *rows]))
     systems = '[systems]\nnames = ["als-knn", "chi2", "popularity"]\n'
-    return parse_study(
+    return Study.parse(
         f"{RATINGS}threshold = 0\n{ratings}{systems}{METRICS}", source="x.toml", base=folder
     )
 

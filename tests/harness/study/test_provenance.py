@@ -13,7 +13,7 @@ from harness.report.study_folder import LEDGER
 from harness.study import provenance
 from harness.study.run import run_study
 from harness.study.store import Store
-from harness.study.study import parse_study
+from harness.study.study import Study
 from runs.shared.progress import Lines
 from tests.harness.small import WHOLE, contents, made_again, made_at, manifest_of, run_text
 
@@ -230,7 +230,7 @@ def older(copied: Path) -> Path:
 
 def test_a_folder_of_an_older_version_is_made_again(older: Path, finished: Path) -> None:
     before = made_at(older)
-    study = parse_study(WHOLE, source="study.toml", base=older, changes={"output": older})
+    study = Study.parse(WHOLE, source="study.toml", base=older, changes={"output": older})
     run_study(study, n_jobs=1, progress=Lines())
     assert made_again(older, before) == set(before)
     assert contents(older, "tables/*") == contents(finished, "tables/*")

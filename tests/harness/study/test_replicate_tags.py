@@ -10,7 +10,7 @@ from analyses.shared.evidence import read_evidence
 from analyses.shared.measure import RunDeviations
 from harness.report.study_folder import FinishedStudy
 from harness.study.collection import collect
-from harness.study.study import parse_study
+from harness.study.study import Study
 from runs import InputError
 from tests.harness.small import (
     FULL,
@@ -37,7 +37,7 @@ def with_replicates(line: str) -> str:
 
 
 def systems_in(base: Path, line: str) -> tuple[str, ...]:
-    study = parse_study(with_replicates(line), source="study.toml", base=base, changes={})
+    study = Study.parse(with_replicates(line), source="study.toml", base=base, changes={})
     return collect(study).replicated
 
 
@@ -84,7 +84,7 @@ def test_runs_that_share_a_tag_are_numbered(tmp_path: Path) -> None:
     write_collection(tmp_path)
     write_run(tmp_path, "full", FULL, name="z.run")
     text = with_replicates(SAME_TAG)
-    collection = collect(parse_study(text, source="study.toml", base=tmp_path, changes={}))
+    collection = collect(Study.parse(text, source="study.toml", base=tmp_path, changes={}))
     assert [run.system for run in collection.runs] == ["full-1", "partial", "full-2"]
     assert collection.replicated == ("full", "partial", "full")
 
@@ -173,7 +173,7 @@ def test_a_run_of_a_system_that_is_trained_here_is_refused(tmp_path: Path) -> No
     write_run(tmp_path, "popularity-seed1", {"u1": ["i1"]})
     text = f'name = "x"\n[ratings]\npath = "ratings.csv"\n[runs]\npaths = ["*.run"]\n{SEEDS}\n'
     with pytest.raises(InputError, match="tag 'popularity-seed1' is the name of a trained system"):
-        collect(parse_study(text, source="study.toml", base=tmp_path, changes={}))
+        collect(Study.parse(text, source="study.toml", base=tmp_path, changes={}))
 
 
 @pytest.mark.parametrize("name", ["exposure", "pools"])

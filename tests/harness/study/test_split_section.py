@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from harness.study.schema import study_schema
-from harness.study.study import Study, parse_study
+from harness.study.study import Study
 from qrels import splits
 from runs import InputError
 from tests.harness.small import (
@@ -23,7 +23,7 @@ GUIDE = ROOT / "docs" / "guides" / "splits.md"
 
 
 def parse(text: str, base: Path = Path("/data")) -> Study:
-    return parse_study(text, source="study.toml", base=base, changes={})
+    return Study.parse(text, source="study.toml", base=base, changes={})
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from analyses.shared.measure import Measure, Measures
-from harness.study.study import Study, parse_study, read_study, run_paths
+from harness.study.study import Study, read_study, run_paths
 from runs import InputError
 from tests.harness.small import RANKED, WHOLE
 
@@ -13,7 +13,7 @@ RUNS = 'name = "x"\n[runs]\npaths = ["*.run"]\n[qrels]\npath = "test.qrels"\n'
 
 
 def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
-    return parse_study(text, source="study.toml", base=base, changes=changes)
+    return Study.parse(text, source="study.toml", base=base, changes=changes)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +221,6 @@ def test_a_study_made_in_python_is_refused_with_the_sentences_of_files(
 
 def test_a_study_made_in_python_is_that_of_a_file_that_says_the_same() -> None:
     text = 'name = "x"\n[ratings]\nformat = "world"\n'
-    read = parse_study(text, source="study.toml", base=Path(), changes={})
+    read = Study.parse(text, source="study.toml", base=Path(), changes={})
     made = Study(**{"name": "x", "ratings": {"format": "world"}})
     assert made.model_dump() == read.model_dump()

@@ -4,14 +4,14 @@ from typing import Any
 import pytest
 
 from harness.study.run import check
-from harness.study.study import Study, SystemsSection, parse_study
+from harness.study.study import Study, SystemsSection
 from recommenders import system_set
 from runs import InputError
 
 
 def study_of(systems: str) -> Study:
     text = f'name = "x"\n[ratings]\nformat = "world"\n[systems]\n{systems}\n'
-    return parse_study(text, source="study.toml", base=Path(), changes={})
+    return Study.parse(text, source="study.toml", base=Path(), changes={})
 
 
 def section(**values: Any) -> SystemsSection:

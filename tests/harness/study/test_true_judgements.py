@@ -11,7 +11,7 @@ from harness.metrics.shared.register import built_in_metrics, find_metric
 from harness.scoring.score import score
 from harness.study import true_judgements
 from harness.study.collection import collect
-from harness.study.study import parse_study
+from harness.study.study import Study
 from harness.study.true_judgements import LEFT_OUT, UNTOLD, TrueJudgements, of_world
 from qrels import Catalogue, Ratings, Split, rating_scale
 from qrels.ratings.world import Preferences, Truth
@@ -125,7 +125,7 @@ TEST_ROWS = "user,item,rating\na,z,4\na,y,2\nb,w,4\n"
 
 
 def collected(text: str, base: Path) -> TrueJudgements:
-    study = parse_study(text, source="study.toml", base=base, changes={})
+    study = Study.parse(text, source="study.toml", base=base, changes={})
     known = collect(study).judged_truly
     assert known is not None
     return known

@@ -11,7 +11,7 @@ from harness.cli.main import main
 from harness.metrics.shared.register import built_in_metrics
 from harness.scoring.score import score
 from harness.study.run import check
-from harness.study.study import parse_study
+from harness.study.study import Study
 from harness.study.workers import train_and_rank
 from harness.tuning.search import Search, Trial
 from harness.tuning.validation import validation_of
@@ -77,12 +77,12 @@ def test_the_first_trial_has_the_defaults(undisturbed: Path) -> None:
 
 
 def test_a_score_is_the_mean_over_the_validation_users(undisturbed: Path) -> None:
-    study = parse_study(WORLD, source="study.toml", base=Path(), changes={})
+    study = Study.parse(WORLD, source="study.toml", base=Path(), changes={})
     validation = validation_of(study)
     ratings, users = validation.split.train, validation.split.test_users
     scorer = train("puresvd", {}, ratings, seed=study.seed)
     run = recommend(scorer, ratings, users, system="puresvd", depth=50)
-    measures = parse_study(
+    measures = Study.parse(
         WORLD + '[metrics]\nnames = ["nDCG@10"]\n', source="x", base=Path(), changes={}
     ).measures
     ids = validation.split.topics.ids
@@ -182,7 +182,7 @@ def test_the_tuned_study_is_the_study_with_the_settings_found(
     del before["systems"]["settings"]
     assert after == {**before, "name": "small-tuned"}
     text = (folder / f"{NEW}.toml").read_text()
-    check(parse_study(text, source="study.toml", base=folder, changes={}))
+    check(Study.parse(text, source="study.toml", base=folder, changes={}))
 
 
 @pytest.mark.slow
@@ -346,7 +346,7 @@ def test_a_study_without_ratings_is_answered_with_a_sentence(tmp_path: Path) -> 
 
 
 def test_draws_of_tpe_gather_where_trials_were_good() -> None:
-    study = parse_study(WORLD, source="study.toml", base=Path(), changes={})
+    study = Study.parse(WORLD, source="study.toml", base=Path(), changes={})
     places: dict[str, Place] = {
         "penalty": Range(0.01, 1.0, log=True),
         "estimator": Choice(("mle", "nln")),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from harness.study.inputs import kept_ratings, split_ratings
-from harness.study.study import parse_study
+from harness.study.study import Study
 from harness.tuning.validation import Validation, validation_of
 from qrels import Ratings
 from runs import InputError
@@ -24,7 +24,7 @@ Row = tuple[str, str, float, int]
 
 
 def parsed(text: str, base: Path = Path()) -> Validation:
-    return validation_of(parse_study(text, source="study.toml", base=base, changes={}))
+    return validation_of(Study.parse(text, source="study.toml", base=base, changes={}))
 
 
 def rows_of(ratings: Ratings) -> list[Row]:
@@ -35,7 +35,7 @@ def rows_of(ratings: Ratings) -> list[Row]:
 
 
 def training_rows(text: str, base: Path = Path()) -> list[Row]:
-    study = parse_study(text, source="study.toml", base=base, changes={})
+    study = Study.parse(text, source="study.toml", base=base, changes={})
     assert study.ratings is not None
     known = kept_ratings(study.ratings, study.split)
     return rows_of(split_ratings(known, study.split, seed=study.seed).train)
