@@ -245,8 +245,10 @@ class Answer(Result):
         parts = []
         for over, high in limits.items():
             some = [*compress(found.measures, high >= (found.threshold or np.inf))]
-            which = f"all {len(some)} measures" if len(some) == len(found.measures) else both(some)
-            parts += [f"of {which} (over {over})"] * bool(some)
+            if some:
+                all_of_them = f"all {len(some)} measures"
+                which = all_of_them if len(some) == len(found.measures) else both(some)
+                parts.append(f"of {which} (over {over})")
         return f"The threshold lies in the intervals {', and '.join(parts)}." if parts else ""
 
     def _stable(self, supported: Sequence[Measure]) -> list[Linked]:
