@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from analyses.significance import permutation
+from analyses.significance import permutation_loops
 from analyses.significance.effects import Effects
 from tests.analyses.significance.references import Floats
 from tests.benchmarks import error_rates
@@ -119,10 +119,10 @@ def test_a_fault_is_seen_and_nothing_else_is_blamed(
 @pytest.mark.validity
 def test_random_sums_that_must_be_larger_and_not_tie_are_seen(monkeypatch: Patch) -> None:
     assert broken("null", users=FEW_USERS) == set()
-    sound = permutation._add_extreme
+    sound = permutation_loops.add_extreme
 
     def strictly(counts: Any, flipped: Floats, thresholds: Floats) -> None:
         sound(counts, flipped, thresholds + 4 * FEW_USERS)
 
-    monkeypatch.setattr(permutation, "_add_extreme", strictly)
+    monkeypatch.setattr(permutation_loops, "add_extreme", strictly)
     assert broken("null", users=FEW_USERS) == {("type-I error", "Monte-Carlo permutation")}
