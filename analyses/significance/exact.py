@@ -212,7 +212,8 @@ def by_product(differences: Floats, *, alpha: float) -> Found:
     all differences are multiples of one size. The sum is at most 8.6 sigma, and so is a sum that is
     significant at alpha; of more than 40 differences that are not 0.
     """
-    deviation, total = float(np.linalg.norm(differences)), abs(float(differences.sum()))
+    deviation = float(np.sqrt((differences * differences).sum()))
+    total = abs(float(differences.sum()))
     farthest = hoeffding_reach(alpha) * deviation
     tail = _product_tail(differences, farthest=max(farthest, min(total, REACH * deviation)))
     p = tail(total)
