@@ -53,17 +53,13 @@ def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes
 
     A file that says at its end how long it is when unpacked is refused by that.
     """
-    content, how_long = b"", "or more"
-    if 0 < size <= SMALL:
-        content = stream.read()
-        if content[:2] != GZIPPED:
-            return content
     from psutil import virtual_memory
 
     room = int(virtual_memory().available) // COPIES
     limit = f"may have at most {room / 1e6:,.1f} MB unpacked, by the memory that is free now"
+    content, how_long = b"", "or more"
     try:
-        if size <= room and not content:
+        if size <= room:
             # Memory for all that is asked for is taken at once. A pipe has no size.
             content = stream.read(min(size or room, room) + 1)
         if content[:2] == GZIPPED:
@@ -90,7 +86,10 @@ def read_bytes(path: Path) -> bytes:
     """Read a file, unpacking it if it is gzipped."""
     try:
         with path.open("rb") as stream:
-            content = read_within_memory(path, stream, path.stat().st_size)
+            size = path.stat().st_size
+            # A pipe has no size.
+            is_small = 0 < size < SMALL and not stream.peek(2).startswith(GZIPPED)
+            content = stream.read() if is_small else read_within_memory(path, stream, size)
     except FileNotFoundError:
         raise InputError(f"{path}: the file does not exist.") from None
     except (OSError, EOFError, zlib.error) as error:
