@@ -308,17 +308,16 @@ def _removal(
     subsets: Masks,
 ) -> Removal:
     """Compare the orderings on the judgements kept with that on all."""
-    everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     n_levels, n_orders = kept.shape[1:]
     # Where no items at a cut are equally popular, orders keep the same judgements.
     flat, of_order = _distinct(kept)
-    sums = sum_samples(np.concatenate([flat, everything], axis=1), blocks=resampling.blocks)
+    sums = sum_samples(flat, blocks=resampling.blocks)
     means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
     taus = tau_b(means[:, :-1], means[:, -1:])
     coefficients = further_coefficients(means[:, :-1], means[:, -1:])
     replicated = resampling.taus(sums[..., :-1], sums[..., -1])
     within = taus_within(means[:, :-1], means[:, -1:], subsets).swapaxes(1, 2)
-    without_relevant = ~(flat & qrels.relevant[:, None]).any(axis=0)
+    without_relevant = ~flat[qrels.relevant, :-1].any(axis=0)
     for agreements in (taus, replicated, within, *coefficients.values()):
         agreements[:, without_relevant] = np.nan
 
@@ -339,11 +338,13 @@ def _removal(
 
 
 def _distinct(kept: Masks) -> tuple[Masks, Numbers]:
-    """Give the masks that differ from those of the first order, and which each is."""
+    """Give the masks that differ from those of the first order, and one of all; which each is."""
     first = np.arange(kept.shape[2]) == 0
     own = first | (kept != kept[:, :, :1]).any(axis=0)
     number = np.cumsum(own.ravel()).reshape(own.shape) - 1
-    return kept[:, own], np.where(own, number, number[:, :1]).ravel()
+    everything = np.ones((len(kept), 1), dtype=np.bool_)
+    masks = np.concatenate([kept[:, own], everything], axis=1)
+    return masks, np.where(own, number, number[:, :1]).ravel()
 
 
 def keep_items(

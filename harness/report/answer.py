@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from math import nan
+from math import floor, log10, nan
 from string import ascii_lowercase
 from textwrap import fill
 from typing import TYPE_CHECKING
@@ -78,6 +78,8 @@ class Power:
         """Say whether the users are enough, for a measure or the most discriminative one."""
         number = int(self.apart.argmax()) if measure is None else self.measures.index(measure)
         name, others = self.measures[number], np.delete(self.apart, number)
+        found = float(self.detectable[number])
+        decimals = max(3, 1 - floor(log10(found))) if 0 < found < 1 else 3
         under = ""
         if others.size:
             fewest, most = (f"{limit:.0f}" for limit in (others.min(), others.max()))
@@ -86,9 +88,8 @@ class Power:
         return (
             f"Under {name}, {self.apart[number]:.0f} of {self.n_pairs:,} pairs of systems differ "
             f"significantly{under} ({self.test}; p < .05, not corrected). With {self.n_users:,} "
-            f"{units}, this test finds a difference of "
-            f"{rounded(float(self.detectable[number]))} in mean {name} with power .8 (median over "
-            "the pairs)."
+            f"{units}, this test finds a difference of {rounded(found, decimals)} in mean {name} "
+            "with power .8 (median over the pairs)."
         )
 
 
