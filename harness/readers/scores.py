@@ -114,7 +114,10 @@ def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataF
 def read_numbers(path: Path, rows: Sequence[Line], names: Sequence[str]) -> list[list[float]]:
     """Read the last fields of all rows, in columns of these names, as numbers."""
     return [
-        [read_number(path, line, *cell) for cell in zip(names, row[-len(names) :], strict=False)]
+        [
+            read_number(path, line, name, text)
+            for name, text in zip(names, row[len(row) - len(names) :], strict=True)
+        ]
         for line, row in rows
     ]
 
