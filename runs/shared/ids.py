@@ -82,8 +82,11 @@ class Numbering:
     @classmethod
     def of(cls, ids: Iterable[str] | NDArray[np.str_]) -> Numbering:
         """Number the distinct ids among these."""
+        # As np.unique, which takes longer to import what it needs than to do it.
         texts = np.sort(_as_text(ids))
-        return cls(texts[np.append(texts[:1] == texts[:1], texts[1:] != texts[:-1])])
+        is_new = np.ones(len(texts), dtype=np.bool_)
+        is_new[1:] = texts[1:] != texts[:-1]
+        return cls(texts[is_new])
 
     def __len__(self) -> int:
         return len(self.ids)
