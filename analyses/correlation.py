@@ -387,8 +387,8 @@ class Correlation(Result):
         reference = "" if coefficient.symmetric else " The column is the reference of the row."
         left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
         intervals = (
-            f" Intervals in the tables: 95 %, of what as many {self.units} give{left_out}; with "
-            f"more {self.units}, measures may agree more."
+            f" The CSV tables have 95 % intervals, for samples of as many {self.units}{left_out}; "
+            f"with more {self.units}, measures may agree more."
         )
         return (
             f"{label} between the orderings of {len(self.systems)} systems by the mean scores of "
@@ -434,7 +434,7 @@ def _with_intervals(found: Correlation, resampled: Floats, *, every_pair: bool) 
     for pair in combinations(range(len(measures)), 2):
         if every_pair or measures.are_comparable(*(measures[number] for number in pair)):
             for place in (pair,) if coefficient.symmetric else (pair, pair[::-1]):
-                agreements = coefficient.compare(*orderings[[*place]])
+                agreements = coefficient.compare(*(orderings[number] for number in place))
                 low[place], high[place] = arcsine_around(found.taus[place], agreements)
                 undefined += int(np.isnan(agreements).sum())
     if coefficient.symmetric:
