@@ -247,8 +247,8 @@ class Answer(Result):
         for over, high in limits.items():
             some = [*compress(found.measures, high >= (found.threshold or np.inf))]
             if some:
-                all_of_them = f"all {len(some)} measures"
-                which = all_of_them if len(some) == len(found.measures) else both(some)
+                is_part = len(some) < len(found.measures)
+                which = both(some) if is_part else f"all {len(some)} measures"
                 parts.append(f"of {which} (over {over})")
         return f"The threshold lies in the intervals {', and '.join(parts)}." if parts else ""
 
