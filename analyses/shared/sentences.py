@@ -29,7 +29,7 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if not ordered.leaders():
         first = ordered.values_in_words(ordered.measures[:1])
         return (
-            f"No measure reaches the threshold, {estimates.required}: {ordered.measures[0]} comes "
+            f"No estimate reaches the threshold, {estimates.required}: {ordered.measures[0]} comes "
             f"closest with {first}."
         )
     top, of_both = (

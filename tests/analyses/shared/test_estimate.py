@@ -30,7 +30,7 @@ def test_equal_measures_lead_together() -> None:
 def test_a_best_number_that_is_poor_leads_nothing() -> None:
     found = popularity_of({("P", 20): -0.2, ("nDCG", 20): -0.05, ("AP", 20): 0.0}).estimates()
     assert leaders(found) == []
-    assert best_of(found).startswith("No measure")
+    assert best_of(found).startswith("No estimate reaches the threshold")
 
 
 def test_what_is_undefined_does_not_pass() -> None:
