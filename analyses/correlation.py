@@ -5,7 +5,7 @@ Figures 1 and 5 of Valcarce et al. (2018), with intervals over users.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
@@ -18,14 +18,21 @@ from analyses.intervals.resampling import resample_means, run_noise
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_matrix, panel_title
-from analyses.shared.estimate import Estimate, Estimates, arcsine_around, stabilised
-from analyses.shared.families import Families, over_systems
+from analyses.shared.estimate import (
+    OVER_SYSTEMS,
+    Estimate,
+    Estimates,
+    arcsine_around,
+    deviations,
+    stabilised,
+)
+from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Masks
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -87,19 +94,20 @@ def correlation(work: Work, settings: Settings) -> Correlation:
         numbers = scores.measures.numbers(scores.measures.reported)
         compare = partial(_every_two, find_coefficient(settings.coefficient))
         means, subsets = scores.mean_values()[numbers], work.families.subsets(seed=work.seed)
-        within = np.empty((len(numbers), len(numbers), len(subsets)))
-        for number, some in enumerate(subsets):
-            within[..., number] = compare(means[:, some])
-        over_users = np.moveaxis(compare(resampled[numbers].swapaxes(1, 2)), 0, -1)
+        drawn = resampled[numbers].swapaxes(1, 2)
         found = replace(
             found,
             families=work.families,
-            others=(_beside(over_users), _beside(within)),
+            over_users=np.moveaxis(compare(drawn), 0, -1),
+            within=WithinSubsets(
+                work.families.n,
+                _among(compare, means, subsets),
+                np.moveaxis(_among(compare, drawn[:, :CROSSED], subsets[:CROSSED]), 0, -2),
+            ),
             n_users=len(scores.users),
             replicates=replicates,
             seed=work.seed,
         )
-        found = _with_intervals_over_systems(found, within)
         if replicates:
             found = _with_intervals(found, resampled, every_pair=settings.every_pair)
         bar.advance()
@@ -125,11 +133,9 @@ class Correlation(Result):
         The chosen one: that of the intervals and figures.
     low, high
         Limits of its interval over users, of the same shape; NaN for pairs without one.
-    systems_low, systems_high
-        The same over systems, of report measures.
-    others
-        Mean agreement of each report measure with the others, over resampled users and within
-        random subsets of the systems, each of shape (n_reported, n_drawn).
+    over_users, within
+        Agreement of every two report measures with resampled users, of shape (n_reported,
+        n_reported, n_replicates), and within random subsets of the systems.
     families
         The families of the systems; None if only the means are known.
     n_users
@@ -146,9 +152,8 @@ class Correlation(Result):
     coefficient: str
     low: Floats
     high: Floats
-    systems_low: Floats
-    systems_high: Floats
-    others: tuple[Floats, ...] = ()
+    over_users: Floats | None = None
+    within: WithinSubsets | None = None
     families: Families | None = None
     n_users: int | None = None
     replicates: int = 0
@@ -160,13 +165,22 @@ class Correlation(Result):
         """Values of the chosen coefficient."""
         return self.values[self.coefficient]
 
-    @property
-    def over_both(self) -> tuple[Floats, Floats]:
-        """Limits over users and systems: to each side, both reaches are added in squares."""
-        taus, lowest = self.taus, find_coefficient(self.coefficient).lowest(len(self.systems))
-        below = np.hypot(taus - self.low, taus - self.systems_low)
-        above = np.hypot(self.high - taus, self.systems_high - taus)
-        return np.maximum(taus - below, lowest), np.minimum(taus + above, 1.0)
+    def limits_over_systems(self) -> dict[str, Floats]:
+        """Give limits over systems, and over users and systems, of report measures; others NaN."""
+        limits = {name: np.full(self.taus.shape, np.nan) for name in OVER_SYSTEMS}
+        if self.within is None or self.over_users is None:
+            return limits
+        numbers = self.measures.numbers(self.measures.reported)
+        places = np.ix_(numbers, numbers)
+        taus = self.taus[places]
+        lowest = find_coefficient(self.coefficient).lowest(len(self.systems))
+        users = deviations(stabilised(taus, self.over_users)) ** 2
+        systems = self.within.beyond(users), self.within.n_families - 1
+        both = reach_of([(users, np.inf), systems])
+        for side, reach in (("systems", self.within.reach()), ("both", both)):
+            limits[f"{side}_low"][places] = np.maximum(taus - reach, lowest)
+            limits[f"{side}_high"][places] = np.minimum(taus + reach, 1.0)
+        return limits
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``correlation_cutoffs`` and ``correlation_metrics``; see `among_cutoffs`.
@@ -200,16 +214,8 @@ class Correlation(Result):
             "metric_b": metrics[second],
             "cutoff_b": cutoffs[second],
         }
-        both_low, both_high = self.over_both
-        chosen = {
-            "tau": self.taus,
-            "low": self.low,
-            "high": self.high,
-            "systems_low": self.systems_low,
-            "systems_high": self.systems_high,
-            "both_low": both_low,
-            "both_high": both_high,
-        }
+        chosen = {"tau": self.taus, "low": self.low, "high": self.high}
+        chosen |= self.limits_over_systems()
         further = {name: self.values[name] for name in self.values if name != self.coefficient}
         numbers = {name: values.ravel() for name, values in (chosen | further).items()}
         return pd.DataFrame(labels | numbers)
@@ -245,9 +251,9 @@ class Correlation(Result):
     def headline(self) -> Estimates | None:
         """Give the mean agreement of each report measure with the others."""
         numbers = self.measures.numbers(self.measures.reported)
-        if len(numbers) < 2 or not self.others:
+        if len(numbers) < 2 or self.within is None or self.over_users is None:
             return None
-        values, (replicates, within) = _beside(self.taus[np.ix_(numbers, numbers)]), self.others
+        values, replicates = map(_beside, (self.taus[np.ix_(numbers, numbers)], self.over_users))
         low, high = arcsine_around(values, replicates)
         label = find_coefficient(self.coefficient).label
         return Estimates(
@@ -260,8 +266,7 @@ class Correlation(Result):
             low=low,
             high=high,
             replicates=stabilised(values, replicates),
-            within=within,
-            n_families=0 if self.families is None else self.families.n,
+            systems=self.within.changed(_beside),
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
@@ -410,8 +415,6 @@ def correlate_means(
         coefficient=coefficient,
         low=none,
         high=none,
-        systems_low=none,
-        systems_high=none,
     )
 
 
@@ -442,22 +445,19 @@ def _with_intervals(found: Correlation, resampled: Floats, *, every_pair: bool) 
     return replace(found, low=low, high=high, undefined=undefined)
 
 
-def _with_intervals_over_systems(found: Correlation, within: Floats) -> Correlation:
-    """Add intervals over systems for every two report measures."""
-    assert found.families is not None
-    numbers = found.measures.numbers(found.measures.reported)
-    limits = (find_coefficient(found.coefficient).lowest(len(found.systems)), 1.0)
-    places = np.ix_(numbers, numbers)
-    low, high = found.systems_low.copy(), found.systems_high.copy()
-    observed = found.taus[places]
-    low[places], high[places] = over_systems(observed, within, found.families, limits=limits)
-    return replace(found, systems_low=low, systems_high=high)
-
-
 def _every_two(coefficient: Coefficient, means: Floats) -> Floats:
     """Compare means (n_measures, ..., n_systems): (..., n_measures, n_measures)."""
     every = np.moveaxis(means, 0, -2)
     return coefficient.compare(every[..., :, None, :], every[..., None, :, :])
+
+
+def _among(compare: Callable[[Floats], Floats], means: Floats, subsets: Masks) -> Floats:
+    """Compare means (n_measures, ..., n_systems) in subsets: (..., n_measures, n_measures, n)."""
+    n_measures, *others, _ = means.shape
+    found = np.empty((*others, n_measures, n_measures, len(subsets)))
+    for number, some in enumerate(subsets):
+        found[..., number] = compare(means[..., some])
+    return found
 
 
 def _beside(agreements: Floats) -> Floats:

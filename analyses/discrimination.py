@@ -17,8 +17,8 @@ from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
-from analyses.shared.estimate import FLOOR, REACH, Estimate, Estimates, deviations, ratio_around
-from analyses.shared.families import Families, reach_over_systems
+from analyses.shared.estimate import FLOOR, Estimate, Estimates, deviations, ratio_around
+from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, Scores
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -177,11 +177,15 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     together = found.p.reshape(1, -1) if settings.across_measures else found.p
     adjusted = correct(together, work, settings)
     first, second = (side[chosen] for side in pair_indices(len(scores.systems)))
+    within = np.empty((0, len(chosen)))
+    if not settings.baseline:
+        within = _pair_weights(families, seed=work.seed)[:CROSSED]
     samples = resample_power(
         scores.values,
         found.p,
         (first, second),
         scales=tuple(scales.get(measure) for measure in scores.measures),
+        groups=within,
         replicates=settings.replicates if settings.test in OF_MEANS else 0,
         seed=work.seed,
         n_jobs=work.n_jobs,
@@ -344,18 +348,6 @@ class Discrimination(Result):
         differs = np.where(p <= self.alpha, VERDICTS[0], VERDICTS[2])
         return np.where(is_small, VERDICTS[1], differs)
 
-    def _limits_over_systems(self) -> dict[str, Floats]:
-        """Give the limits over systems, and over users and systems, by the logarithm."""
-        within = self._within_subsets()
-        logs = np.empty((len(self.measures), 0)) if within is None else _logs(within)
-        systems = reach_over_systems(logs, self.families.n)
-        both = np.hypot(systems, REACH * deviations(_logs(self.samples.powers)))
-        limits: dict[str, Floats] = {}
-        for name, reach in (("systems", systems), ("both", both)):
-            high = np.minimum(self.dp * np.exp(reach), self.p.shape[1])
-            limits |= {f"dp_{name}_low": self.dp * np.exp(-reach), f"dp_{name}_high": high}
-        return limits
-
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``discrimination`` (`summary`), ``pvalues`` (`to_frame`), ``power_differences``."""
         return {
@@ -406,7 +398,7 @@ class Discrimination(Result):
         difference in means that is significant at ``alpha``; ``detectable`` (see `detectable`);
         ``dp_sd``, ``dp_low`` and ``dp_high`` over resampled users (see `interval`), limits over
         systems (``dp_systems_low``, ``dp_systems_high``) and over both (``dp_both_low``,
-        ``dp_both_high``), whose variances are added; with a correction, ``significant_adjusted``,
+        ``dp_both_high``); with a correction, ``significant_adjusted``,
         the share of pairs with adjusted p at most ``alpha``; with a margin, the shares
         ``different``, ``equivalent`` and ``undecided`` (see `verdicts`); and, where there are pairs
         that are `alike`, ``dp_without_alike``.
@@ -430,7 +422,7 @@ class Discrimination(Result):
             "dp_sd": deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
-            **self._limits_over_systems(),
+            **self._over_systems(),
         }
         if self.p_adjusted is not None:
             columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
@@ -454,8 +446,7 @@ class Discrimination(Result):
             high=high,
             replicates=self.samples.powers,
             lower_is_better=True,
-            within=self._within_subsets(),
-            n_families=self.families.n,
+            systems=self._within_subsets(),
             by_ratio=True,
             threshold=LEAST_SHARE,
             shares=self.significant,
@@ -506,12 +497,17 @@ class Discrimination(Result):
         """Decimals of the DP of each measure that its interval supports."""
         return [decimals_of(low, high) for low, high in zip(*self.interval, strict=True)]
 
-    def _within_subsets(self) -> Floats | None:
+    def _over_systems(self) -> dict[str, Floats]:
+        """Give limits over systems, and over users and systems: no more than all pairs have."""
+        limits = self.estimates().limits_over_systems()
+        return {f"dp_{name}": np.minimum(x, self.p.shape[1]) for name, x in limits.items()}
+
+    def _within_subsets(self) -> WithinSubsets | None:
         """Give DP in random subsets, as of all pairs; None where not all pairs were tested."""
         if self.baseline:
             return None
-        pairs = pairs_within(self.families.subsets(seed=self.seed))
-        return self.p @ pairs.T * (pairs.shape[1] / pairs.sum(axis=1))
+        weights = _pair_weights(self.families, seed=self.seed)
+        return WithinSubsets(self.families.n, self.p @ weights.T, self.samples.crossed)
 
     def _alike_in_words(self) -> str:
         pairs = [pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike]
@@ -731,8 +727,10 @@ def _check(scores: Scores) -> None:
         raise InputError("discrimination needs at least one user, got none.")
 
 
-def _logs(powers: Floats) -> Floats:
-    return np.log(np.maximum(powers, FLOOR))
+def _pair_weights(families: Families, *, seed: int) -> Floats:
+    """Weigh the pairs in each subset of the systems as if they were all: (n_subsets, n_pairs)."""
+    pairs = pairs_within(families.subsets(seed=seed))
+    return pairs * (pairs.shape[1] / pairs.sum(axis=1, keepdims=True))
 
 
 def _over_pairs(summarise: Callable[[Floats], np.floating], required: Floats) -> list[float]:

@@ -21,9 +21,9 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
-from analyses.shared.families import Families
+from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
-from analyses.shared.measure import Measures, RunDeviations
+from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
@@ -114,14 +114,7 @@ def popularity(work: Work, settings: Settings) -> Popularity:
                 axis=-1,
             )
             removal = _removal(
-                choice,
-                sum_samples,
-                work.qrels,
-                kept,
-                resampling,
-                runs,
-                levels=settings.levels,
-                subsets=some,
+                choice, sum_samples, work, kept, resampling, levels=settings.levels, subsets=some
             )
             found.append(removal)
             bar.advance()
@@ -161,7 +154,7 @@ class Removal:
         The mean tau with other users, drawn with replacement from those that there are; float64 of
         shape (n_measures, n_levels, n_replicates).
     within
-        Areas under the curves in random subsets of the systems, (n_measures, n_subsets).
+        Areas under the curves in random subsets of the systems.
     n_kept
         Judgements left, in the mean over the orders, of shape (n_levels,).
     """
@@ -173,7 +166,7 @@ class Removal:
     deviations: Floats
     coefficients: Mapping[str, Floats]
     replicates: Floats
-    within: Floats
+    within: WithinSubsets
     n_kept: Floats
 
 
@@ -227,14 +220,14 @@ class Popularity(Result):
         """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks."""
         import pandas as pd
 
-        frame = self._frame(self.chosen)
+        frame, estimates = self._frame(self.chosen), self.estimates()
         for place, limits in enumerate(self.curves.band()):
             frame.insert(5 + place, ("low", "high")[place], limits.ravel())
         checks = [self._frame(check) for check in self.checks]
         return {
             "popularity": frame,
-            "popularity_areas": self.curves.areas(),
-            "popularity_area_differences": self.estimates().differences(),
+            "popularity_areas": self.curves.areas(estimates),
+            "popularity_area_differences": estimates.differences(),
             "popularity_checks": pd.concat(checks, ignore_index=True),
         }
 
@@ -299,15 +292,15 @@ class Popularity(Result):
 def _removal(
     choice: Choice,
     sum_samples: SumSamples,
-    qrels: Qrels,
+    work: Work,
     kept: Masks,
     resampling: Resampling,
-    runs: RunDeviations | None,
     *,
     levels: Sequence[float],
     subsets: Masks,
 ) -> Removal:
     """Compare the orderings on the judgements kept with that on all."""
+    qrels, runs, measures = work.qrels, work.scores.runs, work.scores.measures
     n_levels, n_orders = kept.shape[1:]
     # Where no items at a cut are equally popular, orders keep the same judgements.
     flat, of_order = _distinct(kept)
@@ -317,8 +310,11 @@ def _removal(
     coefficients = further_coefficients(means[:, :-1], means[:, -1:])
     replicated = resampling.taus(sums[..., :-1], sums[..., -1])
     within = taus_within(means[:, :-1], means[:, -1:], subsets).swapaxes(1, 2)
+    crossed = resampling.taus_within(
+        sums[..., :-1], sums[..., -1], subsets, of=measures.numbers(measures.reported)
+    )
     without_relevant = ~flat[qrels.relevant, :-1].any(axis=0)
-    for agreements in (taus, replicated, within, *coefficients.values()):
+    for agreements in (taus, replicated, within, crossed, *coefficients.values()):
         agreements[:, without_relevant] = np.nan
 
     def by_order(agreements: Floats) -> Floats:
@@ -326,13 +322,16 @@ def _removal(
         shape = (len(agreements), n_levels, n_orders, *agreements.shape[2:])
         return np.moveaxis(agreements.take(of_order, axis=1).reshape(shape), 2, -1)
 
+    def areas_of(agreements: Floats) -> Floats:
+        return area(levels, np.moveaxis(mean_of_defined(by_order(agreements)), 1, -1))
+
     return Removal(
         *choice,
         mean_of_defined(by_order(taus)),
         deviation_of_defined(by_order(taus)),
         {name: mean_of_defined(by_order(found)) for name, found in coefficients.items()},
         mean_of_defined(by_order(replicated)),
-        area(levels, mean_of_defined(by_order(within)).swapaxes(1, 2)),
+        WithinSubsets(work.families.n, areas_of(within), areas_of(crossed)),
         kept.sum(axis=0).mean(axis=-1),
     )
 

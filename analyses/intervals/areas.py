@@ -11,16 +11,8 @@ import numpy as np
 
 from analyses.intervals.resampling import band
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
-from analyses.shared.estimate import (
-    REACH,
-    WIDER,
-    Estimates,
-    arcsine_around,
-    arcsine_limits,
-    deviations,
-    stabilised,
-)
-from analyses.shared.families import Families, reach_over_systems
+from analyses.shared.estimate import WIDER, Estimates, arcsine_around, stabilised
+from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from runs.shared.arrays import Floats
@@ -46,8 +38,7 @@ class Curves:
         The curves of every replicate, of shape (n_measures, n_levels, n_replicates); see
         `analyses.intervals.resampling.band` for what becomes of them.
     within
-        The areas in random subsets of the systems, of shape (n_measures, n_subsets); of too few
-        systems there are none. None if they were not looked at.
+        The areas in random subsets of the systems; None if they were not looked at.
     families
         The families of the systems, where subsets of them were looked at.
     wider
@@ -58,7 +49,7 @@ class Curves:
     levels: Sequence[float]
     taus: Floats
     replicates: Floats
-    within: Floats | None = None
+    within: WithinSubsets | None = None
     families: Families | None = None
     wider: float = WIDER
 
@@ -106,25 +97,23 @@ class Curves:
         label_curves(ax, ordered=metric is not None)
         return ax
 
-    def areas(self) -> pd.DataFrame:
-        """Give the area under each curve, as `area` has it.
+    def areas(self, found: Estimates) -> pd.DataFrame:
+        """Give the area under each curve, as `area` has it, from its `estimates`.
 
         The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
         largest area of the report measures, or at a cut-off; of equal areas the best rank),
         lowest_level, highest_level, and the limits over systems (systems_low, systems_high) and
-        over users and systems (both_low, both_high), whose variances are added.
+        over users and systems (both_low, both_high).
         """
         import pandas as pd
 
-        values, replicates = self._areas
-        low, high = arcsine_around(values, replicates, wider=self.wider)
         frame = pd.DataFrame(
             {
                 "metric": [measure.metric for measure in self.measures],
                 "cutoff": self.measures.column,
-                "area": values,
-                "low": low,
-                "high": high,
+                "area": found.values,
+                "low": found.low,
+                "high": found.high,
             }
         )
         beside = [self.measures.numbers(self.measures.beside(m)) for m in self.measures]
@@ -134,20 +123,7 @@ class Curves:
         ]
         frame["rank"] = frame["rank"].astype("Int64")
         frame = frame.assign(lowest_level=min(self.levels), highest_level=max(self.levels))
-        return frame.assign(**self._limits_over_systems())
-
-    def _limits_over_systems(self) -> dict[str, Floats]:
-        values, replicates = self._areas
-        within = np.empty((len(values), 0)) if self.within is None else self.within
-        systems = reach_over_systems(np.arcsin(within), self.n_families)
-        both = np.hypot(systems, REACH * self.wider * deviations(np.arcsin(replicates)))
-        (low, high), (both_low, both_high) = (arcsine_limits(values, w) for w in (systems, both))
-        return {
-            "systems_low": low,
-            "systems_high": high,
-            "both_low": both_low,
-            "both_high": both_high,
-        }
+        return frame.assign(**found.limits_over_systems())
 
     def estimates(self, *, loss: str, threshold: float) -> Estimates:
         """Give the areas as numbers of the measures, and the least that is acceptable.
@@ -166,15 +142,9 @@ class Curves:
             low=low,
             high=high,
             replicates=stabilised(values, replicates, wider=self.wider),
-            within=self.within,
-            n_families=self.n_families,
+            systems=self.within,
             threshold=threshold,
         )
-
-    @property
-    def n_families(self) -> int:
-        """Number of families of systems; 0 where subsets were not looked at."""
-        return 0 if self.families is None else self.families.n
 
     @cached_property
     def _areas(self) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ from analyses.intervals.systems import taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
-from analyses.shared.families import Families
+from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
 from analyses.shared.sentences import percent
@@ -62,7 +62,8 @@ def lose_at_random(
     resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed, runs=runs)
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
-    subsets = work.families.subsets(seed=seed)
+    subsets, measures = work.families.subsets(seed=seed), work.scores.measures
+    reported = measures.numbers(measures.reported)
 
     def study(some: Sequence[float]) -> list[tuple[Any, ...]]:
         """Score the samples of some levels together."""
@@ -77,11 +78,13 @@ def lose_at_random(
         """Give, of one level, what `RandomLoss` has of all: taus to n_kept."""
         means = of_systems(sums.sum(axis=1), runs).swapaxes(1, 2) / qrels.n_users
         full = of_systems(reference.sum(axis=1)[..., None], runs).swapaxes(1, 2) / qrels.n_users
+        crossed = resampling.taus_within(sums, reference, subsets, of=reported)
         return (
             np.repeat(tau_b(means, full), n_samples // kept.shape[1], axis=1),
             mean_coefficients(means, full),
             _resample_samples(resampling.taus(sums, reference), level=level, seed=seed),
             mean_of_defined(taus_within(means, full, subsets)),
+            mean_of_defined(np.moveaxis(crossed, 1, -1)),
             _without_relevant(qrels, kept),
             np.count_nonzero(kept) / kept.shape[1],
         )
@@ -96,14 +99,16 @@ def lose_at_random(
             for level in found:
                 studied.append(level)
                 bar.advance()
-    taus, coefficients, resampled, within, without_relevant, n_kept = zip(*studied, strict=True)
+    columns = zip(*studied, strict=True)
+    taus, coefficients, resampled, within, crossed, without_relevant, n_kept = columns
+    areas = (area(levels, np.stack(each, axis=-1)) for each in (within, crossed))
     return kind(
-        measures=work.scores.measures,
+        measures=measures,
         levels=levels,
         taus=np.stack(taus, axis=1),
         coefficients=stacked(coefficients),
         replicates=np.stack(resampled, axis=1),
-        within=area(levels, np.stack(within, axis=-1)),
+        within=WithinSubsets(work.families.n, *areas),
         without_relevant=np.array(without_relevant),
         n_kept=np.array(n_kept),
         families=work.families,
@@ -133,7 +138,7 @@ class RandomLoss(Result):
         Mean tau with other users and samples, drawn with replacement from those that there are;
         float64 of shape (n_measures, n_levels, n_replicates).
     within
-        Areas under the curves in random subsets of the systems, (n_measures, n_subsets).
+        Areas under the curves in random subsets of the systems.
     without_relevant
         Mean number of users left without a relevant item, of shape (n_levels,).
     n_kept
@@ -151,7 +156,7 @@ class RandomLoss(Result):
     taus: Floats
     coefficients: Mapping[str, Floats]
     replicates: Floats
-    within: Floats
+    within: WithinSubsets
     without_relevant: Floats
     n_kept: Floats
     families: Families
@@ -200,10 +205,11 @@ class RandomLoss(Result):
 
     def frames_as(self, name: str) -> Mapping[str, pd.DataFrame]:
         """Give ``NAME`` (see `to_frame`), ``NAME_areas``, ``NAME_area_differences``."""
+        estimates = self.estimates()
         return {
             name: self.to_frame(),
-            f"{name}_areas": self.curves.areas(),
-            f"{name}_area_differences": self.estimates().differences(),
+            f"{name}_areas": self.curves.areas(estimates),
+            f"{name}_area_differences": estimates.differences(),
         }
 
     def to_frame(self) -> pd.DataFrame:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from analyses.intervals.systems import taus_within
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
+from analyses.shared.families import CROSSED
 from analyses.shared.measure import RunDeviations, exponents_of, grid_exponents, to_grid
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import single_threaded
@@ -288,12 +290,35 @@ class Resampling:
         taus = np.empty((len(sums), sums.shape[-1], len(self.weights)))
         with single_threaded("blas"):
             for measure, both in enumerate(zip(sums, reference[..., None], strict=True)):
-                unit = _unit(*both)
-                totals = [self._totals(some, unit) for some in both]
-                if self.runs is not None:
-                    totals = [self.runs @ some for some in totals]
-                scale = unit / len(self.blocks) * 10.0**DECIMALS
-                taus[measure] = sample_taus(totals[0], totals[1][..., 0], scale).T
+                (found, full), unit = self._totals_of(*both)
+                scale = unit * 10.0**DECIMALS
+                taus[measure] = sample_taus(found, full[..., 0], scale).T
+        return taus
+
+    def _totals_of(self, *sums: Floats) -> tuple[list[Floats], float]:
+        """Weigh sums over blocks; and give the unit in which that makes means over users."""
+        unit = _unit(*sums)
+        totals = [self._totals(some, unit) for some in sums]
+        if self.runs is not None:
+            totals = [self.runs @ some for some in totals]
+        return totals, unit / len(self.blocks)
+
+    def taus_within(
+        self, sums: Floats, reference: Floats, subsets: Masks, *, of: Sequence[int]
+    ) -> Floats:
+        """Compare them among the systems of subsets, by some measures: `CROSSED` of each.
+
+        The result: taus of shape (n_measures, n_samples, n_replicates, n_subsets); NaN by other
+        measures.
+        """
+        runs = None if self.runs is None else self.runs[:CROSSED]
+        first = replace(self, weights=self.weights[:CROSSED], runs=runs)
+        shape = (sums.shape[-1], len(first.weights), len(subsets[:CROSSED]))
+        taus = np.full((len(sums), *shape), np.nan)
+        for measure in of:
+            totals, unit = first._totals_of(sums[measure], reference[measure][..., None])
+            found, full = (np.moveaxis(some * unit, -1, 0) for some in totals)
+            taus[measure] = taus_within(found, full, subsets[:CROSSED]).swapaxes(1, 2)
         return taus
 
     def means(self, sums: Floats) -> Floats:

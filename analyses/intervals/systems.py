@@ -26,7 +26,9 @@ def pairs_within(subsets: Masks) -> Floats:
 def taus_within(estimates: Floats, references: Floats, subsets: Masks) -> Floats:
     """Compare orderings by `tau_b` among the systems of each subset.
 
-    Pairs are compared once, and counted by whole numbers that 32 bits hold: sums are exact.
+    Estimates are of shape (n_measures, n_samples, n_systems), references of the same, or of one
+    measure or sample. Pairs are compared once, and counted by whole numbers that 32 bits hold: sums
+    are exact.
 
     The result: tau-b, of shape (n_measures, n_subsets, n_samples); NaN where all systems of a
     subset tie.
@@ -35,8 +37,9 @@ def taus_within(estimates: Floats, references: Floats, subsets: Masks) -> Floats
     pairs = pairs_within(subsets).astype(np.float32)
     taus = np.empty((n_measures, len(subsets), n_samples))
     with single_threaded("blas"), np.errstate(invalid="ignore"):
+        of_references = [*map(_signs, references)]
         for measure in range(n_measures):
-            signs, reference = _signs(estimates[measure]), _signs(references[measure])
+            signs, reference = _signs(estimates[measure]), of_references[measure % len(references)]
             untied = np.multiply(pairs @ abs(signs), pairs @ abs(reference), dtype=np.float64)
             taus[measure] = pairs @ (signs * reference) / np.sqrt(untied)
     return taus

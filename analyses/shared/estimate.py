@@ -11,10 +11,9 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
 
 from analyses.shared.families import CONFIDENCE as CONFIDENCE
-from analyses.shared.families import reach_over_systems
+from analyses.shared.families import WithinSubsets, reach_of
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.table import decimals_of, overview, rounded
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -38,6 +37,9 @@ SAME = 1e-9
 
 MOST_VALUES = 3
 """Numbers that a sentence gives one by one."""
+
+OVER_SYSTEMS = ("systems_low", "systems_high", "both_low", "both_high")
+"""Columns of limits over systems, and over users and systems."""
 
 FLOOR = 1e-16
 """Of what is compared by ratio: smaller values are as good as 0."""
@@ -172,8 +174,8 @@ class Estimates:
     """One number for each measure, with its 95 % interval; NaN where a limit is not known.
 
     Arrays are of shape (n_measures,), replicates of (n_measures, n_replicates): over the same
-    resampled users for all measures. So are the same numbers within random subsets of the families
-    of systems, (n_measures, n_subsets), where they are known: none of too few. The name heads the
+    resampled users for all measures. ``systems`` has the same numbers within random subsets of the
+    families of systems, if that is known. The name heads the
     number in tables of several analyses; in words, quantity is what it is ("area under the curve of
     tau"), subject what it is about ("Robustness to random loss of judgements"), and best what the
     best measure is most ("robust to random loss of judgements"). Numbers that are compared by ratio
@@ -195,8 +197,7 @@ class Estimates:
     high: Floats
     replicates: Floats
     lower_is_better: bool = False
-    within: Floats | None = None
-    n_families: int = 0
+    systems: WithinSubsets | None = None
     over_settings: Floats | None = None
     by_ratio: bool = False
     threshold: float | None = None
@@ -255,7 +256,7 @@ class Estimates:
             low=self.low[chosen],
             high=self.high[chosen],
             replicates=self.replicates[chosen],
-            within=None if self.within is None else self.within[chosen],
+            systems=None if self.systems is None else self.systems.changed(lambda n: n[chosen]),
             over_settings=None if self.over_settings is None else self.over_settings[chosen],
             shares=None if self.shares is None else self.shares[chosen],
         )
@@ -299,7 +300,7 @@ class Estimates:
     @property
     def is_over_systems(self) -> bool:
         """Whether there are intervals over systems too."""
-        return self.within is not None and self.within.shape[1] > 1
+        return self.systems is not None and self.systems.values.shape[-1] > 1
 
     @property
     def is_over_more(self) -> bool:
@@ -307,21 +308,19 @@ class Estimates:
         return self.is_over_systems or self.over_settings is not None
 
     def _reach_over_more(self, of: Callable[[Floats], Floats]) -> Floats:
-        """Say how far 95 % intervals over systems and their settings reach, of some of the numbers.
+        """Say how far 95 % intervals over users, systems and settings reach, of some numbers.
 
-        The variances are added; NaN where there are neither. That over settings has Student's t.
+        NaN where neither systems nor settings are known.
         """
-        scaled = self._scaled
-        reaches = []
-        if self.is_over_systems and self.within is not None:
-            reaches.append(reach_over_systems(of(scaled(self.within)), self.n_families))
+        users = deviations(of(self._scaled(self.replicates))) ** 2
+        sources = [(users, np.inf)]
+        if self.is_over_systems and self.systems is not None:
+            systems = self.systems.changed(lambda numbers: of(self._scaled(numbers)))
+            sources.append((systems.beyond(users), systems.n_families - 1))
         if self.over_settings is not None:
-            n_settings = self.over_settings.shape[1]
-            quantile = stdtrit(n_settings - 1, (1 + CONFIDENCE) / 2)
-            reaches.append(quantile * deviations(of(scaled(self.over_settings))))
-        if not reaches:
-            return np.full(len(of(self.values)), np.nan)
-        return np.sqrt(np.sum(np.square(reaches), axis=0))
+            variances = deviations(of(self._scaled(self.over_settings))) ** 2
+            sources.append((variances, self.over_settings.shape[1] - 1))
+        return reach_of(sources) if len(sources) > 1 else np.full(len(users), np.nan)
 
     def _scaled(self, numbers: Floats) -> Floats:
         return np.log(np.maximum(numbers, FLOOR)) if self.by_ratio else numbers
@@ -339,14 +338,29 @@ class Estimates:
         return np.asarray(~beats.any(axis=0) & ~np.isnan(values))
 
     def over_both(self) -> Limits:
-        """Give limits over users, systems and settings (variances added); NaN where unknown."""
-        values, *users = (self._scaled(numbers) for numbers in (self.values, self.low, self.high))
-        others = self._reach_over_more(np.asarray)
-        low, high = (
-            values + side * np.hypot(limit - values, others)
-            for side, limit in zip((-1, 1), users, strict=True)
-        )
-        return (np.exp(low), np.exp(high)) if self.by_ratio else (low, np.minimum(high, 1.0))
+        """Give limits over users, systems and settings; NaN where unknown.
+
+        The interaction of users and systems is in the variances over either, and counted once: see
+        `analyses.shared.families.WithinSubsets`.
+        """
+        return self._around(self._reach_over_more(np.asarray))
+
+    def over_systems(self) -> Limits:
+        """Give limits over systems; NaN where unknown."""
+        if self.systems is None:
+            return self._around(np.full(len(self.values), np.nan))
+        return self._around(self.systems.changed(self._scaled).reach())
+
+    def limits_over_systems(self) -> dict[str, Floats]:
+        """Give the columns of both, by their names."""
+        limits = (*self.over_systems(), *self.over_both())
+        return dict(zip(OVER_SYSTEMS, limits, strict=True))
+
+    def _around(self, reach: Floats) -> Limits:
+        values = self._scaled(self.values)
+        if self.by_ratio:
+            return np.exp(values - reach), np.exp(values + reach)
+        return np.maximum(values - reach, -1.0), np.minimum(values + reach, 1.0)
 
     def groups(self) -> list[tuple[int, int]]:
         """Give the first and last number of each group of measures that do not differ.
@@ -394,14 +408,15 @@ class Estimates:
     ) -> Limits:
         """Give the limits of differences over users, or over users, systems and settings.
 
-        Variances are added; what makes intervals over users hold for all differences at once
-        is taken to do so for both.
+        What makes intervals over users hold for all differences at once is taken to do so for all
+        sources.
         """
         differences = self._differences(self.values, first, second)
-        width = reach * deviations(self._differences(self.replicates, first, second))
         if systems:
             others = self._reach_over_more(lambda numbers: numbers[first] - numbers[second])
-            width = np.hypot(width, reach / REACH * others)
+            width = reach / REACH * others
+        else:
+            width = reach * deviations(self._differences(self.replicates, first, second))
         return differences - width, differences + width
 
     def _joint_reach(self, first: Numbers, second: Numbers) -> float:

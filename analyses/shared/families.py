@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -123,41 +123,90 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
     return replace(families_named(labels), by_likeness=bool(others))
 
 
-def reach_over_systems(values: Floats, n_families: int) -> Floats:
-    r"""Say how far a 95 % interval over systems reaches, by the delete-d jackknife over families.
+CROSSED = 20
+"""Resamples of users, and subsets of systems, that show how much both interact."""
 
-    With m of F families in a subset, and v the variance of the statistic over subsets,
 
-    .. math:: t_{F-1} \sqrt{\frac{m}{F - m} v}
+@dataclass(frozen=True, eq=False)
+class WithinSubsets:
+    r"""Numbers within random subsets of three quarters of the families of systems.
 
-    The result: of shape (...); NaN without subsets.
+    Parameters
+    ----------
+    n_families
+        Number of families.
+    values
+        Of shape (..., n_subsets); of too few systems or families there are no subsets.
+    crossed
+        The same within the first `CROSSED` subsets for as many resamples of users, of shape (...,
+        n_resamples, n_subsets); NaN, or None, where they were not looked at.
 
-    Shao & Wu (1989), A general theory for jackknife variance estimation; Cameron & Miller (2015),
-    A practitioner's guide to cluster-robust inference (whole families are left out).
+    References
+    ----------
+    Shao & Wu (1989), A general theory for jackknife variance estimation; Cameron & Miller (2015), A
+    practitioner's guide to cluster-robust inference (whole families are left out); Searle, Casella
+    & McCulloch (1992), Variance components.
     """
-    quantile = stdtrit(max(n_families - 1, 1), (1 + CONFIDENCE) / 2)
-    return np.asarray(quantile * deviation_over_systems(values, n_families))
+
+    n_families: int
+    values: Floats
+    crossed: Floats | None = None
+
+    def changed(self, change: Callable[[Floats], Floats]) -> WithinSubsets:
+        """Change the numbers, as by taking their logarithms or the differences of some."""
+        crossed = None if self.crossed is None else change(self.crossed)
+        return replace(self, values=change(self.values), crossed=crossed)
+
+    @property
+    def variances(self) -> Floats:
+        r"""Variance over systems by the delete-d jackknife over families, of shape (...).
+
+        With m of F families in a subset, and v the variance over subsets, m / (F - m) v. NaN
+        without subsets.
+        """
+        squares = (self.values - mean_of_defined(self.values)[..., np.newaxis]) ** 2
+        return self._scale * mean_of_defined(squares)
+
+    @property
+    def interaction(self) -> Floats:
+        """Variance of the interaction of users and systems, of shape (...); 0 if not known.
+
+        The variance over users has it, for all systems, and so has that over systems, for all
+        users: what is left of ``crossed`` without the means of resamples and of subsets.
+        """
+        if self.crossed is None:
+            return np.zeros(self.values.shape[:-1])
+        rest = self.crossed - mean_of_defined(self.crossed)[..., np.newaxis]
+        rest = rest.swapaxes(-1, -2)
+        rest = rest - mean_of_defined(rest)[..., np.newaxis]
+        n_subsets, n_resamples = rest.shape[-2:]
+        freedom = max((n_subsets - 1) * (n_resamples - 1), 1)
+        squares = mean_of_defined(rest.reshape(*rest.shape[:-2], -1) ** 2)
+        return np.nan_to_num(self._scale * squares * n_subsets * n_resamples / freedom)
+
+    @property
+    def _scale(self) -> float:
+        size = round(SHARE * self.n_families)
+        return size / max(self.n_families - size, 1)
+
+    def reach(self) -> Floats:
+        """Say how far 95 % intervals over systems reach, by Student's t with F - 1 degrees."""
+        return reach_of([(self.variances, self.n_families - 1)])
+
+    def beyond(self, over_users: Floats) -> Floats:
+        """Give the variance that systems add to that over users: their interaction counts once."""
+        variances = self.variances
+        return variances - np.minimum(np.minimum(self.interaction, variances), over_users)
 
 
-def deviation_over_systems(values: Floats, n_families: int) -> Floats:
-    """Give the standard deviation over systems, of shape (...); see `reach_over_systems`."""
-    if values.shape[-1] == 0:
-        return np.full(values.shape[:-1], np.nan)
-    size = round(SHARE * n_families)
-    variances = mean_of_defined((values - mean_of_defined(values)[..., np.newaxis]) ** 2)
-    return np.sqrt(size / (n_families - size) * variances)
+def reach_of(sources: Sequence[tuple[Floats, float]]) -> Floats:
+    """Say how far 95 % intervals reach, given variances (...) and their degrees of freedom.
 
-
-def over_systems(
-    observed: Floats,
-    within: Floats,
-    families: Families,
-    *,
-    limits: tuple[float, float] = (-np.inf, np.inf),
-) -> tuple[Floats, Floats]:
-    """Give the 95 % interval over systems of what has values (..., n_subsets) within subsets.
-
-    The result: both limits; NaN without subsets; see `reach_over_systems`.
+    Variances are added, and Student's t has the degrees of freedom by Satterthwaite (1946), An
+    approximate distribution of estimates of variance components.
     """
-    reach = reach_over_systems(within, families.n)
-    return np.clip(observed - reach, *limits), np.clip(observed + reach, *limits)
+    total = np.sum([variances for variances, _ in sources], axis=0)
+    squares = np.sum([variances**2 / freedom for variances, freedom in sources], axis=0)
+    freedom = np.full(total.shape, np.inf)
+    np.divide(total**2, squares, out=freedom, where=squares > 0)
+    return np.asarray(stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(total))

@@ -13,6 +13,7 @@ from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
 from analyses.intervals.resampling import draw_weights, random_blocks, run_noise
 from analyses.shared.estimate import FLOOR, spread_around
+from analyses.shared.families import CROSSED
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import for_all_pairs, normalised
 from analyses.significance.permutation import ROUNDING, find_scale
@@ -304,11 +305,15 @@ class PowerSamples:
     ----------
     powers
         Sum of p over the pairs, of shape (n_measures, replicates).
+    crossed
+        The sum of p over groups of pairs, of shape (n_measures, n_replicates, n_groups): of the
+        first replicates.
     curve_low, curve_high
         Bands of the p-values in falling order, of shape (n_measures, n_pairs).
     """
 
     powers: Floats
+    crossed: Floats
     curve_low: Floats
     curve_high: Floats
 
@@ -319,6 +324,7 @@ def resample_power(
     pairs: Pairs,
     *,
     scales: tuple[int | None, ...],
+    groups: Floats,
     replicates: int,
     seed: int,
     n_jobs: int = 1,
@@ -329,11 +335,12 @@ def resample_power(
     The p-values of a replicate come from the normal approximation
     :math:`p \approx 2 \Phi(-z)`, :math:`z = (|\sum_u w_u d_u| - c) / \sqrt{\sum_u w_u d_u^2}`, with
     the continuity correction c, one unit, for scores on a lattice. Powers are scaled to be that of
-    the users as they are in the mean: resampling adds noise, which makes them larger.
+    the users as they are in the mean: resampling adds noise, which makes them larger. Groups of
+    pairs, as those of some systems, are given as weights, of shape (n_groups, n_pairs).
     """
     if replicates < 2:
         unknown = np.full(p.shape, np.nan)
-        return PowerSamples(np.empty((len(p), 0)), unknown, unknown)
+        return PowerSamples(np.empty((len(p), 0)), np.empty((len(p), 0, 0)), unknown, unknown)
     blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
     drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
@@ -341,7 +348,7 @@ def resample_power(
     noise = np.zeros((*values.shape[:2], replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     tasks = (
-        delayed(_resample_measure)(scores, observed, pairs, scale, blocks, weights, shifts)
+        delayed(_resample_measure)(scores, observed, pairs, scale, groups, blocks, weights, shifts)
         for scores, observed, scale, shifts in zip(values, p, scales, noise, strict=True)
     )
     with single_threaded("blas"):
@@ -354,21 +361,22 @@ def _resample_measure(
     observed: Floats,
     pairs: Pairs,
     scale: int | None,
+    groups: Floats,
     blocks: Numbers,
     weights: Floats,
     shifts: Floats,
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, ...]:
     found = scale or find_scale(values)
     order = np.argsort(blocks, kind="stable")
     scaled = np.float64(1 / found if found else 0.0), shifts * values.shape[1]
     grid, unit, shifts = _to_grid(values[:, order], *scaled)
     firsts = np.searchsorted(blocks[order], np.arange(len(weights)))
     p = _normal_p(grid, pairs, float(unit), firsts, weights, shifts)
-    powers = p.sum(axis=0)
+    powers, crossed = p.sum(axis=0), p[:, :CROSSED].T @ groups.T
     powers *= observed.sum() / max(powers.mean(), FLOOR)
     p.sort(axis=0)
     low, high = spread_around(-np.sort(-observed), p[::-1], limits=(0.0, 1.0))
-    return powers, low, high
+    return powers, crossed, low, high
 
 
 def _to_grid(values: Floats, *others: Floats | np.float64) -> tuple[Floats, ...]:

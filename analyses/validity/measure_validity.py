@@ -93,6 +93,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         tau_aps=resampled.tau_aps(),
         regret=regret,
         tau_replicates=resampled.tau_replicates,
+        within=resampled.within,
         rates=rates,
         p=p,
         true_p=true_p,

@@ -10,8 +10,8 @@ import numpy as np
 from analyses.intervals.resampling import interval
 from analyses.intervals.systems import pairs_within, taus_within
 from analyses.ordering import tau_ap_a, tau_b
-from analyses.shared.estimate import Estimate, Limits, arcsine_around
-from analyses.shared.families import Families, over_systems
+from analyses.shared.estimate import Estimate, Limits, arcsine_around, deviations, stabilised
+from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
 from analyses.shared.measure import Scores
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
@@ -37,15 +37,17 @@ class Uncertain:
     values: Floats
     users: tuple[Floats, ...]
     systems: tuple[Floats, ...]
+    both: tuple[Floats, ...]
     extent: tuple[float, float] = (-np.inf, np.inf)
 
-    @property
-    def both(self) -> Limits:
-        """Limits over users and systems: both variances are added."""
-        values = self.values
-        sides = (self.users, self.systems)
-        reach = np.hypot(*(np.maximum(high - values, values - low) for low, high in sides))
-        return np.clip(values - reach, *self.extent), np.clip(values + reach, *self.extent)
+    @classmethod
+    def added(
+        cls, values: Floats, users: Limits, systems: Limits, extent: tuple[float, float]
+    ) -> Uncertain:
+        """Add the variances over users and over systems."""
+        sides = (np.maximum(high - values, values - low) for low, high in (users, systems))
+        both = _around(values, np.hypot(*sides), extent)
+        return cls(values, users, systems, both, extent)
 
     def columns(self, name: str, prefix: str = "") -> dict[str, Floats]:
         """Give columns of a frame: the numbers, and their limits over users, systems and both."""
@@ -59,8 +61,13 @@ class Uncertain:
 
     def part(self, number: int) -> Uncertain:
         """Take one of the first axis."""
-        users, systems = (tuple(x[number] for x in pair) for pair in (self.users, self.systems))
-        return Uncertain(self.values[number], users, systems, self.extent)
+        sides = (self.users, self.systems, self.both)
+        users, systems, both = (tuple(x[number] for x in pair) for pair in sides)
+        return Uncertain(self.values[number], users, systems, both, self.extent)
+
+
+def _around(values: Floats, reach: Floats, extent: tuple[float, float]) -> Limits:
+    return np.clip(values - reach, *extent), np.clip(values + reach, *extent)
 
 
 def limits_over_users(
@@ -114,17 +121,32 @@ class ResampledComparison:
         """tau-b over resampled users, of shape (n_truths, n_measures, n_replicates)."""
         return _tau(self.resampled_means, self.resampled_true_means)
 
+    @cached_property
+    def within(self) -> WithinSubsets:
+        """tau-b within subsets of the systems, of shape (n_truths, n_measures)."""
+        subsets, some = self._subsets, self._subsets[:CROSSED]
+        means, true = self.means[:, np.newaxis], self.true_means[:, :, np.newaxis]
+        resampled, true_resampled = (
+            each[..., :CROSSED, :] for each in (self.resampled_means, self.resampled_true_means)
+        )
+        values = [taus_within(means, of_truth, subsets)[..., 0] for of_truth in true]
+        crossed = [taus_within(resampled, of_truth, some) for of_truth in true_resampled]
+        both = np.stack(values), np.stack(crossed).swapaxes(-1, -2)
+        return WithinSubsets(self.families.n, *both)
+
     def tau(self) -> Uncertain:
         """Compare orderings by tau-b."""
         taus = _tau(self.means, self.true_means)
-        users = arcsine_around(taus, self.tau_replicates)
-
-        means, true = self.means[:, np.newaxis], self.true_means[:, :, np.newaxis]
-        within = np.stack(
-            [taus_within(means, of_truth, self._subsets)[..., 0] for of_truth in true]
+        variances = deviations(stabilised(taus, self.tau_replicates)) ** 2
+        added = self.within.beyond(variances), self.within.n_families - 1
+        both = reach_of([(variances, np.inf), added])
+        return Uncertain(
+            taus,
+            arcsine_around(taus, self.tau_replicates),
+            _around(taus, self.within.reach(), TAUS),
+            _around(taus, both, TAUS),
+            TAUS,
         )
-        systems = over_systems(taus, within, self.families, limits=TAUS)
-        return Uncertain(taus, users, systems, TAUS)
 
     def tau_aps(self) -> Floats:
         """Compare orderings by tau_AP, with the truth as reference."""
@@ -142,7 +164,7 @@ class ResampledComparison:
         widest = np.fmax.reduce(ranges, axis=-1, initial=0.0)
         users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
         unknown = np.full(lost.shape, np.nan)
-        return Uncertain(lost, users, (unknown, unknown), REGRETS)
+        return Uncertain(lost, users, (unknown, unknown), (unknown, unknown), REGRETS)
 
     def rates(self, p: Floats, true_p: Floats, question: Question) -> Uncertain:
         """Give power, type III and inverted; over users, those of the report measures alone."""
@@ -155,9 +177,10 @@ class ResampledComparison:
 
         observed = verdicts.rates()
         users = _with_width(limits_over_users(observed, resampled, SHARES))
-        within = np.moveaxis(verdicts.rates(pairs_within(self._subsets)), 0, -1)
-        systems = _with_width(over_systems(observed, within, self.families, limits=SHARES))
-        return Uncertain(observed, users, systems, SHARES)
+        values = np.moveaxis(verdicts.rates(pairs_within(self._subsets)), 0, -1)
+        within = WithinSubsets(self.families.n, values)
+        systems = _with_width(_around(observed, within.reach(), SHARES))
+        return Uncertain.added(observed, users, systems, SHARES)
 
     @property
     def _subsets(self) -> Masks:

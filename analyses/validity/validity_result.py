@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
-from analyses.intervals.systems import taus_within
 from analyses.shared.drawing import categories, chosen_panel, colours, label_curves
 from analyses.shared.estimate import Estimates, Limits, stabilised
-from analyses.shared.families import Families
+from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
@@ -80,6 +79,8 @@ class Validity(Result):
         system that the measure puts first; of shape (n_truths, n_measures).
     tau_replicates
         tau-b with resampled users, of shape (n_truths, n_measures, n_replicates).
+    within
+        tau-b within random subsets of the systems, of shape (n_truths, n_measures).
     rates
         Power, type III and inverted, of shape (n_rates, n_truths, n_measures): see `PairVerdicts`.
         Limits over users are of the report measures alone.
@@ -108,6 +109,7 @@ class Validity(Result):
     tau_aps: Floats
     regret: Uncertain
     tau_replicates: Floats
+    within: WithinSubsets
     rates: Uncertain
     p: Floats
     true_p: Floats
@@ -170,8 +172,7 @@ class Validity(Result):
 
     def estimates(self) -> Estimates:
         """tau-b with the first reference, with intervals over users, and in subsets of systems."""
-        place, subsets = self.place(), self.families.subsets(seed=self.seed)
-        means, true_means = (each[:, np.newaxis] for each in (self.measured, self.true[place]))
+        place = self.place()
         low, high = (limit[place] for limit in self.tau.users)
         values = self.tau.values[place]
         return Estimates(
@@ -184,8 +185,7 @@ class Validity(Result):
             low=low,
             high=high,
             replicates=stabilised(values, self.tau_replicates[place]),
-            within=taus_within(means, true_means, subsets)[..., 0],
-            n_families=self.families.n,
+            systems=self.within.changed(lambda numbers: numbers[place]),
             threshold=LEAST_TAU,
         )
 

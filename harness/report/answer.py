@@ -152,7 +152,8 @@ class Answer(Result):
     @property
     def n_families(self) -> int:
         """Number of families of systems; 0 where there are no intervals over systems."""
-        return max((each.n_families for each in self.deciding.values()), default=0)
+        known = (each.systems for each in self.deciding.values())
+        return max((systems.n_families for systems in known if systems is not None), default=0)
 
     def supported(self, *, systems: bool | None = None) -> tuple[Measure, ...]:
         """Give the measures that are acceptable and unbeaten by all numbers that decide.

@@ -15,7 +15,6 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.drawing import MARKERS, chosen_panel, colours, label_curves
 from analyses.shared.estimate import Estimates, deviations
-from analyses.shared.families import deviation_over_systems
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -285,8 +284,7 @@ def gather(
         return np.array(every).reshape(len(names), len(seeds), -1).swapaxes(1, 2)
 
     def over_systems(estimates: Estimates) -> Floats | None:
-        within = estimates.within
-        return None if within is None else deviation_over_systems(within, estimates.n_families)
+        return None if estimates.systems is None else np.sqrt(estimates.systems.variances)
 
     return Repeats(
         measures=reported,

@@ -80,19 +80,10 @@ def test_report_measures_have_intervals_over_systems_by_the_jackknife(
     subsets = unrelated(8).subsets(seed=5)
     taus = np.array([tau_b(means[0, some], means[2, some]) for some in subsets])
     reach = stdtrit(7, 0.975) * np.sqrt(3 * taus.var())
-    assert found.systems_high[0, 2] == pytest.approx(min(found.taus[0, 2] + reach, 1))
-    assert found.systems_low[2, 0] == pytest.approx(max(found.taus[0, 2] - reach, -1))
-    assert np.isnan(found.systems_low[1]).all()
-
-
-def test_chance_over_users_and_over_systems_adds_up(rng: np.random.Generator) -> None:
-    values = np.linspace(0, 0.5, 8)[:, None] + rng.random((4, 8, 30))
-    users = np.arange(30).astype(np.str_)
-    found = correlate(Scores(values, MEASURES, tuple("abcdefgh"), users), replicates=50)
-    (_, row) = next(found.among_metrics().query("metric_a != metric_b and cutoff == 10").iterrows())
-    assert row.tau - row.both_low == pytest.approx(
-        min(np.hypot(row.tau - row.low, row.tau - row.systems_low), row.tau + 1)
-    )
+    limits = found.limits_over_systems()
+    assert limits["systems_high"][0, 2] == pytest.approx(min(found.taus[0, 2] + reach, 1))
+    assert limits["systems_low"][2, 0] == pytest.approx(max(found.taus[0, 2] - reach, -1))
+    assert np.isnan(limits["systems_low"][1]).all()
 
 
 def test_undefined_agreement_of_resampled_users_is_counted() -> None:

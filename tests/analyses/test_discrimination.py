@@ -243,8 +243,6 @@ def test_dp_over_systems_is_a_jackknife_of_its_logarithm(rng: np.random.Generato
     reach = stdtrit(8, 0.975) * np.sqrt(7 / 2 * np.var(logs))
     assert row.dp_systems_high == pytest.approx(min(row.dp * np.exp(reach), 36.0))
     assert row.dp_systems_low == pytest.approx(row.dp * np.exp(-reach))
-    over_users = np.log(row.dp / row.dp_low)
-    assert row.dp_both_low == pytest.approx(row.dp * np.exp(-np.hypot(reach, over_users)))
 
 
 def test_with_a_margin_pairs_are_different_equivalent_or_undecided(

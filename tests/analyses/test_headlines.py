@@ -9,7 +9,7 @@ from analyses.correlation import correlation
 from analyses.discrimination import Settings as OfDiscrimination
 from analyses.discrimination import discrimination
 from analyses.shared.estimate import Estimates
-from analyses.shared.families import deviation_over_systems
+from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result
 from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
@@ -57,9 +57,9 @@ def test_numbers_within_subsets_are_those_of_a_study_of_these_systems_alone(
     study_of: object, values: NDArray[np.float64]
 ) -> None:
     assert callable(study_of)
-    subsets, within = unrelated(N_SYSTEMS).subsets(seed=SEED), headline(study_of(values)).within
-    assert within is not None
-    assert within.shape == (3, len(subsets))
+    subsets, systems = unrelated(N_SYSTEMS).subsets(seed=SEED), headline(study_of(values)).systems
+    assert systems is not None
+    assert systems.values.shape == (3, len(subsets))
     for number in (0, 99):
         alone = headline(study_of(values[:, subsets[number]])).values
         if study_of is power_of:
@@ -67,7 +67,7 @@ def test_numbers_within_subsets_are_those_of_a_study_of_these_systems_alone(
             n_some = subsets[number].sum()
             n_within = n_some * (n_some - 1) / 2
             alone = alone * (N_SYSTEMS * (N_SYSTEMS - 1) / 2) / n_within
-        np.testing.assert_allclose(within[:, number], alone, rtol=1e-12)
+        np.testing.assert_allclose(systems.values[:, number], alone, rtol=1e-12)
 
 
 def test_the_agreement_of_a_measure_is_its_mean_with_the_others(
@@ -81,4 +81,4 @@ def test_the_agreement_of_a_measure_is_its_mean_with_the_others(
 def test_the_deviation_over_systems_of_a_mean_is_known() -> None:
     within = np.array([np.arange(8.0)[some].mean() for some in unrelated(8).subsets(seed=1)])
     expected = np.arange(8.0).std(ddof=1) / np.sqrt(8)
-    assert deviation_over_systems(within, 8) == pytest.approx(expected, rel=0.1)
+    assert np.sqrt(WithinSubsets(8, within).variances) == pytest.approx(expected, rel=0.1)

@@ -148,8 +148,8 @@ def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> N
         return popularity(work, Settings(levels=levels, replicates=0, orders=3))
 
     found, subsets = study_of(np.arange(9)), unrelated(9).subsets(seed=7)
-    assert found.chosen.within.shape == (1, len(subsets))
-    assert all(check.within.shape == (1, 0) for check in found.checks)
+    assert found.chosen.within.values.shape == (1, len(subsets))
+    assert all(check.within.values.shape == (1, 0) for check in found.checks)
     for number in (0, 57, 199):
         alone = study_of(np.flatnonzero(subsets[number])).estimates().values
-        np.testing.assert_allclose(found.chosen.within[:, number], alone, rtol=1e-12)
+        np.testing.assert_allclose(found.chosen.within.values[:, number], alone, rtol=1e-12)

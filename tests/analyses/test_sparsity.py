@@ -105,11 +105,11 @@ def test_areas_within_subsets_are_those_of_a_study_of_these_systems_alone() -> N
         return sparsity(work, Settings(levels=(1.0, 0.4, 0.1), samples=6, replicates=0))
 
     found, subsets = study_of(np.arange(9)), unrelated(9).subsets(seed=7)
-    assert found.within.shape == (2, len(subsets))
+    assert found.within.values.shape == (2, len(subsets))
     for number in (0, 57, 199):
         alone = (
             study_of(np.flatnonzero(subsets[number]))
             .curves.estimates(loss="", threshold=0.8)
             .values
         )
-        np.testing.assert_allclose(found.within[:, number], alone, rtol=1e-12)
+        np.testing.assert_allclose(found.within.values[:, number], alone, rtol=1e-12)

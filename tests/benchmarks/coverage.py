@@ -82,21 +82,26 @@ OF_RANKS = ("nDCG@10", "AP")
 
 @dataclass(frozen=True)
 class Population:
-    """How good the systems are, how skilled the users, and whether systems come in families."""
+    """How good the systems are, how skilled the users, and which families systems come in.
+
+    Systems of a family share noise, and families are found by likeness; or they are named.
+    """
 
     qualities: Callable[[np.random.Generator, int], Floats]
     skills: Callable[[Floats], Floats] = lambda uniform: 2 * uniform
     in_families: bool = False
+    named: Callable[[int], Numbers] | None = None
 
     def lists(self, rng: np.random.Generator, n_systems: int, n_users: int) -> Lists:
         """Draw systems and users."""
-        return Lists.simulated(
+        drawn = Lists.simulated(
             qualities=self.qualities(rng, n_systems),
             choosy=rng.random(n_systems),
             skills=self.skills(rng.random(n_users)),
             families=families(n_systems) if self.in_families else None,
             seed=int(rng.integers(2**31)),
         )
+        return replace(drawn, named=self.named(n_systems)) if self.named else drawn
 
 
 def _close(rng: np.random.Generator, n_systems: int) -> Floats:
@@ -112,6 +117,11 @@ def _clump(rng: np.random.Generator, n_systems: int) -> Floats:
     half = n_systems // 2
     qualities[:half] = qualities[0] + rng.normal(0, 0.015, half)
     return qualities
+
+
+def half_together(n_systems: int) -> Numbers:
+    """Number the first half of the systems as one family, each other system as its own."""
+    return np.maximum(np.arange(n_systems) - n_systems // 2 + 1, 0)
 
 
 def _tails(rng: np.random.Generator, n_systems: int) -> Floats:
@@ -137,7 +147,7 @@ def _of_families(rng: np.random.Generator, n_systems: int) -> Floats:
 POPULATIONS: Mapping[str, Population] = {
     "close": Population(_close),
     "apart": Population(_apart),
-    "clump": Population(_clump),
+    "clump": Population(_clump, named=half_together),
     "tails": Population(_tails),
     "families": Population(_of_families, in_families=True),
     "one bad": Population(_one_bad),
@@ -420,6 +430,10 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
         for found in (agreed, power(own).estimates(), popular_loss(own).estimates()):
             low, high = found.over_both()
             yield found.name, Held(found.values, low, high)
+            frame, of = found.differences(), np.log if found.by_ratio else np.asarray
+            columns = "ratio" if found.by_ratio else "difference", "both_low", "both_high"
+            values, low, high = (of(frame[name].to_numpy()) for name in columns)
+            yield f"all differences of {found.name}", Held(values, low, high, at_once=True)
 
     return study
 

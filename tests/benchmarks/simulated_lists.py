@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analyses.shared.families import Families
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import SumSamples, WorkInMemory
 from qrels import qrels_from_columns
@@ -41,12 +42,15 @@ class Lists(WorkInMemory):
         A user's relevant items, from the most popular: (n_users, 8).
     popularity
         Training ratings of every item.
+    named
+        The family of each system, if these are named; they are found by likeness if not.
     """
 
     name = "lists"
     lists: Numbers = field()
     items: Numbers = field()
     popularity: Numbers = field()
+    named: Numbers | None = None
 
     @classmethod
     def simulated(
@@ -94,7 +98,12 @@ class Lists(WorkInMemory):
 
     def of(self, users: Numbers, *, seed: int = 0) -> Lists:
         """Take some users."""
-        return Lists(self.lists[users], self.items[users], self.popularity, seed=seed)
+        return replace(self, lists=self.lists[users], items=self.items[users], seed=seed)
+
+    @cached_property
+    def families(self) -> Families:
+        """Families of the systems."""
+        return super().families if self.named is None else Families(self.named)
 
     @cached_property
     def scores(self) -> Scores:

@@ -141,6 +141,7 @@ def test_resampling_users(benchmark: Any, scores: Scores) -> None:
     p, n_few = p_values(scores), 11
     few = scores.values[:n_few]
     settings: Any = {"scales": (None,) * n_few, "replicates": REPLICATES, "seed": 0}
+    settings["groups"] = np.empty((0, p.shape[1]))
     arguments = (few, p[:n_few], pair_indices(N_SYSTEMS))
     seconds = cpu_seconds(lambda: resample_power(*arguments, **settings))
     benchmark.pedantic(resample_power, args=arguments, kwargs=settings)

@@ -13,7 +13,7 @@ from analyses.discrimination import SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
 from analyses.shared.estimate import REACH
 from analyses.shared.evidence import read_evidence, to_evidence
-from analyses.shared.families import Families
+from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.judgement_samples import Sampling
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result
@@ -62,7 +62,7 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
         taus=_curves(areas)[:, :, None],
         coefficients={},
         replicates=_replicates(areas, margin, apart),
-        within=np.empty((len(areas), 0)),
+        within=WithinSubsets(3, np.empty((len(areas), 0))),
         without_relevant=np.zeros(2),
         n_kept=np.array([10.0, 5.0]),
         sampling=Sampling(),
@@ -86,7 +86,7 @@ def popularity_of(areas: Numbers, *, margin: float = 0.0) -> Popularity:
             deviations=np.zeros((len(areas), 2)),
             coefficients={},
             replicates=_replicates(areas, margin, 0.0),
-            within=np.empty((len(areas), 0)),
+            within=WithinSubsets(3, np.empty((len(areas), 0))),
             n_kept=np.array([10.0, 5.0]),
         ),
         checks=(),
@@ -129,7 +129,9 @@ def discrimination_of(p: Mapping[tuple[str, int], Sequence[float]]) -> Discrimin
         methods=np.full(values.shape, "exact"),
         required=unknown,
         p_adjusted=None,
-        samples=PowerSamples(np.empty((len(values), 0)), unknown, unknown),
+        samples=PowerSamples(
+            np.empty((len(values), 0)), np.empty((len(values), 0, 0)), unknown, unknown
+        ),
         n_users=60,
         test="exact",
         correction="none",
@@ -154,8 +156,6 @@ def correlation_of(taus: Mapping[tuple[str, str], float], *, cutoff: int = 20) -
         coefficient="tau-b",
         low=np.full(values.shape, np.nan),
         high=np.full(values.shape, np.nan),
-        systems_low=np.full(values.shape, np.nan),
-        systems_high=np.full(values.shape, np.nan),
     )
 
 

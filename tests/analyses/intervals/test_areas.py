@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +7,7 @@ from analyses.intervals.areas import Curves, area
 from analyses.intervals.systems import taus_within
 from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimates
+from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures
 from tests.analyses.made import unrelated
 
@@ -31,7 +30,7 @@ def estimates(spread: float = 0.1) -> Estimates:
 
 
 def test_the_area_is_the_mean_of_a_straight_curve() -> None:
-    assert curves().areas()["area"].tolist() == pytest.approx([0.75, 0.85, 0.95, 0.85])
+    assert estimates().values.tolist() == pytest.approx([0.75, 0.85, 0.95, 0.85])
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=6), st.permutations(range(6)))
@@ -54,16 +53,6 @@ def test_differences_are_paired() -> None:
     assert difference.is_beyond_noise
 
 
-def test_chance_over_users_and_over_systems_adds_up() -> None:
-    within = TAUS.mean(axis=1)[:, None] + np.resize([0.03, -0.03], 200)
-    frame = replace(curves(spread=0.02), within=within, families=unrelated(8)).areas()
-    centre, *ends = (np.arcsin(frame[name]) for name in ("area", "low", "systems_low"))
-    users, systems = (centre - end for end in ends)
-    both = centre - np.arcsin(frame.both_low)
-    assert both.to_numpy() == pytest.approx(np.hypot(users, systems).to_numpy())
-    assert (both > np.maximum(users, systems)).all()
-
-
 @pytest.mark.parametrize("n_systems", [8, 20])
 @pytest.mark.parametrize("noise", [pytest.param(0.2, marks=pytest.mark.validity), 1.0])
 def test_intervals_over_systems_hold_the_area_of_the_population(
@@ -80,14 +69,14 @@ def test_intervals_over_systems_hold_the_area_of_the_population(
         means = full + spread * np.sqrt(0.5) * (shared + own)
         taus.append(tau_b(means, full).mean(axis=1))
         within.append(taus_within(means, full, subsets).mean(axis=2))
-    frame = Curves(
+    found = Curves(
         Measures(Measure("P", draw + 1) for draw in range(n_draws)),
         levels.tolist(),
         np.stack(taus, axis=1),
         np.empty((n_draws, len(levels), 0)),
-        area(levels.tolist(), np.stack(within, axis=-1)),
-        unrelated(n_systems),
-    ).areas()
+        WithinSubsets(n_systems, area(levels.tolist(), np.stack(within, axis=-1))),
+    ).estimates(loss="", threshold=0.8)
     truly = float(area(levels.tolist(), true))
-    held = (frame.systems_low <= truly) & (truly <= frame.systems_high)
+    low, high = found.over_systems()
+    held = (low <= truly) & (truly <= high)
     assert held.mean() >= 0.9

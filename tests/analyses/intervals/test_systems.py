@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from analyses.intervals.resampling import resampled_users
 from analyses.intervals.systems import over_worlds, pairs_within, taus_within
 from analyses.ordering import tau_b
-from analyses.shared.families import Families, families_by_likeness, over_systems
+from analyses.shared.families import CROSSED, Families, WithinSubsets, families_by_likeness
 from analyses.shared.measure import Measure, Measures, Scores
 from tests.analyses.made import unrelated
 
@@ -46,18 +47,45 @@ def test_systems_that_differ_below_the_last_decimal_tie_within_subsets() -> None
 def test_the_interval_of_a_mean_is_student_s(rng: np.random.Generator) -> None:
     values = rng.normal(size=20)
     within = np.array([values[some].mean() for some in unrelated(20).subsets(seed=1)])
-    low, high = over_systems(np.asarray(values.mean()), within, unrelated(20))
+    reach = WithinSubsets(20, within).reach()
     error = values.std(ddof=1) / np.sqrt(20)
     # 200 subsets say a standard deviation to 5 %, and 2.093 is the quantile of t on 19 degrees.
-    assert float(high - low) / 2 == pytest.approx(2.093 * error, rel=0.2)
-    assert float(high + low) / 2 == pytest.approx(values.mean())
+    assert float(reach) == pytest.approx(2.093 * error, rel=0.2)
+
+
+@pytest.mark.parametrize("spreads", [(0.0, 0.0), (0.3, 0.2)], ids=["interaction", "all"])
+def test_the_interaction_of_users_and_systems_counts_once(
+    spreads: tuple[float, float], rng: np.random.Generator
+) -> None:
+    """Of the mean of users + systems + interaction the variance is known."""
+    n_systems, n_users, n_studies = 16, 25, 60
+    systems, users = (
+        spread * rng.normal(size=(n_studies, n))
+        for spread, n in zip(spreads, (n_systems, n_users), strict=True)
+    )
+    values = rng.normal(size=(n_studies, n_systems, n_users))
+    values += systems[:, :, None] + users[:, None]
+    subsets = unrelated(n_systems).subsets(seed=1)
+    weights = resampled_users(0, 200, n_users=n_users, seed=1) / n_users
+    shares = subsets / subsets.sum(axis=1, keepdims=True)
+    within = WithinSubsets(
+        n_systems,
+        values.mean(axis=2) @ shares.T,
+        weights[:CROSSED] @ values.swapaxes(1, 2) @ shares[:CROSSED].T,
+    )
+    over_users = (values.mean(axis=1) @ weights.T).var(axis=1)
+    found = (over_users + within.beyond(over_users)).mean()
+    known = spreads[0] ** 2 / n_systems + spreads[1] ** 2 / n_users + 1 / (n_systems * n_users)
+    # No variance is less than that over either alone, which is too much where there is no other.
+    assert found == pytest.approx(known, rel=0.25)
+    assert (over_users + within.variances).mean() > known + 0.7 / (n_systems * n_users)
 
 
 @pytest.mark.parametrize("families", [np.arange(7), np.arange(20) % 4])
 def test_few_systems_or_families_have_no_interval(families: np.ndarray) -> None:
     few = Families(families)
     assert len(few.subsets(seed=1)) == 0
-    assert np.isnan(over_systems(np.zeros(3), np.empty((3, 0)), few)).all()
+    assert np.isnan(WithinSubsets(few.n, np.empty((3, 0))).reach()).all()
     assert few.too_few()
 
 
@@ -106,8 +134,7 @@ def test_intervals_over_systems_hold_tau_of_the_population(
         subsets = families.subsets(seed=draw)
         within = taus_within(measured[None, None], true[None, None], subsets)[0, :, 0]
         tau = tau_b(measured, true)
-        low, high = over_systems(tau, within, families, limits=(-1.0, 1.0))
-        held += bool(low <= truly <= high)
+        held += abs(tau - truly) <= float(WithinSubsets(families.n, within).reach())
     assert held >= 88
 
 

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analyses.popularity import Popularity, Removal
-from analyses.shared.families import Families
+from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.figures import as_png, as_svg, draw_figure
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
@@ -29,7 +29,7 @@ def curves(
             deviations=np.zeros((len(measures), len(levels))),
             coefficients={},
             replicates=np.full((len(measures), len(levels), replicates), 0.5),
-            within=np.empty((len(measures), 0)),
+            within=WithinSubsets(3, np.empty((len(measures), 0))),
             n_kept=np.arange(len(levels), dtype=np.float64),
         ),
         checks=(),

@@ -154,6 +154,7 @@ def resampled(values: Floats, *, replicates: int, seed: int = 0, n_jobs: int = 1
         p,
         pair_indices(values.shape[1]),
         scales=(None,) * len(values),
+        groups=np.empty((0, p.shape[1])),
         replicates=replicates,
         seed=seed,
         n_jobs=n_jobs,
