@@ -527,7 +527,7 @@ class Discrimination(Result):
             alpha=self.alpha,
             units=self.units,
         )
-        few = [] if self.baseline else self.families.too_few()
+        few = [] if self.baseline else self.families.cautions()
         reported = self.p[self.measures.numbers(self.measures.reported)]
         near, found = (reported >= LEVEL).all(axis=0) & ~self.alike, []
         if near.any():

@@ -69,7 +69,7 @@ class Curves:
 
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals."""
-        return [*self._unmoved(), *([] if self.families is None else self.families.too_few())]
+        return [*self._unmoved(), *([] if self.families is None else self.families.cautions())]
 
     def _unmoved(self) -> list[str]:
         """Name the metrics whose ordering no loss changes, with these users or others."""

@@ -60,18 +60,24 @@ class Families:
         """
         return _subsets(tuple(self.of.tolist()), seed)
 
-    def too_few(self) -> list[str]:
-        """Say that there are no intervals over systems, and what that means; nothing of enough."""
-        if len(self.of) < LEAST_SYSTEMS:
-            few = f"{len(self.of)} systems"
+    def cautions(self) -> list[str]:
+        """Say that there are no intervals over systems, or that families are a guess."""
+        few = ""
+        if self.n_systems < LEAST_SYSTEMS:
+            few = f"{self.n_systems} systems"
         elif self.n < LEAST_FAMILIES:
             few = f"{self.n} families of systems"
-        else:
-            return []
+        if few:
+            return [
+                f"{few} are too few for an interval over systems; with other systems, any "
+                "comparison of measures could reverse."
+            ]
         return [
-            f"{few} are too few for an interval over systems; with other systems, any comparison "
-            "of measures could reverse."
-        ]
+            f"Families of systems that are not named ({self.n} in all) were found by the likeness "
+            "of their scores. Versions of one method whose scores deviate differently are taken to "
+            "be unrelated, which makes intervals over systems too narrow: name the families in "
+            "`families` of [runs]."
+        ] * self.by_likeness
 
 
 @lru_cache

@@ -477,7 +477,7 @@ class Validity(Result):
             "pairs.": n_sure < FEW_PAIRS,
         }
         told = (sentence for sentence, holds in sentences.items() if holds)
-        return [*self.notes, *told, *self.families.too_few()]
+        return [*self.notes, *told, *self.families.cautions()]
 
 
 def spread_of(taus: Floats) -> str:
