@@ -289,12 +289,12 @@ def coverage(
     """Give the share of intervals that hold in studies of one population, by what they are of."""
     rng = np.random.default_rng([seed, n_systems, n_users, [*POPULATIONS].index(name)])
     kind = POPULATIONS[name]
-    everybody = kind.lists(rng, n_systems, N_USERS)
+    everybody = kind.lists(rng, n_systems, PARTS[part].n_users)
     held: dict[str, list[Held]] = defaultdict(list)
     with single_threaded("blas"):
         study = PARTS[part].begin(everybody, rng, kind)
         for number in range(PARTS[part].studies):
-            users = rng.integers(0, N_USERS, n_users)
+            users = rng.integers(0, len(everybody.lists), n_users)
             for quantity, one in study(everybody.of(users, seed=number), users):
                 held[quantity].append(one)
     return {
@@ -439,11 +439,12 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
 
 
 class Part(NamedTuple):
-    """What intervals are of, the studies of each population, and the most systems."""
+    """What intervals are of, studies and users of each population, and the most systems."""
 
     begin: Begin
     studies: int
     most_systems: int = 50
+    n_users: int = N_USERS
 
 
 PARTS = {
@@ -453,7 +454,8 @@ PARTS = {
     "area, random loss": Part(analysed(random_loss), SOME),
     "area, popular items": Part(analysed(popular_loss), SOME),
     "validity": Part(validity, SOME),
-    "over users and systems": Part(over_both, SOME),
+    # Draws users of its own.
+    "over users and systems": Part(over_both, SOME, n_users=1),
     "users needed": Part(users_needed, SOME, 20),
     "corrected": Part(corrected, SOME, 8),
 }
