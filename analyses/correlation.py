@@ -20,6 +20,7 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_matrix, panel_title
 from analyses.shared.estimate import (
     OVER_SYSTEMS,
+    WIDER,
     Estimate,
     Estimates,
     arcsine_around,
@@ -174,7 +175,7 @@ class Correlation(Result):
         places = np.ix_(numbers, numbers)
         taus = self.taus[places]
         lowest = find_coefficient(self.coefficient).lowest(len(self.systems))
-        users = deviations(stabilised(taus, self.over_users)) ** 2
+        users = (WIDER * deviations(self.over_users)) ** 2
         systems = self.within.beyond(users), self.within.n_families - 1
         both = reach_of([(users, np.inf), systems])
         for side, reach in (("systems", self.within.reach()), ("both", both)):
@@ -266,7 +267,7 @@ class Correlation(Result):
             low=low,
             high=high,
             replicates=stabilised(values, replicates),
-            systems=self.within.changed(_beside),
+            systems=replace(self.within.changed(_beside), resampled=WIDER * replicates),
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:

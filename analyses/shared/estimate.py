@@ -312,7 +312,9 @@ class Estimates:
 
         NaN where neither systems nor settings are known.
         """
-        users = deviations(of(self._scaled(self.replicates))) ** 2
+        resampled = None if self.systems is None else self.systems.resampled
+        moved = self.replicates if resampled is None else resampled
+        users = deviations(of(self._scaled(moved))) ** 2
         sources = [(users, np.inf)]
         if self.is_over_systems and self.systems is not None:
             systems = self.systems.changed(lambda numbers: of(self._scaled(numbers)))

@@ -146,6 +146,9 @@ class WithinSubsets:
     crossed
         The same within the first `CROSSED` subsets for as many resamples of users, of shape (...,
         n_resamples, n_subsets); NaN, or None, where they were not looked at.
+    resampled
+        The numbers of all systems for resampled users, of shape (..., n_replicates), if they vary
+        otherwise than replicates that are moved to the numbers of the study do.
 
     References
     ----------
@@ -157,11 +160,15 @@ class WithinSubsets:
     n_families: int
     values: Floats
     crossed: Floats | None = None
+    resampled: Floats | None = None
 
     def changed(self, change: Callable[[Floats], Floats]) -> WithinSubsets:
         """Change the numbers, as by taking their logarithms or the differences of some."""
-        crossed = None if self.crossed is None else change(self.crossed)
-        return replace(self, values=change(self.values), crossed=crossed)
+        crossed, resampled = (
+            None if numbers is None else change(numbers)
+            for numbers in (self.crossed, self.resampled)
+        )
+        return replace(self, values=change(self.values), crossed=crossed, resampled=resampled)
 
     @property
     def variances(self) -> Floats:
