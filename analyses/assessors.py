@@ -14,7 +14,7 @@ from analyses.ordering import tau_ap, tau_b
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import Estimate
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, rounded
@@ -100,7 +100,6 @@ def assessors(work: Work, settings: Settings) -> Assessors:
         n_users=len(shared),
         alpha=settings.alpha,
         condensed=work.truth.condensed,
-        unit=work.unit,
     )
 
 
@@ -215,37 +214,22 @@ class Assessors(Result):
         """
         import pandas as pd
 
-        names = [m.metric for m in self.measures]
-        main = pd.DataFrame({"metric": names, "cutoff": self.measures.column})
+        main = tidy(self.measures)
         for number, kind in enumerate(AGREEMENTS):
             main[kind.replace(" ", "_")] = self.agreement[:, number]
         for name, (tau, ap) in self.correlations().items():
             which = name.replace("all systems", "all").replace(" ", "_")
             main[f"tau_{which}"], main[f"tau_ap_{which}"] = tau, ap
-        n, n_systems = len(self.grades), len(self.systems)
-        kappas = self.kappas()
-        limits = [[each.value, each.low, each.high] for each in kappas.values()]
-        columns = ["first", "second", "bias", "low", "high"]
-        scores = zip(columns, [self.measured, self.true, *self.bias], strict=True)
+        kappas = [(of, one.value, one.low, one.high) for of, one in self.kappas().items()]
+        bias, low, high = self.bias
+        scores = {"first": self.measured, "second": self.true, "bias": bias}
+        grades = {"first": self.grades}, {"second": self.grades}
         return {
             "assessors": main,
-            "assessor_grades": pd.DataFrame(
-                {
-                    "first": np.repeat(self.grades, n),
-                    "second": np.tile(self.grades, n),
-                    "items": self.tables[0].ravel().astype(np.int64),
-                }
-            ),
-            "assessor_kappas": pd.DataFrame(limits, columns=["kappa", "low", "high"]).assign(
-                of=list(kappas)
-            )[["of", "kappa", "low", "high"]],
-            "assessor_bias": pd.DataFrame(
-                {
-                    "metric": np.repeat(names, n_systems),
-                    "cutoff": self.measures.column.repeat(n_systems),
-                    "system": np.tile(self.systems, len(names)),
-                    **{name: each.ravel() for name, each in scores},
-                }
+            "assessor_grades": tidy(*grades, items=self.tables[0].astype(np.int64)),
+            "assessor_kappas": pd.DataFrame(kappas, columns=["of", "kappa", "low", "high"]),
+            "assessor_bias": tidy(
+                self.measures, {"system": self.systems}, **scores, low=low, high=high
             ),
         }
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
 from analyses.shared.estimate import CONFIDENCE, FLOOR, Estimate, joint_reach
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import count, listed, percent
 from analyses.shared.table import Table, rounded
@@ -303,16 +302,11 @@ class Design(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
-        import pandas as pd
-
-        curves = self._labels(len(self.sizes)) | {
-            "users": np.tile(self.sizes, len(self.measures)),
-            "significant": self.shares.ravel(),
-        }
+        users = {"users": self.sizes}
         return {
             "design": self.summary(),
             "design_pairs": self.to_frame(),
-            "design_curves": pd.DataFrame(curves),
+            "design_curves": tidy(self.measures, users, significant=self.shares),
         }
 
     def summary(self) -> pd.DataFrame:
@@ -327,33 +321,29 @@ class Design(Result):
         (``e_rho2_without``), and ``phi``, with the users for the reliability asked for,
         ``e_rho2_users`` and ``phi_users``.
         """
-        import pandas as pd
-
         low, high = self.interval
         parts = self.components
         relative_users, absolute_users = parts.users_for(self.reliability)
-        return pd.DataFrame(
-            self._labels(1)
-            | {
-                "needed": self.needed,
-                "needed_low": low,
-                "needed_high": high,
-                "observed_median": _median_pair(self.observed),
-                "relative_median": _median_pair(self.relative),
-                "found_now": (self.relative <= self.n_users).mean(axis=1),
-                "detectable_median": np.median(self.detectable, axis=1),
-                "noise": self.noise,
-                "var_systems": parts.systems,
-                "var_users": parts.users,
-                "var_interaction": parts.interaction,
-                "e_rho2": parts.relative,
-                "e_rho2_low": parts.relative_low,
-                "e_rho2_high": parts.relative_high,
-                "e_rho2_users": relative_users,
-                "e_rho2_without": self.relative_without,
-                "phi": parts.absolute,
-                "phi_users": absolute_users,
-            }
+        return tidy(
+            self.measures,
+            needed=self.needed,
+            needed_low=low,
+            needed_high=high,
+            observed_median=_median_pair(self.observed),
+            relative_median=_median_pair(self.relative),
+            found_now=(self.relative <= self.n_users).mean(axis=1),
+            detectable_median=np.median(self.detectable, axis=1),
+            noise=self.noise,
+            var_systems=parts.systems,
+            var_users=parts.users,
+            var_interaction=parts.interaction,
+            e_rho2=parts.relative,
+            e_rho2_low=parts.relative_low,
+            e_rho2_high=parts.relative_high,
+            e_rho2_users=relative_users,
+            e_rho2_without=self.relative_without,
+            phi=parts.absolute,
+            phi_users=absolute_users,
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -364,25 +354,16 @@ class Design(Result):
         """
         import pandas as pd
 
-        first, second = (side[self.pairs] for side in pair_indices(len(self.systems)))
-        names = np.array(self.systems, dtype=object)
-        return pd.DataFrame(
-            self._labels(len(self.pairs))
-            | {
-                "system_a": np.tile(names[first], len(self.measures)),
-                "system_b": np.tile(names[second], len(self.measures)),
-                "difference": self.differences.ravel(),
-                "deviation": self.deviations.ravel(),
-                "users_observed": self.observed.ravel(),
-                "users_relative": self.relative.ravel(),
-                "detectable": self.detectable.ravel(),
-            }
+        pairs = pd.DataFrame(pairs_of(self.systems, "system_a", "system_b")).iloc[self.pairs]
+        return tidy(
+            self.measures,
+            pairs,
+            difference=self.differences,
+            deviation=self.deviations,
+            users_observed=self.observed,
+            users_relative=self.relative,
+            detectable=self.detectable,
         )
-
-    def _labels(self, n_rows: int) -> dict[str, NDArray[np.generic]]:
-        """Name the measure of every row, for so many rows a measure."""
-        metrics = np.array([measure.metric for measure in self.measures], dtype=object)
-        return {"metric": metrics.repeat(n_rows), "cutoff": self.measures.column.repeat(n_rows)}
 
     @table("design", "{units} needed by each measure")
     def users_needed(self) -> Table:

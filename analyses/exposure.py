@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -17,9 +17,11 @@ from analyses.intervals.resampling import band, draw_weights
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
+from analyses.shared.measure import pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, rounded
 from analyses.shared.work import CountedIn, Work
+from analyses.significance.permutation import pair_indices
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -154,49 +156,22 @@ class Exposure(Result):
         """Give ``exposure``, with ``..._differences`` and ``..._groups``."""
         import pandas as pd
 
+        aspects, cutoffs = {"aspect": ASPECTS}, {"cutoff": self.cutoffs}
+        systems, pairs = {"system": self.systems}, pairs_of(self.systems, "system_a", "system_b")
         low, high = self._limits_of_values()
-        places = pd.MultiIndex.from_product(
-            [ASPECTS, self.cutoffs, self.systems], names=["aspect", "cutoff", "system"]
-        )
-        limits = {"value": self.values.ravel(), "low": low.ravel(), "high": high.ravel()}
-        n_groups = len(self.recalls)
-        each = self.recalls[0].size
-        groups = pd.MultiIndex.from_product(
-            [range(1, n_groups + 1), self.cutoffs, self.systems],
-            names=["group", "cutoff", "system"],
-        ).to_frame(index=False)
-        groups.insert(1, "items", np.repeat(self.group_sizes, each))
-        groups.insert(2, "relevant", np.repeat(self.group_relevant, each))
+        first, second = pair_indices(len(self.systems))
+        gaps = self.values[..., first] - self.values[..., second]
+        of_replicates = self.replicates[..., first, :] - self.replicates[..., second, :]
+        least, most = band(gaps, of_replicates)
+        limits = {"low": least, "high": most, "beyond_noise": (least > 0) | (most < 0)}
+        numbers = range(1, len(self.recalls) + 1)
+        sizes = {"items": self.group_sizes, "relevant": self.group_relevant}
+        groups = pd.DataFrame({"group": numbers} | sizes)
         return {
-            "exposure": places.to_frame(index=False).assign(**limits),
-            "exposure_differences": self._differences(),
-            "exposure_groups": groups.assign(recall=self.recalls.ravel()),
+            "exposure": tidy(aspects, cutoffs, systems, value=self.values, low=low, high=high),
+            "exposure_differences": tidy(aspects, cutoffs, pairs, difference=gaps, **limits),
+            "exposure_groups": tidy(groups, cutoffs, systems, recall=self.recalls),
         }
-
-    def _differences(self) -> pd.DataFrame:
-        """Compare every two systems over the same resampled users."""
-        import pandas as pd
-
-        pairs = [*combinations(range(len(self.systems)), 2)]
-        first, second = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        names = [(self.systems[a], self.systems[b]) for a, b in pairs]
-        observed = self.values[..., first] - self.values[..., second]
-        low, high = band(observed, self.replicates[..., first, :] - self.replicates[..., second, :])
-        frame = pd.DataFrame(
-            [
-                (aspect, cutoff, *pair)
-                for aspect in ASPECTS
-                for cutoff in self.cutoffs
-                for pair in names
-            ],
-            columns=["aspect", "cutoff", "system_a", "system_b"],
-        )
-        return frame.assign(
-            difference=observed.ravel(),
-            low=low.ravel(),
-            high=high.ravel(),
-            beyond_noise=((low > 0) | (high < 0)).ravel(),
-        )
 
     def _limits_of_values(self) -> tuple[Floats, Floats]:
         """Give intervals of the values, which end where values do."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.intervals.resampling import percentiles, random_blocks, resampled_users
@@ -23,7 +23,7 @@ from analyses.shared.estimate import (
     spread_around,
 )
 from analyses.shared.judgement_samples import sample_judgements
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table
@@ -41,6 +41,14 @@ if TYPE_CHECKING:
 
 QUANTITIES = ("mean score", "tau-b with all", "DP", "area")
 """What is compared between groups; the area is that under the curve of random loss."""
+
+LIMITS: Sequence[Callable[[Floats, Floats], tuple[Floats, Floats]]] = (
+    spread_around,
+    arcsine_around,
+    ratio_around,
+    arcsine_around,
+)
+"""How the limits of each quantity are found."""
 
 LEVELS = (0.8, 0.6, 0.4, 0.2)
 N_BLOCKS = 20
@@ -97,8 +105,6 @@ def groups(work: Work, settings: Settings) -> Groups:
         values=np.array(found).transpose(1, 0, 2, 3),
         means=np.array(means),
         everyone=everyone,
-        falling=np.array([m.metric in scores.measures.falling for m in scores.measures.reported]),
-        unit=work.unit,
     )
 
 
@@ -212,8 +218,6 @@ class Groups(Result):
         Mean scores of the systems, of shape (n_groups, n_measures, n_systems, 1 + n_replicates).
     everyone
         Mean scores over all users, of shape (n_measures, n_systems).
-    falling
-        Whether lower scores are better, of shape (n_measures,).
     """
 
     measures: Measures
@@ -223,7 +227,6 @@ class Groups(Result):
     values: Floats
     means: Floats
     everyone: Floats
-    falling: NDArray[np.bool_]
 
     @property
     def aspects(self) -> tuple[str, ...]:
@@ -246,15 +249,28 @@ class Groups(Result):
             for a, b in zip(first[reverse], second[reverse], strict=True)
         ]
 
-    def differences(self, quantity: int, number: int) -> dict[tuple[int, int], Estimate]:
-        """Give the differences between groups; their 95 % intervals are simultaneous."""
+    @cached_property
+    def limits(self) -> Floats:
+        """Values and their 95 % limits, of shape (3, n_quantities, n_groups, n_measures)."""
+        ends = [
+            limits_around(own[..., 0], own[..., 1:])
+            for limits_around, own in zip(LIMITS, self.values, strict=True)
+        ]
+        return np.stack([self.values[..., 0], *np.stack(ends, axis=1)])
+
+    @cached_property
+    def differences(self) -> Floats:
+        """Differences between groups, and limits, simultaneous over the pairs of groups (95 %).
+
+        Of shape (3, n_quantities, n_pairs, n_measures).
+        """
         first, second = pair_indices(len(self.groups))
-        values = self.values[quantity, :, number]
-        gaps = values[first] - values[second]
-        low, high = spread_around(gaps[:, 0], gaps[:, 1:], reach=joint_reach(gaps[:, 1:]))
-        limits = zip(gaps[:, 0].tolist(), low.tolist(), high.tolist(), strict=True)
-        pairs = zip(first.tolist(), second.tolist(), strict=True)
-        return {pair: Estimate(*each) for pair, each in zip(pairs, limits, strict=True)}
+        gaps = self.values[:, first] - self.values[:, second]
+        found = np.stack([gaps[..., 0]] * 3)
+        for q, n in np.ndindex(len(gaps), len(self.measures)):
+            value, replicates = gaps[q, :, n, 0], gaps[q, :, n, 1:]
+            found[1:, q, :, n] = spread_around(value, replicates, reach=joint_reach(replicates))
+        return found
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``groups``, ``group_differences`` and ``group_means``.
@@ -263,36 +279,19 @@ class Groups(Result):
         quantity, first, second, difference, low, high (simultaneous over the pairs of groups);
         metric, cutoff, group, system, mean, low, high.
         """
-        import pandas as pd
-
-        of_groups: list[dict[str, Any]] = []
-        gaps: list[dict[str, Any]] = []
-        of_systems: list[dict[str, Any]] = []
-        for n, measure in enumerate(self.measures):
-            name: dict[str, Any] = {"metric": measure.metric, "cutoff": measure.cutoff}
-            for q, quantity in enumerate(QUANTITIES):
-                for g, group in enumerate(self.groups):
-                    limits = self._estimate(q, g, n)
-                    facts = {"quantity": quantity, "group": group, "users": self.sizes[g]}
-                    of_groups.append(name | facts | vars(limits))
-                for (a, b), gap in self.differences(q, n).items():
-                    pair = {"first": self.groups[a], "second": self.groups[b]}
-                    ends = {"difference": gap.value, "low": gap.low, "high": gap.high}
-                    gaps.append(name | {"quantity": quantity} | pair | ends)
-            for g, group in enumerate(self.groups):
-                low, high = percentiles(self.means[g, n, :, 1:])
-                columns = {"mean": self.means[g, n, :, 0], "low": low, "high": high}
-                for s, system in enumerate(self.systems):
-                    cells = {column: float(values[s]) for column, values in columns.items()}
-                    of_systems.append(name | {"group": group, "system": system} | cells)
-        frames = {"groups": of_groups, "group_differences": gaps, "group_means": of_systems}
-        return {key: pd.DataFrame(rows).astype({"cutoff": "Int64"}) for key, rows in frames.items()}
-
-    def _estimate(self, quantity: int, group: int, number: int) -> Estimate:
-        values = self.values[quantity, group, number, None]
-        around = (spread_around, arcsine_around, ratio_around, arcsine_around)[quantity]
-        low, high = around(values[:, 0], values[:, 1:])
-        return Estimate(float(values[0, 0]), float(low[0]), float(high[0]))
+        value, low, high = np.moveaxis(self.limits, -1, 1)
+        gap, least, most = np.moveaxis(self.differences, -1, 1)
+        means, replicates = (of.swapaxes(0, 1) for of in (self.means[..., 0], self.means[..., 1:]))
+        lowest, highest = percentiles(replicates)
+        quantities, groups = {"quantity": QUANTITIES}, {"group": self.groups}
+        pairs, systems = pairs_of(self.groups, "first", "second"), {"system": self.systems}
+        of_groups = self.measures, quantities, groups | {"users": self.sizes}
+        of_pairs, of_systems = (self.measures, quantities, pairs), (self.measures, groups, systems)
+        return {
+            "groups": tidy(*of_groups, value=value, low=low, high=high),
+            "group_differences": tidy(*of_pairs, difference=gap, low=least, high=most),
+            "group_means": tidy(*of_systems, mean=means, low=lowest, high=highest),
+        }
 
     def caption(self) -> str:
         """Say what is compared."""
@@ -309,12 +308,11 @@ class Groups(Result):
         """Count the significant differences between groups, and name reversals."""
         found = []
         n_pairs = len(self.groups) * (len(self.groups) - 1) // 2
-        for q, quantity in enumerate(QUANTITIES):
-            some = [
-                f"{count} under {measure}"
-                for n, measure in enumerate(self.measures)
-                if (count := sum(d.is_beyond_noise for d in self.differences(q, n).values()))
-            ]
+        _, low, high = self.differences
+        counts = ((low > 0) | (high < 0)).sum(axis=1)
+        for quantity, of_measures in zip(QUANTITIES, counts, strict=True):
+            each = zip(of_measures, self.measures, strict=True)
+            some = [f"{count} under {measure}" for count, measure in each if count]
             if some:
                 which = f"Of {n_pairs} pairs of groups, the {quantity} differs significantly in"
                 found.append(f"{which} {listed(some)}.")
@@ -330,10 +328,11 @@ class Groups(Result):
     @table("groups", "means, orderings, discriminative power and robustness in groups of {units}")
     def table(self) -> Table:
         """Tabulate the quantities with their intervals: a row for each measure and group."""
+        limits = self.limits.T.tolist()
         rows: list[list[Cell]] = [
-            [str(measure), group, self.sizes[g], *(str(self._estimate(q, g, n)) for q in range(4))]
-            for n, measure in enumerate(self.measures)
-            for g, group in enumerate(self.groups)
+            [str(measure), group, size, *(str(Estimate(*each)) for each in own)]
+            for measure, of_groups in zip(self.measures, limits, strict=True)
+            for group, size, own in zip(self.groups, self.sizes, of_groups, strict=True)
         ]
         headings = ["measure", "group", self.units, *QUANTITIES]
         return Table("groups", f"Groups of {self.units}", self.caption(), headings, rows)
@@ -344,10 +343,10 @@ class Groups(Result):
         number = chosen_panel(QUANTITIES, aspect)
         rows = np.arange(len(self.measures))[::-1]
         for g, group in enumerate(self.groups):
-            each = [self._estimate(number, g, n) for n in range(len(self.measures))]
+            value, low, high = self.limits[:, number, g]
             places, colour = rows - 0.15 * (g - (len(self.groups) - 1) / 2), colours()[g % 7]
-            ax.hlines(places, [e.low for e in each], [e.high for e in each], colour, linewidth=1)
-            ax.plot([e.value for e in each], places, "o", color=colour, markersize=3, label=group)
+            ax.hlines(places, low, high, colour, linewidth=1)
+            ax.plot(value, places, "o", color=colour, markersize=3, label=group)
         ax.set_yticks(rows, list(map(str, self.measures)))
         ax.set_xlabel(QUANTITIES[number])
         if number == 0:

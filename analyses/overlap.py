@@ -13,6 +13,7 @@ from pydantic import Field
 from analyses.correlation import order_by_likeness
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import draw_matrix
+from analyses.shared.measure import pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table
@@ -64,7 +65,6 @@ def overlap(work: Work, settings: Settings) -> Overlap:
         cutoff=settings.cutoff,
         persistence=settings.persistence,
         n_users=len(lists[0]),
-        unit=work.unit,
     )
 
 
@@ -136,12 +136,9 @@ class Overlap(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``overlap``: columns first, second, shared and rbo, a row for each pair."""
-        import pandas as pd
-
         first, second = pair_indices(len(self.systems))
-        names = np.array(self.systems, dtype=object)
-        columns = {"shared": self.shared[first, second], "rbo": self.rbo[first, second]}
-        return {"overlap": pd.DataFrame({"first": names[first], "second": names[second]} | columns)}
+        numbers = {"shared": self.shared[first, second], "rbo": self.rbo[first, second]}
+        return {"overlap": tidy(pairs_of(self.systems, "first", "second"), **numbers)}
 
     def caption(self) -> str:
         """Say what is compared."""

@@ -14,7 +14,7 @@ from analyses.intervals.resampling import Resampling, percentiles
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, rounded
 from qrels import match
@@ -128,39 +128,30 @@ class Pools(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system."""
-        import pandas as pd
-
-        n_measures, n_depths, n_systems, _ = self.falls.shape
-        (low, high), (fall_low, fall_high) = _limits(self.taus), _limits(self.falls.mean(axis=2))
+        falls, mean_falls = self.falls[..., 0], self.falls.mean(axis=2)
+        (low, high), (fall_low, fall_high) = _limits(self.taus), _limits(mean_falls)
         each_low, each_high = _limits(self.falls)
-        names, cutoffs = [m.metric for m in self.measures], self.measures.column
-        of_pools = pd.DataFrame(
-            {
-                "metric": np.repeat(names, n_depths),
-                "cutoff": cutoffs.repeat(n_depths),
-                "depth": np.tile(self.depths, n_measures),
-                "judgements": np.tile(self.n_kept, n_measures),
-                "tau": self.taus[..., 0].ravel(),
-                "low": low.ravel(),
-                "high": high.ravel(),
-                "fall": self.falls[..., 0].mean(axis=2).ravel(),
-                "fall_low": fall_low.ravel(),
-                "fall_high": fall_high.ravel(),
-                "largest_fall": self.falls[..., 0].max(axis=2).ravel(),
-            }
+        of_pools = tidy(
+            self.measures,
+            {"depth": self.depths},
+            judgements=self.n_kept,
+            tau=self.taus[..., 0],
+            low=low,
+            high=high,
+            fall=mean_falls[..., 0],
+            fall_low=fall_low,
+            fall_high=fall_high,
+            largest_fall=falls.max(axis=2),
         )
-        of_systems = pd.DataFrame(
-            {
-                "metric": np.repeat(names, n_depths * n_systems),
-                "cutoff": cutoffs.repeat(n_depths * n_systems),
-                "depth": np.tile(np.repeat(self.depths, n_systems), n_measures),
-                "system": np.tile(self.systems, n_measures * n_depths),
-                "fall": self.falls[..., 0].ravel(),
-                "low": each_low.ravel(),
-                "high": each_high.ravel(),
-                "lost": self.losses.ravel(),
-                "own_judgements": np.tile(self.n_own.ravel(), n_measures),
-            }
+        of_systems = tidy(
+            self.measures,
+            {"depth": self.depths},
+            {"system": self.systems},
+            fall=falls,
+            low=each_low,
+            high=each_high,
+            lost=self.losses,
+            own_judgements=self.n_own,
         )
         return {"pools": of_pools, "pools_left_out": of_systems}
 

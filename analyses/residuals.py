@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import chosen_panel, colours
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table
@@ -99,7 +99,6 @@ def residuals(work: Work, settings: Settings) -> Residuals:
         others=others,
         n_users=work.qrels.n_users,
         top=top,
-        unit=work.unit,
     )
 
 
@@ -186,28 +185,13 @@ class Residuals(Result):
         Columns metric, cutoff, system, low, high and residual; and metric, cutoff, first, second,
         least and most (limits of the difference of the means) and settled.
         """
-        first, second = pair_indices(len(self.systems))
-        names = np.array(self.systems, dtype=object)
         scores = {"low": self.low, "high": self.high, "residual": self.high - self.low}
-        pairs = {"least": self.least, "most": self.most, "settled": self.settled()}
+        limits = {"least": self.least, "most": self.most, "settled": self.settled()}
+        pairs = pairs_of(self.systems, "first", "second")
         return {
-            "residuals": self._frame({"system": names}, scores),
-            "residual_pairs": self._frame({"first": names[first], "second": names[second]}, pairs),
+            "residuals": tidy(self.measures, {"system": self.systems}, **scores),
+            "residual_pairs": tidy(self.measures, pairs, **limits),
         }
-
-    def _frame(
-        self, labels: Mapping[str, NDArray[np.object_]], values: Mapping[str, NDArray[np.generic]]
-    ) -> pd.DataFrame:
-        import pandas as pd
-
-        n = len(next(iter(labels.values())))
-        columns = {
-            "metric": np.repeat([m.metric for m in self.measures], n),
-            "cutoff": self.measures.column.repeat(n),
-            **{name: np.tile(each, len(self.measures)) for name, each in labels.items()},
-            **{name: each.ravel() for name, each in values.items()},
-        }
-        return pd.DataFrame(columns)
 
     def caption(self) -> str:
         """Say what the limits are."""

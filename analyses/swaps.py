@@ -12,7 +12,7 @@ from pydantic import Field
 from analyses.ordering import DECIMALS
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import categories, label_curves
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
@@ -95,11 +95,7 @@ class Swaps(Result):
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``swaps``: columns metric, cutoff, swap_rate."""
-        import pandas as pd
-
-        metrics = [measure.metric for measure in self.measures]
-        columns = {"metric": metrics, "cutoff": self.measures.column, "swap_rate": self.rates}
-        return {"swaps": pd.DataFrame(columns)}
+        return {"swaps": tidy(self.measures, swap_rate=self.rates)}
 
     def caption(self) -> str:
         """Say what is swapped, and how halves are drawn."""

@@ -24,7 +24,7 @@ from analyses.shared.drawing import (
     panel_title,
     side_by_side,
 )
-from analyses.shared.measure import Measures, Scores, grid_exponents, to_grid
+from analyses.shared.measure import Measures, Scores, grid_exponents, tidy, to_grid
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
@@ -169,34 +169,31 @@ class Users(Result):
         median_p (the means), and by its name one for each further coefficient (the mean of the
         subsets in which it is defined).
         """
-        import pandas as pd
-
-        n_measures, n_sizes = len(self.measures), len(self.sizes)
         tau_low, tau_high = percentiles(self.taus, confidence=CONFIDENCE)
         dp_low, dp_high = percentiles(self.dp, confidence=CONFIDENCE)
-        return pd.DataFrame(
-            {
-                "metric": np.repeat([m.metric for m in self.measures], n_sizes),
-                "cutoff": self.measures.column.repeat(n_sizes),
-                "users": np.tile(self.sizes, n_measures),
-                "repeats": self.n_repeats,
-                "tau": mean_of_defined(self.taus).ravel(),
-                "tau_low": tau_low.ravel(),
-                "tau_high": tau_high.ravel(),
-                "dp": self._of_all(self.dp.mean(axis=2)),
-                "dp_low": self._of_all(dp_low),
-                "dp_high": self._of_all(dp_high),
-                "significant_05": self._of_all(self.significant.mean(axis=2)),
-                "median_p": self._of_all(self.median_p.mean(axis=2)),
-                **{name: values.ravel() for name, values in self.coefficients.items()},
-            }
+        of_tested = {
+            "dp": self.dp.mean(axis=2),
+            "dp_low": dp_low,
+            "dp_high": dp_high,
+            "significant_05": self.significant.mean(axis=2),
+            "median_p": self.median_p.mean(axis=2),
+        }
+        return tidy(
+            self.measures,
+            {"users": self.sizes},
+            repeats=self.n_repeats,
+            tau=mean_of_defined(self.taus),
+            tau_low=tau_low,
+            tau_high=tau_high,
+            **{name: self._of_all(values) for name, values in of_tested.items()},
+            **self.coefficients,
         )
 
     def _of_all(self, values: Floats) -> Floats:
-        """Put values of the tested measures in the places of all, NaN elsewhere; flat."""
+        """Put values of the tested measures in the places of all, NaN elsewhere."""
         filled = np.full((len(self.measures), len(self.sizes)), np.nan)
-        filled[[self.measures.index(measure) for measure in self.tested]] = values
-        return filled.ravel()
+        filled[self.measures.numbers(self.tested)] = values
+        return filled
 
     @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:

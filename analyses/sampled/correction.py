@@ -11,20 +11,19 @@ from pydantic import Field
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
 from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
-from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics, tidy
+from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
 from analyses.sampled.samples import (
     RanksResult,
     SampledRanks,
-    pairs_of,
     population_of,
     replacement,
     weighted_auc,
 )
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import chosen_panel, colours
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import figure, table
 from analyses.shared.sentences import MOST_NAMED, listed
 from analyses.shared.table import Cell, Table, rounded, shown

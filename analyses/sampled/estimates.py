@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from analyses.ordering import DECIMALS
-from analyses.sampled.metrics import tidy, with_cutoffs
+from analyses.sampled.metrics import with_cutoffs
 from analyses.sampled.papers import (
     AP,
     FIXED_NDCG,
@@ -26,11 +26,11 @@ from analyses.sampled.papers import (
     kdd_values,
     paper_table,
 )
-from analyses.sampled.samples import RanksResult, first_of, pairs_of, population_of, replacement
+from analyses.sampled.samples import RanksResult, first_of, population_of, replacement
 from analyses.sampled.trials import Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import figure, table
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_indices

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -155,15 +154,6 @@ MetricNames = Annotated[
     read_by(read_metrics),
     Field(min_length=1, description="AUC, AP, RR, nDCG, P or Recall, with an optional cut-off."),
 ]
-
-
-def tidy(*axes: Mapping[str, Iterable[Any]] | pd.DataFrame, **columns: Any) -> pd.DataFrame:
-    """Cross the labels of the axes of arrays, and put their numbers beside, a row for each."""
-    import pandas as pd
-
-    labels = [pd.DataFrame(axis) for axis in axes]
-    frame, shape = reduce(partial(pd.merge, how="cross"), labels), [*map(len, labels)]
-    return frame.assign(**{n: np.broadcast_to(of, shape).ravel() for n, of in columns.items()})
 
 
 def with_cutoffs(frame: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result
-from analyses.significance.permutation import pair_indices
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
@@ -366,12 +365,6 @@ class RankSettings(AnalysisSettings):
     def samples(self, ranks: FullRanks) -> object:
         """Say what is sampled; refuse what these users lack."""
         return None
-
-
-def pairs_of(systems: Sequence[str], *names: str) -> dict[str, NDArray[Any]]:
-    """Label the first and the second system of all pairs by these names."""
-    pairs = pair_indices(len(systems))
-    return {n: np.array(systems, dtype=object)[own] for n, own in zip(names, pairs, strict=True)}
 
 
 class RanksResult(Result):

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from analyses.ordering import tau_b
 from analyses.sampled.estimators import find_estimator
-from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, tidy, with_cutoffs
+from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, with_cutoffs
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
     RankSettings,
@@ -24,7 +24,7 @@ from analyses.sampled.samples import (
 )
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import DASHES, categories, chosen_panel, label_curves
-from analyses.shared.measure import Measure, Measures
+from analyses.shared.measure import Measure, Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
+from itertools import combinations
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, Self
 
@@ -324,6 +325,31 @@ class Scores:
     def _repr_html_(self) -> str:
         title = f"Mean scores of {len(self.users):,} users"
         return excerpt(title, self.means().reset_index(), (), rows=SYSTEMS_IN_HTML)
+
+
+def tidy(
+    *axes: Measures | Mapping[str, Iterable[Any]] | pd.DataFrame, **columns: Any
+) -> pd.DataFrame:
+    """Cross the labels of the axes of arrays, and put their numbers beside, a row for each.
+
+    Measures have the columns metric and cutoff.
+    """
+    import pandas as pd
+
+    labels = [
+        pd.DataFrame({"metric": [m.metric for m in axis], "cutoff": axis.column})
+        if isinstance(axis, Measures)
+        else pd.DataFrame(axis)
+        for axis in axes
+    ]
+    frame, shape = reduce(partial(pd.merge, how="cross"), labels), [*map(len, labels)]
+    return frame.assign(**{n: np.broadcast_to(of, shape).ravel() for n, of in columns.items()})
+
+
+def pairs_of(names: Sequence[str], *columns: str) -> dict[str, list[str]]:
+    """Label the first and the second of every pair by these columns."""
+    pairs = [*combinations(names, 2)]
+    return {column: [pair[side] for pair in pairs] for side, column in enumerate(columns)}
 
 
 def rising_cutoffs(measures: Iterable[Measure]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_band, draw_whiskers, label_curves
 from analyses.shared.estimate import SAME
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
@@ -248,20 +248,17 @@ class ValiditySweep(Result):
         Columns aspect, metric, cutoff, strength, density, mean, sd (over worlds), low, high (95 %
         of the mean), worlds (in which it is defined).
         """
-        import pandas as pd
-
-        points = product(self.aspects, self.measures, self.strengths, self.densities)
-        labels = [(aspect, m.metric, m.cutoff, *point) for aspect, m, *point in points]
-        columns = ["aspect", "metric", "cutoff", "strength", "density"]
-        frame = pd.DataFrame(labels, columns=columns, dtype=object)
-        frame = frame.astype({"strength": float, "density": float})
         low, high = self.limits
-        frame = frame.assign(
-            mean=self.means.ravel(),
-            sd=deviation_of_defined(self.values).ravel(),
-            low=low.ravel(),
-            high=high.ravel(),
-            worlds=np.count_nonzero(~np.isnan(self.values), axis=-1).ravel(),
+        frame = tidy(
+            {"aspect": self.aspects},
+            self.measures,
+            {"strength": self.strengths},
+            {"density": self.densities},
+            mean=self.means,
+            sd=deviation_of_defined(self.values),
+            low=low,
+            high=high,
+            worlds=np.count_nonzero(~np.isnan(self.values), axis=-1),
         )
         return {"validity_sweep": frame}
 
