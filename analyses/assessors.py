@@ -12,7 +12,7 @@ from pydantic import Field
 from analyses.intervals.resampling import percentiles, resampled_users
 from analyses.ordering import tau_ap, tau_b
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import chosen_panel, draw_rows
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -175,11 +175,6 @@ class Assessors(Result):
     alpha: float
     condensed: bool = False
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the measures."""
-        return tuple(map(str, self.measures))
-
     def kappas(self) -> dict[str, Estimate]:
         """Give kappa over all grades, of relevance, and of each grade against the others."""
         n = len(self.grades)
@@ -312,12 +307,8 @@ class Assessors(Result):
         """Draw the bias of every system with its interval, and the mean bias as a line."""
         number = chosen_panel(self.labels, label)
         value, low, high = self.bias[:, number]
-        order = np.argsort(value, kind="stable")
-        rows = np.arange(len(order))
         ax.axvline(float(value.mean()), color="0.6", linewidth=1, linestyle=":")
-        ax.hlines(rows, low[order], high[order], colours()[0])
-        ax.plot(value[order], rows, "o", color=colours()[0], markersize=4)
-        ax.set_yticks(rows, [self.systems[place] for place in order])
+        draw_rows(ax, self.systems, value, (low, high))
         ax.set_xlabel("mean score, first less second assessor")
         ax.set_title(self.labels[number])
         return ax

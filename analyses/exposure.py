@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from math import inf
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import Field
 from scipy.special import entr
 
 from analyses.intervals.resampling import band, draw_weights
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
-from analyses.shared.drawing import categories, draw_whiskers, label_curves
+from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.measure import pairs_of, tidy
 from analyses.shared.result import Result, figure, table
@@ -25,7 +25,6 @@ from analyses.significance.permutation import pair_indices
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.errors import require_choice
 from runs.shared.settings import Cutoffs, Whole
 
 if TYPE_CHECKING:
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-Aspect: TypeAlias = Literal["coverage", "Gini index", "Shannon entropy", "PopREO"]
-ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
+ASPECTS = ("coverage", "Gini index", "Shannon entropy", "PopREO")
 
 
 class Settings(AnalysisSettings):
@@ -51,19 +49,14 @@ class Settings(AnalysisSettings):
     )
     replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
-    @field_validator("cutoffs")
-    @classmethod
-    def _rising(cls, values: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        return values and tuple(sorted(values))
-
     def check(self, given: StudyFacts) -> None:
         """Refuse ranks that lists need not have."""
         deepest = max(given.measures.cutoffs, default=inf)
-        if self.cutoffs is not None and self.cutoffs[-1] > deepest:
+        if self.cutoffs is not None and max(self.cutoffs) > deepest:
             raise SettingError(
                 "cutoffs",
                 "`cutoffs` in [analyses.exposure] must not be deeper than those of the metrics, "
-                f"{deepest}, got {self.cutoffs[-1]}.",
+                f"{deepest}, got {max(self.cutoffs)}.",
             )
 
 
@@ -88,7 +81,7 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     groups = popularity_groups(counts, settings.groups)
     relevant = _relevant_by_group(work.qrels, groups, settings.groups)
     depth = max(run.depth for run in runs)
-    cutoffs = settings.cutoffs or work.scores.measures.cutoffs or (depth,)
+    cutoffs = sorted(settings.cutoffs or work.scores.measures.cutoffs or [depth])
     shape = (len(ASPECTS), len(cutoffs), len(runs))
     replicates = np.empty((*shape, 1 + settings.replicates))
     recalls = np.empty((settings.groups, *shape[1:]))
@@ -148,7 +141,7 @@ class Exposure(Result):
     counted_in: CountedIn
 
     @property
-    def aspects(self) -> tuple[Aspect, ...]:
+    def aspects(self) -> tuple[str, ...]:
         """Panels of the figure."""
         return ASPECTS
 
@@ -183,18 +176,12 @@ class Exposure(Result):
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the aspects by system, at the deepest cut-off unless told otherwise."""
         place = self._place(cutoff)
-        cells: dict[tuple[str, str], float] = {
-            (system, aspect): float(value)
-            for aspect, row in zip(ASPECTS, self.values[:, place], strict=True)
-            for system, value in zip(self.systems, row, strict=True)
-        }
-        return Table.crossed(
-            "exposure",
-            f"Exposure of items at cut-off {self.cutoffs[place]}",
-            self.caption(),
-            "system",
-            cells,
-        )
+        rows = [
+            [system, *values]
+            for system, values in zip(self.systems, self.values[:, place].T.tolist(), strict=True)
+        ]
+        title = f"Exposure of items at cut-off {self.cutoffs[place]}"
+        return Table("exposure", title, self.caption(), ["system", *ASPECTS], rows)
 
     @figure(
         "exposure",
@@ -202,10 +189,9 @@ class Exposure(Result):
         panels="aspect",
         comparable=False,
     )
-    def plot(self, ax: Axes, *, aspect: Aspect = "coverage") -> Axes:
+    def plot(self, ax: Axes, *, aspect: str | None = None) -> Axes:
         """Draw one aspect of every system against the cut-off, with 95 % intervals."""
-        require_choice("aspect", aspect, ASPECTS)
-        number = ASPECTS.index(aspect)
+        number = chosen_panel(ASPECTS, aspect)
         values = self.values[number]
         low, high = (limits[number] for limits in self._limits_of_values())
         for system, (label, style) in enumerate(categories(self.systems)):
@@ -213,7 +199,7 @@ class Exposure(Result):
             places = np.array(self.cutoffs)
             draw_whiskers(ax, places, values[:, system], limits, style, label=label)
         ax.set_xlabel("cut-off")
-        ax.set_title(aspect)
+        ax.set_title(ASPECTS[number])
         label_curves(ax)
         return ax
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import chosen_panel, draw_rows
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
@@ -170,11 +170,6 @@ class Residuals(Result):
     n_users: int
     top: float
 
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the measures."""
-        return tuple(map(str, self.measures))
-
     def settled(self) -> Masks:
         """Mark the pairs whose order no judgement can change, of shape (n_measures, n_pairs)."""
         return (self.least > 0) | (self.most < 0)
@@ -241,11 +236,8 @@ class Residuals(Result):
     def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
         """Draw a line a system from its lowest to its highest mean score."""
         number = chosen_panel(self.labels, label)
-        order = np.argsort(self.low[number], kind="stable")
-        rows = np.arange(len(order))
-        ax.hlines(rows, self.low[number, order], self.high[number, order], colours()[0])
-        ax.plot(self.low[number, order], rows, "o", color=colours()[0], markersize=4)
-        ax.set_yticks(rows, [self.systems[place] for place in order])
+        low, high = self.low[number], self.high[number]
+        draw_rows(ax, self.systems, low, (low, high))
         ax.set_xlabel("mean score (point: as judged)")
         ax.set_title(self.labels[number])
         return ax

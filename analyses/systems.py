@@ -14,10 +14,10 @@ from analyses.discrimination import CORRECTIONS_IN_WORDS
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import CONFIDENCE
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, rounded
+from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import JOINT
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from analyses.shared.work import Work
-
-QUANTILES = {"q10": 0.1, "median": 0.5, "q90": 0.9}
-"""Quantiles of users' scores, by column."""
 
 BARS_FROM, BARS_APART = 1.02, 0.02
 """Where bars over groups stand beside the panel, as shares of its width."""
@@ -87,8 +84,6 @@ def systems(work: Work, settings: Settings) -> Systems:
         means=values.mean(axis=2),
         low=low,
         high=high,
-        quantiles=np.quantile(values, list(QUANTILES.values()), axis=2),
-        zeros=(values == 0).mean(axis=2),
         p_adjusted=adjusted,
         n_users=values.shape[2],
         correction=settings.correction,
@@ -109,10 +104,6 @@ class Systems(Result):
     means, low, high
         Mean score with its 95 % confidence interval over users, of shape (n_measures, n_systems).
         For a measure that is averaged geometrically, of the logarithms.
-    quantiles
-        Quantiles .1, .5 and .9 of the users' scores, of shape (3, n_measures, n_systems).
-    zeros
-        Share of the users whose score is 0, of shape (n_measures, n_systems).
     p_adjusted
         Adjusted p-values of all pairs i < j, first by i, then by j, of shape (n_measures, n_pairs).
     n_users
@@ -126,19 +117,12 @@ class Systems(Result):
     means: Floats
     low: Floats
     high: Floats
-    quantiles: Floats
-    zeros: Floats
     p_adjusted: Floats
     n_users: int
     correction: str
     alpha: float
     permutations: int
     seed: int
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the measures that are shown."""
-        return tuple(map(str, self.measures.reported))
 
     @property
     def shown(self) -> list[int]:
@@ -190,30 +174,22 @@ class Systems(Result):
         """Give ``systems``: a row for each measure and system, from the best.
 
         Columns metric, cutoff, system, mean, its 95 % interval low and high, groups (letters),
-        rank_low and rank_high, and of the users' scores q10, median, q90 and zeros, the share of 0.
+        rank_low and rank_high.
         """
-        import pandas as pd
-
         rank_low, rank_high = self.rank_intervals()
-        parts = []
-        for number, measure in enumerate(self.measures):
-            order = self.order(number)
-            columns = {
-                "metric": measure.metric,
-                "cutoff": measure.cutoff,
-                "system": np.array(self.systems, dtype=object),
-                "mean": self.means[number],
-                "low": self.low[number],
-                "high": self.high[number],
-                "groups": self.letters(number),
-                "rank_low": rank_low[number],
-                "rank_high": rank_high[number],
-                **dict(zip(QUANTILES, self.quantiles[:, number], strict=True)),
-                "zeros": self.zeros[number],
-            }
-            parts.append(pd.DataFrame(columns).iloc[order])
-        frame = pd.concat(parts, ignore_index=True)
-        return {"systems": frame.assign(cutoff=frame["cutoff"].astype("Int64"))}
+        numbers, n_systems = range(len(self.measures)), len(self.systems)
+        frame = tidy(
+            self.measures,
+            {"system": self.systems},
+            mean=self.means,
+            low=self.low,
+            high=self.high,
+            groups=[self.letters(number) for number in numbers],
+            rank_low=rank_low,
+            rank_high=rank_high,
+        )
+        order = np.concatenate([n * n_systems + self.order(n) for n in numbers])
+        return {"systems": frame.iloc[order].reset_index(drop=True)}
 
     def caption(self) -> str:
         """Say what stands in a cell."""
@@ -284,22 +260,6 @@ class Systems(Result):
     def to_latex(self, *, measure: str | None = None) -> str:
         """Write the table of the systems for the LaTeX package booktabs."""
         return self.tabulate(measure=measure).to_latex()
-
-    @table("systems_quantiles", "quantiles of the {units}' scores for each system")
-    def quantiles_table(self) -> Table:
-        """Tabulate how the users' scores are distributed, system by system."""
-        rows: list[list[Cell]] = [
-            [
-                f"{self.systems[place]}, {label}",
-                *self.quantiles[:, number, place].tolist(),
-                float(self.zeros[number, place]),
-            ]
-            for number, label in zip(self.shown, self.labels, strict=True)
-            for place in self.order(number)
-        ]
-        note = f"Quantiles of the scores of {self.n_users:,} {self.units}, and the share that is 0."
-        headings = ["system, measure", *QUANTILES, "share of 0"]
-        return Table("systems_quantiles", f"Scores of the {self.units}", note, headings, rows)
 
     @figure(
         "systems",

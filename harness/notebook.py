@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
 from analyses.shared.measure import Scores
 from analyses.shared.result import Result
-from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
+from analyses.shared.work import ScoresWork, Truth
 from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.register import available_metrics, translated
 from harness.readers.rankings import (
@@ -494,14 +494,13 @@ def validity(
     given = locals() | {"judgements": judgements and qrels is not None}
     analysis: Analysis[Any, Any] = find_analysis("validity")
     settings = _settings_of(analysis, {f: given[f] for f in analysis.settings.model_fields})
-    work: ScoresAndTruth | StudyWork
+    work: ScoresWork | StudyWork
     if qrels is None:
         scores, true = scores_of(cast("Framed", measured)), scores_of(cast("Framed", truth))
         if references is None:
             references = [name for name in REFERENCES if measure_named(name) in true.measures]
-        work = ScoresAndTruth(
-            scores, _truth(true, references, scores.systems), seed=seed, n_jobs=n_jobs
-        )
+        known = _truth(true, references, scores.systems)
+        work = ScoresWork(scores, known_truth=known, seed=seed, n_jobs=n_jobs)
     else:
         references = REFERENCES if references is None else references
         runs, judged = cast("Runs", measured), cast("Judgements", truth)

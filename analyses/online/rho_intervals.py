@@ -8,8 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from analyses.online.best_of_many import scaled_ranks
 from analyses.online.experiments import Experiment
-from analyses.ordering import spearman
+from analyses.ordering import DECIMALS
 from runs.shared.arrays import Floats
 from runs.shared.streams import random_uniforms
 
@@ -45,7 +46,8 @@ def rho_intervals(experiment: Experiment, measures: Sequence[str], *, seed: int)
             observed = np.stack([experiment.values[row], experiment.rates], axis=1)
             errors = np.stack([of_values[row], experiment.rate_errors], axis=1)
             truths = draw_truths(observed, errors, seed=seed)
-            rhos = spearman(truths[..., 0], truths[..., 1])
+            values, rates = np.moveaxis(scaled_ranks(truths.swapaxes(1, 2)), 1, 0)
+            rhos = (values * rates).sum(axis=-1).round(DECIMALS)
             rhos = rhos[np.isfinite(rhos)]
             ends[0, place] = np.quantile(rhos, 0.025, method="lower")
             ends[1, place] = np.quantile(rhos, 0.975, method="higher")

@@ -2,7 +2,7 @@
 
 from analyses.ordering.agreement import DECIMALS
 from analyses.ordering.coefficients import COEFFICIENTS, Coefficient, find_coefficient
-from analyses.ordering.correlations import rbo, rbo_floor, spearman, tau_ap, tau_ap_a, tau_b
+from analyses.ordering.correlations import rbo, rbo_floor, tau_ap, tau_ap_a, tau_b
 
 __all__ = [
     "COEFFICIENTS",
@@ -11,7 +11,6 @@ __all__ = [
     "find_coefficient",
     "rbo",
     "rbo_floor",
-    "spearman",
     "tau_ap",
     "tau_ap_a",
     "tau_b",

@@ -1,4 +1,4 @@
-"""How alike two orderings are: Kendall's tau-b, tau_AP, rank-biased overlap, Spearman's rho."""
+"""How alike two orderings are: Kendall's tau-b, tau_AP, rank-biased overlap."""
 
 from __future__ import annotations
 
@@ -93,16 +93,3 @@ def rbo_floor(n_systems: int, *, persistence: float = PERSISTENCE) -> float:
     """Rank-biased overlap of an ordering without ties and its reverse: the lowest there is."""
     ordering = np.arange(n_systems, dtype=np.float64)
     return float(rbo(ordering, -ordering, persistence=persistence))
-
-
-def spearman(estimates: Floats, reference: Floats) -> Floats:
-    r"""Spearman's rho: the linear correlation of ranks, where tied systems share their mean rank.
-
-    The result: values in [-1, 1]; NaN where all systems of an ordering tie, or a score is
-    undefined.
-
-    Spearman (1904), The proof and measurement of association between two things.
-    """
-    from analyses.ordering import loops
-
-    return loops.over_rows(loops.spearman, estimates, reference)

@@ -106,30 +106,6 @@ def _look_above(row: Row, wanted: Row, i: int) -> tuple[int, int, int]:
 
 
 @jit()
-def _half_tau_ap(row: Row, wanted: Row) -> float:
-    """Average the share of those above a system that belong there; NaN if none has one above."""
-    shares, n_below = 0.0, 0
-    for i in range(len(row)):
-        n_above, n_right, _ = _look_above(row, wanted, i)
-        if n_above > 0:
-            shares += n_right / n_above
-            n_below += 1
-    return 2 * shares / n_below - 1 if n_below > 0 else np.nan
-
-
-@jit()
-def _centred_ranks(row: Row) -> Row:
-    """Count those below minus those above: twice the average rank, less its mean."""
-    ranks = np.empty(len(row))
-    for i in range(len(row)):
-        balance = 0
-        for j in range(len(row)):
-            balance += (row[j] < row[i]) - (row[j] > row[i])
-        ranks[i] = balance
-    return ranks
-
-
-@jit()
 def _places(row: Row) -> tuple[Row, Row]:
     """Count, for every system, who is above it, and who is tied with it."""
     above, tied = np.empty(len(row)), np.empty(len(row))
@@ -183,11 +159,10 @@ def tau_b(estimates: Row, references: Row) -> Row:
 @jit()
 def tau_ap(estimates: Row, references: Row) -> Row:
     """Refuse ties."""
-    values = np.full(len(estimates), np.nan)
+    values = tau_ap_a(estimates, references)
     for n in range(len(values)):
-        row, wanted = estimates[n], references[n]
-        if _are_comparable(row, wanted) and not _has_ties(row) and not _has_ties(wanted):
-            values[n] = _half_tau_ap(row, wanted)
+        if _has_ties(estimates[n]):
+            values[n] = np.nan
     return values
 
 
@@ -206,19 +181,6 @@ def tau_ap_a(estimates: Row, references: Row) -> Row:
                 if n_above + n_before > 0:
                     excess += (2 * n_right - n_above) / (n_above + n_before) / n_tied
         values[n] = excess / (len(row) - 1)
-    return values
-
-
-@jit()
-def spearman(estimates: Row, references: Row) -> Row:
-    """Correlate average ranks, doubled and centred to stay whole numbers."""
-    values = np.full(len(estimates), np.nan)
-    for n in range(len(values)):
-        row, wanted = estimates[n], references[n]
-        first, second = _centred_ranks(row), _centred_ranks(wanted)
-        spread = (first * first).sum() * (second * second).sum()
-        if _are_comparable(row, wanted) and spread > 0:
-            values[n] = (first * second).sum() / math.sqrt(spread)
     return values
 
 

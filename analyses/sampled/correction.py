@@ -14,17 +14,11 @@ from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
-from analyses.sampled.samples import (
-    RanksResult,
-    SampledRanks,
-    population_of,
-    replacement,
-    weighted_auc,
-)
+from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.measure import Measure, Measures, pairs_of, tidy
-from analyses.shared.result import figure, table
+from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import MOST_NAMED, listed
 from analyses.shared.table import Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_indices
@@ -224,7 +218,7 @@ def bias_left(fits: Fits, metrics: Metrics) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Corrected(RanksResult):
+class Corrected(Result):
     """Metrics of systems among all candidates, estimated from one sample, and their differences.
 
     Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
@@ -287,7 +281,7 @@ class Corrected(RanksResult):
         found |= {"standard_error": self.errors, "lower": lower, "upper": upper}
         found |= {"bias": self.bias, "steep_bias": self.steep_bias}
         found |= {"range_low": range_low, "range_high": range_high}
-        axes = {"metric": self.metrics}, {"system": self.systems}
+        axes = {"metric": self.measures.metrics}, {"system": self.systems}
         frame = tidy(*axes, estimator=self.estimator, **found)
         return frame.assign(groups=[letters for own in self.groups() for letters in own])
 
@@ -310,7 +304,7 @@ class Corrected(RanksResult):
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
-        axes = {"metric": self.metrics}, pairs_of(self.systems, "system_a", "system_b")
+        axes = {"metric": self.measures.metrics}, pairs_of(self.systems, "system_a", "system_b")
         found = self.differences()
         return tidy(*axes, **found, told_apart=found["p"] < 1 - CONFIDENCE)
 
@@ -349,7 +343,7 @@ class Corrected(RanksResult):
         """Draw the estimates of a metric, by default the first, with their intervals."""
         names = self.measures.reported.metrics
         name = names[chosen_panel(names, metric)]
-        number, rows = self.metrics.index(name), np.arange(len(self.systems))
+        number, rows = self.measures.metrics.index(name), np.arange(len(self.systems))
         for limits, width in ((self.range, 0.7), (self.limits, 1.8)):
             low, high = (each[number] for each in limits)
             ax.hlines(rows, low, high, colours()[0], linewidth=width)
@@ -364,7 +358,7 @@ class Corrected(RanksResult):
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
         sampled = [
             f"{metric} {' to '.join(rounded(float(end(own)), 2) for end in (np.min, np.max))}"
-            for metric, own in zip(self.metrics, self.uncorrected, strict=True)
+            for metric, own in zip(self.measures.metrics, self.uncorrected, strict=True)
         ]
         return (
             f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
@@ -397,7 +391,7 @@ class Corrected(RanksResult):
         useless = high - low > USELESS * self.values
         least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
         unseen = (np.abs(self.steep_bias) > least) & ~useless
-        cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.metrics])
+        cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.measures.metrics])
         few = f"{self.negatives[0]:,} negatives"
         sentences = {
             f"From {few}, the level of {{}} cannot be told: its range is wider than its value. The "
@@ -410,7 +404,7 @@ class Corrected(RanksResult):
             f"The cut-off of {{}} is larger than {few}.": cutoffs > self.negatives[0],
         }
         found = [
-            sentence.format(listed([self.metrics[n] for n in np.flatnonzero(concerned)]))
+            sentence.format(listed([self.measures.metrics[n] for n in np.flatnonzero(concerned)]))
             for sentence, concerned in sentences.items()
             if concerned.any()
         ]

@@ -26,12 +26,12 @@ from analyses.sampled.papers import (
     kdd_values,
     paper_table,
 )
-from analyses.sampled.samples import RanksResult, first_of, population_of, replacement
+from analyses.sampled.samples import first_of, population_of, replacement
 from analyses.sampled.trials import Settings, Way, run_trials, trials_of
 from analyses.shared.analysis import analysis
 from analyses.shared.drawing import categories, chosen_panel, label_curves, scale_by_factors
 from analyses.shared.measure import Measure, Measures, pairs_of, tidy
-from analyses.shared.result import figure, table
+from analyses.shared.result import Result, figure, table
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_indices
 from runs.shared.arrays import Floats
@@ -104,7 +104,7 @@ def growth(systems: Mapping[str, FullRanks], ways: Sequence[Way]) -> pd.DataFram
 
 
 @dataclass(frozen=True, eq=False)
-class Estimates(RanksResult):
+class Estimates(Result):
     """Exact metrics of systems, and estimates of them from repeated samples.
 
     Arrays are of shape (n_ways, n_metrics, n_systems, n_repeats), or lack some of these axes.
@@ -234,7 +234,7 @@ class Estimates(RanksResult):
         return frames if self.adaptive is None else {**frames, "sampled_adaptive": self.adaptive}
 
     def _frame(self, *axes: Mapping[str, Iterable[Any]], **columns: Any) -> pd.DataFrame:
-        frame = with_cutoffs(tidy(self.ways, {"metric": self.metrics}, *axes, **columns))
+        frame = with_cutoffs(tidy(self.ways, {"metric": self.measures.metrics}, *axes, **columns))
         first = ["metric", "cutoff", *chain(*axes)]
         return frame[[*first, *frame.columns.difference(first, sort=False)]]
 
@@ -260,7 +260,9 @@ class Estimates(RanksResult):
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
         mean, sd, rows = self.estimated.mean(axis=3), self.sd, list[list[Cell]]()
-        for (m, metric), (s, system) in product(enumerate(self.metrics), enumerate(self.systems)):
+        for (m, metric), (s, system) in product(
+            enumerate(self.measures.metrics), enumerate(self.systems)
+        ):
             pairs = zip(mean[:, m, s].tolist(), sd[:, m, s].tolist(), strict=True)
             texts = [MISSING if of != of else f"{shown(of)} ± {shown(off)}" for of, off in pairs]
             rows.append([f"{metric}, {system}", float(self.exact[m, s]), *texts])
@@ -277,7 +279,7 @@ class Estimates(RanksResult):
             f"users with which {IN_ORDER:.0%} of the pairs are in order. {self.caption()}"
         )
         advice = np.array([*self.advice.values()]).T.reshape(-1, len(self.advice)).tolist()
-        rows, names = list[list[Cell]](), product(self.metrics, self.names)
+        rows, names = list[list[Cell]](), product(self.measures.metrics, self.names)
         for name, (*numbers, users) in zip(names, advice, strict=True):
             if not np.isnan(numbers[0]):
                 needed = MISSING if np.isnan(users) else f"{users:,.0f}"
@@ -298,14 +300,18 @@ class Estimates(RanksResult):
     @property
     def parts(self) -> tuple[str, ...]:
         """Metrics that have curves, each once."""
-        names = {name.partition("@")[0]: name for name in reversed(self.metrics) if name != "AUC"}
+        names = {
+            name.partition("@")[0]: name
+            for name in reversed(self.measures.metrics)
+            if name != "AUC"
+        }
         return tuple(reversed(names.values()))
 
     @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)
     def plot_errors(self, ax: Axes, *, part: str | None = None) -> Axes:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen = self.parts[chosen_panel(self.parts, part)]
-        errors = self.errors_by_cutoff[:, self.metrics.index(chosen)].mean(axis=1)
+        errors = self.errors_by_cutoff[:, self.measures.metrics.index(chosen)].mean(axis=1)
         designs = self.ways[["drawing", "m"]]
         curves = {
             self.ways["estimator"][way].replace(",prior=uniform", ""): errors[way]
@@ -358,7 +364,7 @@ class Estimates(RanksResult):
     def findings(self) -> Sequence[str]:
         """Say for each metric what to compare systems by, and what to report as a level."""
         sentences = []
-        for number, metric in enumerate(self.metrics):
+        for number, metric in enumerate(self.measures.metrics):
             best, near = self.chosen(number)
             bias, noise = (rounded(float(self.advice[n][near, number])) for n in ("bias", "noise"))
             right = 100 * np.nan_to_num(self.advice["in_samples"][best, number])

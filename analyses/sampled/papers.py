@@ -87,9 +87,9 @@ def kdd_values(found: Estimates) -> Rows:
     """Give exact and corrected metrics of all systems."""
     mean, sd = 100 * found.estimated.mean(axis=3), 100 * found.sd
     ways = found.ways[["estimator", "drawing", "m"]].to_numpy()
-    for s, n in np.ndindex(len(found.systems), len(found.metrics)):
+    for s, n in np.ndindex(len(found.systems), len(found.measures.metrics)):
         place: Labels = {"dataset": found.study, "system": _printed(found.systems[s])}
-        place |= paper_metric(found.metrics[n])
+        place |= paper_metric(found.measures.metrics[n])
         names: Labels = {"estimator": "exact", "paper_estimator": "Exact", "gamma": ""}
         numbers = {"m_negatives": "", "repeats": "", "value": 100 * found.exact[n, s], "sd": ""}
         yield place | names | numbers | {"unit": "%"}
@@ -134,7 +134,9 @@ def _aaai_ways(found: Estimates, adaptive: bool) -> Iterator[tuple[int, Labels]]
 
 
 def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False) -> Rows:
-    curves = [n for n, name in enumerate(found.metrics) if rank_metric(name).name == metric]
+    curves = [
+        n for n, name in enumerate(found.measures.metrics) if rank_metric(name).name == metric
+    ]
     names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
     for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
         place = {"dataset": found.study, "system": _printed(found.systems[s])}
@@ -151,7 +153,7 @@ def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False) -> Ro
 def aaai_winners(found: Estimates) -> Rows:
     """Count the repeats that find the best system."""
     unit = f"correct winners out of {found.repeats} repeats"
-    for number, metric in enumerate(found.metrics):
+    for number, metric in enumerate(found.measures.metrics):
         for way, labels in _aaai_ways(found, adaptive=True):
             share = found.advice["winner"][way, number]
             if rank_metric(metric).name != "AUC" and not np.isnan(share):

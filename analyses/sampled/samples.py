@@ -17,8 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
-from analyses.shared.measure import Measures
-from analyses.shared.result import Result
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
@@ -365,14 +363,3 @@ class RankSettings(AnalysisSettings):
     def samples(self, ranks: FullRanks) -> object:
         """Say what is sampled; refuse what these users lack."""
         return None
-
-
-class RanksResult(Result):
-    """Result of an analysis of metrics of ranks."""
-
-    measures: Measures
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics."""
-        return self.measures.metrics

@@ -16,7 +16,6 @@ from analyses.sampled.metrics import METRICS, MetricNames, read_metrics, with_cu
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.samples import (
     RankSettings,
-    RanksResult,
     first_of,
     population_of,
     replacement,
@@ -92,7 +91,7 @@ def sizes(work: Work, settings: Settings) -> Sizes:
 
 
 @dataclass(frozen=True, eq=False)
-class Sizes(RanksResult):
+class Sizes(Result):
     """Expected estimates of metrics by the number of sampled negatives, and their exact values."""
 
     measures: Measures
@@ -112,7 +111,7 @@ class Sizes(RanksResult):
         """Tabulate how well the expected order of the systems agrees with the exact one."""
         cells = {
             (f"{name}, {estimator}", f"{m:,}"): float(tau_b(*own[NUMBERS].to_numpy().T))
-            for name in self.metrics
+            for name in self.measures.metrics
             for (estimator, m), own in self._of(name).groupby(["estimator", "m"], sort=False)
         }
         title = "Agreement (tau-b) of the expected with the exact ordering, by negatives"

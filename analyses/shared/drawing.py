@@ -263,6 +263,16 @@ def draw_whiskers(
         whiskers.set_label(SPREAD + label)
 
 
+def draw_rows(
+    ax: Axes, names: Sequence[str], values: Floats, limits: tuple[Floats, Floats]
+) -> None:
+    """Draw a point with its limits in a row for each name, the highest on top."""
+    order, rows, (low, high) = np.argsort(values, kind="stable"), np.arange(len(names)), limits
+    ax.hlines(rows, low[order], high[order], colours()[0])
+    ax.plot(values[order], rows, "o", color=colours()[0], markersize=4)
+    ax.set_yticks(rows, [names[place] for place in order])
+
+
 def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[Floats]:
     """Move each curve a little along a logarithmic axis, so that whiskers do not cover another."""
     for number in range(n_curves):

@@ -46,6 +46,7 @@ STYLE: Any = {
     # Where titles stand is not asked of the axes below them, which takes long.
     "axes.titley": 1.0,
     "svg.hashsalt": "metric-robustness-harness",
+    "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -312,13 +312,10 @@ def _thin_out(axis: Axis, *, gap: float) -> None:
         label.set_visible(number % step == 0)
 
 
-def as_svg(figure: Figure, *, text_as: Literal["none", "path"] = "none") -> bytes:
-    """Render as SVG, the same bytes every time; marked points tell their values when pointed at.
-
-    Text stays text, or is drawn as paths, so that no font is missed.
-    """
+def as_svg(figure: Figure) -> bytes:
+    """Render as SVG, the same bytes every time; marked points tell their values when pointed at."""
     curves = _name_curves(figure)
-    svg = _render(figure, "svg", {"Date": None}, text_as=text_as).decode()
+    svg = _render(figure, "svg", {"Date": None}).decode()
     for name, curve in curves.items():
         svg = _with_values(svg, name, values_of(curve))
     return svg.encode()
@@ -395,14 +392,12 @@ def _save(figure: Figure, *, kind: str) -> bytes:
     return stream.getvalue()
 
 
-def _render(
-    figure: Figure, kind: str, metadata: dict[str, None], *, text_as: str = "none"
-) -> bytes:
+def _render(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
     """Draw a figure, whose places are found, once."""
     from matplotlib import rc_context
 
     stream, (canvas, method) = BytesIO(), CANVASES[kind]
-    with rc_context({**STYLE, "svg.fonttype": text_as}):
+    with rc_context(STYLE):
         figure.set_dpi(RESOLUTION)
         drawn = getattr(import_module(f"matplotlib.backends.{canvas}"), method)(figure)
         figure.set_dpi(RESOLUTION)

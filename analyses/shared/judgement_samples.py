@@ -31,8 +31,10 @@ class Sampling:
     """How judgements are drawn.
 
     "all": a share of all judgements, whoever's they are (`sample_judgements`). "per-user": a share
-    of each user's (`sample_of_users`). "stratified": a share of each user's relevant and of the
-    user's judged non-relevant items, at least so many of each (`sample_strata`).
+    of each user's, at least one. "stratified": a share of each user's relevant and of the user's
+    judged non-relevant items, and at least so many of each, or all where there are fewer; items in
+    the pool without a judgement are a stratum without a minimum (Buckley & Voorhees, 2004,
+    Retrieval evaluation with incomplete information: 1 and 10 documents of every topic are left).
     """
 
     mode: Mode = "all"
@@ -44,16 +46,13 @@ class Sampling:
         if self.mode == "all":
             n_judgements = len(qrels.items)
             return sample_judgements(n_judgements, level=level, n_samples=n_samples, seed=seed)
-        if self.mode == "per-user":
-            return sample_of_users(qrels, level=level, n_samples=n_samples, seed=seed)
-        return sample_strata(
-            qrels,
-            level=level,
-            n_samples=n_samples,
-            seed=seed,
-            least_relevant=self.least_relevant,
-            least_nonrelevant=self.least_nonrelevant,
-        )
+        groups = qrels.users.astype(np.int64)
+        least = np.ones(qrels.n_users, dtype=np.int64)
+        if self.mode == "stratified":
+            groups = 3 * groups + np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
+            least = np.tile([self.least_relevant, 0, self.least_nonrelevant], qrels.n_users)
+        key = seed, "sparsity", self.mode
+        return sample_groups(groups, least, level=level, n_samples=n_samples, key=key)
 
     def in_words(self, unit: str = "user") -> str:
         """Say how in a sentence without its full stop, for captions."""
@@ -80,45 +79,7 @@ def sample_judgements(n_judgements: int, *, level: float, n_samples: int, seed: 
     return np.ascontiguousarray(kept.T)
 
 
-def sample_of_users(qrels: Qrels, *, level: float, n_samples: int, seed: int) -> Masks:
-    """Keep round(level * n) of the n judgements of every user, at least one.
-
-    The result: masks of shape (n_judgements, n_samples).
-    """
-    least = np.ones(qrels.n_users, dtype=np.int64)
-    return _sample_groups(
-        qrels.users, least, level=level, n_samples=n_samples, key=(seed, "sparsity", "per-user")
-    )
-
-
-def sample_strata(
-    qrels: Qrels,
-    *,
-    level: float,
-    n_samples: int,
-    seed: int,
-    least_relevant: int = 1,
-    least_nonrelevant: int = 10,
-) -> Masks:
-    """Keep a share of every user's relevant, and of the user's judged non-relevant, items.
-
-    Of n in a stratum round(level * n) are kept, and at least the number given, or all n where there
-    are fewer. Items in the pool without a judgement are a stratum without a minimum. Level, samples
-    and seed are as in `sample_judgements`.
-
-    The result: masks of shape (n_judgements, n_samples).
-
-    Buckley & Voorhees (2004), Retrieval evaluation with incomplete information: at least 1 relevant
-    and 10 judged non-relevant documents of every topic are left.
-    """
-    strata = 3 * qrels.users.astype(np.int64) + np.where(qrels.relevant, 0, 1 + qrels.nonrelevant)
-    least = np.tile([least_relevant, 0, least_nonrelevant], qrels.n_users)
-    return _sample_groups(
-        strata, least, level=level, n_samples=n_samples, key=(seed, "sparsity", "stratified")
-    )
-
-
-def _sample_groups(
+def sample_groups(
     groups: NDArray[np.integer],
     least: NDArray[np.integer],
     *,

@@ -281,12 +281,8 @@ class Scores:
         """Give the mean over all users as an array of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))
 
-    def means(self, *, quantiles: bool = False) -> pd.DataFrame:
+    def means(self) -> pd.DataFrame:
         """Give the mean over all users: a row for each system, a column for each measure.
-
-        With ``quantiles``, a row for each measure and system: columns measure, system, mean, the
-        quantiles q10, q50 (median) and q90 over the users (linear between neighbouring values), and
-        zeros, the share of users who score 0.
 
         Examples
         --------
@@ -297,16 +293,8 @@ class Scores:
         """
         import pandas as pd
 
-        if not quantiles:
-            systems, measures = pd.Index(self.systems, name="system"), [*map(str, self.measures)]
-            return pd.DataFrame(self.mean_values().T, index=systems, columns=measures)
-        labels = [*map(str, self.measures)], self.systems
-        index = pd.MultiIndex.from_product(labels, names=["measure", "system"])
-        q10, q50, q90 = np.quantile(self.values, [0.1, 0.5, 0.9], axis=2)
-        means, zeros = self.mean_values(), (self.values == 0).mean(axis=2)
-        columns = {"mean": means, "q10": q10, "q50": q50, "q90": q90, "zeros": zeros}
-        found = {name: values.ravel() for name, values in columns.items()}
-        return pd.DataFrame(found, index=index).reset_index()
+        systems, measures = pd.Index(self.systems, name="system"), [*map(str, self.measures)]
+        return pd.DataFrame(self.mean_values().T, index=systems, columns=measures)
 
     def frame(self) -> pd.DataFrame:
         """Give a row for each measure, system and user: columns measure, system, user, score."""
@@ -319,8 +307,8 @@ class Scores:
     def __repr__(self) -> str:
         n_measures, n_systems, n_users = self.values.shape
         title = f"Scores: {n_measures} measures, {n_systems} systems, {n_users:,} users. Means:"
-        calls = ".means(), .means(quantiles=True), .frame()"
-        return overview(title, self.means().reset_index(), calls, rows=SYSTEMS_IN_TEXT)
+        frame = self.means().reset_index()
+        return overview(title, frame, ".means(), .frame()", rows=SYSTEMS_IN_TEXT)
 
     def _repr_html_(self) -> str:
         title = f"Mean scores of {len(self.users):,} users"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from analyses.shared.figure_options import FigureOptions
-from analyses.shared.figures import NO_OPTIONS, as_png, as_svg, draw_figure
+from analyses.shared.figures import NO_OPTIONS, WRITERS, draw_figure
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import FORMATS, Table
 from runs import InputError
@@ -18,14 +18,10 @@ from runs.shared.files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
 
 Results: TypeAlias = Mapping[str, Result]
 """Results by what they are called."""
-
-DRAWN: Mapping[str, Callable[[Figure], bytes]] = {"svg": as_svg, "png": as_png}
-"""Kinds of files that a figure is written as."""
 
 
 def as_csv(frame: pd.DataFrame) -> str:
@@ -115,13 +111,13 @@ def figure_files(
     result: Result,
     face: FigureFace,
     *,
-    kinds: Collection[str] = tuple(DRAWN),
+    kinds: Collection[str] = ("svg", "png"),
     usual: FigureOptions = NO_OPTIONS,
 ) -> dict[str, bytes]:
     """Write a figure of a result as files of some kinds, with its caption, by their endings."""
     with _uncollected():
         figure = draw_figure(result, face, usual=usual)
-        drawn = {kind: DRAWN[kind](figure) for kind in kinds}
+        drawn = {kind: WRITERS[kind](figure) for kind in kinds}
     return drawn | {"txt": f"{face.caption(result)}\n".encode()}
 
 

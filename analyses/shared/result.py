@@ -188,6 +188,11 @@ class Result:
         """Plural of the unit."""
         return plural(self.unit)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the measures that are reported."""
+        return tuple(map(str, measures_of(self).reported))
+
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give all numbers as tidy data frames by name, unrounded."""
         raise _undefined(self, "frames")

@@ -217,21 +217,12 @@ class WorkInMemory(Work):
 
 @dataclass(frozen=True, eq=False)
 class ScoresWork(WorkInMemory):
-    """Scores without judgements, such as tables and notebooks have them."""
+    """Scores without judgements, such as tables and notebooks have them; perhaps with a truth."""
 
     name = "a table of scores"
     scores: Scores = field()
     scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
-
-
-@dataclass(frozen=True, eq=False)
-class ScoresAndTruth(WorkInMemory):
-    """Scores without judgements, and what the systems are truly worth."""
-
-    name = "a table of scores with its truth"
-    scores: Scores = field()
-    truth: Truth = field()
-    scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
+    known_truth: Truth | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)

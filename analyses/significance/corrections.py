@@ -81,7 +81,6 @@ def max_t_test(
     *,
     permutations: int,
     seed: int,
-    step_down: bool = True,
     n_jobs: int = 1,
     advance: Callable[[int], object] | None = None,
 ) -> Floats:
@@ -90,12 +89,12 @@ def max_t_test(
     The signs are those of :func:`analyses.significance.permutation.monte_carlo_test` with this
     seed. With
     :math:`\sigma_{ij}^2 = \sum_u d_u^2`, which no sign changes, z = ``|sum of d| / sigma`` as
-    observed, and :math:`M_b` the largest :math:`|T_b| / \sigma` over all pairs under signs b,
+    observed, and :math:`M_b` the largest :math:`|T_b| / \sigma` under signs b over the pair of the
+    k-th largest z and those of smaller z (step-down),
 
-    .. math:: \tilde p_{ij} = \frac{1 + \#\{b : M_b \ge z_{ij}\}}{B + 1} .
+    .. math:: \tilde p_{ij} = \frac{1 + \#\{b : M_b \ge z_{ij}\}}{B + 1} ;
 
-    Step-down takes, for the pair of the k-th largest z, the maximum over that pair and those of
-    smaller z alone; adjusted p-values then may not fall below those of larger z.
+    adjusted p-values may not fall below those of larger z.
 
     Each pair alone is tested exactly. That the chance of any false rejection is bounded, needs
     each user's vector of differences to be symmetric as a whole; else it holds for many users.
@@ -108,7 +107,7 @@ def max_t_test(
     """
     grid = to_grid(scores)
     families = [Family.of(one) for one in grid]
-    count = partial(count_maxima, grid, families, seed=seed, step_down=step_down)
+    count = partial(count_maxima, grid, families, seed=seed)
     counts = count_in_parts(
         count, permutations, part=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance
     )
@@ -145,14 +144,11 @@ class Family:
         pairs = (first[order], second[order], scales[order], observed[order])
         return cls(order, *pairs, tolerance)
 
-    def count(self, flipped: Floats, *, step_down: bool) -> NDArray[np.int64]:
+    def count(self, flipped: Floats) -> NDArray[np.int64]:
         """Count for each pair the signs whose maximum reaches z; sums are (n_systems, n_signs)."""
         distances = np.abs(flipped[self.first] - flipped[self.second]) + self.tolerance
         distances *= self.scales[:, np.newaxis]
-        if step_down:
-            maxima = np.maximum.accumulate(distances[::-1], axis=0)[::-1]
-        else:
-            maxima = distances.max(axis=0, keepdims=True)
+        maxima = np.maximum.accumulate(distances[::-1], axis=0)[::-1]
         return np.count_nonzero(maxima >= self.observed[:, np.newaxis], axis=1)
 
     def never_falling(self, p: Floats) -> Floats:
@@ -169,14 +165,13 @@ def count_maxima(
     stop: int,
     *,
     seed: int,
-    step_down: bool,
     block: int = SIGNS_AT_ONCE,
 ) -> NDArray[np.int64]:
     """Count the permutations ``start`` to ``stop`` whose maximum reaches each pair's z."""
     counts = np.zeros((len(grid), len(families[0].order)), dtype=np.int64)
     for flipped in flipped_sums(grid, start, stop, seed=seed, block=block):
         for measure, family in enumerate(families):
-            counts[measure, family.order] += family.count(flipped[measure], step_down=step_down)
+            counts[measure, family.order] += family.count(flipped[measure])
     return counts
 
 

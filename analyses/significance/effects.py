@@ -83,12 +83,14 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
             variances.append(of_runs[:, side])
             freedoms.append(freedom[side])
         lower, upper = _welch_limits(differences, variances, freedoms, level=level)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        standardised = np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
     return Effects(
         differences=differences,
         lower=lower,
         upper=upper,
         relative=_relative(differences, scores),
-        standardised=_standardised(means, deviations),
+        standardised=standardised,
         better=better,
         worse=worse,
         equal=equal,
@@ -134,11 +136,6 @@ def _columns_of_rows(differences: Floats) -> Floats:
     sides = (steps > 0, steps < 0, steps == 0)
     shares = [np.count_nonzero(side, axis=1) / n_users for side in sides]
     return np.stack([*means_and_deviations(differences), *shares], axis=1)
-
-
-def _standardised(means: Floats, deviations: Floats) -> Floats:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
 
 
 def _relative(differences: Floats, scores: Floats) -> Floats:
@@ -228,15 +225,11 @@ def variance_components(values: Floats, *, level: float = 0.95) -> Components:
         systems=systems,
         users=users,
         interaction=noise,
-        relative=_reliability(systems, noise / n_users),
+        relative=_ratio(systems, systems + noise / n_users),
         relative_low=np.maximum(low, 0.0),
         relative_high=np.maximum(high, 0.0),
-        absolute=_reliability(systems, (users + noise) / n_users),
+        absolute=_ratio(systems, systems + (users + noise) / n_users),
     )
-
-
-def _reliability(systems: Floats, noise: Floats) -> Floats:
-    return _ratio(systems, systems + noise)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -229,36 +229,18 @@ def standardise(values: Floats, standard: Standard) -> Floats:
     Values are of shape (n_measures, n_systems, n_users), as is what is returned, in [0, 1]. A user
     whom all systems serve alike has one score, .5, or 1 if empirical.
     """
-    return STANDARDS[standard](values)
-
-
-def _deviates(values: Floats) -> Floats:
+    if standard == "empirical":
+        shares = np.zeros(values.shape)
+        for other in np.moveaxis(values, 1, 0):
+            shares += other[:, None, :] <= values
+        return shares / values.shape[1]
     centred = values - values.mean(axis=1, keepdims=True)
     spread = values.std(axis=1, ddof=1, keepdims=True)
     differs = np.ptp(values, axis=1, keepdims=True) > 0
-    return np.divide(centred, spread, out=np.zeros(values.shape), where=differs)
-
-
-def _normal(values: Floats) -> Floats:
-    return np.asarray(ndtr(_deviates(values)))
-
-
-def _uniform(values: Floats) -> Floats:
-    return np.clip(UNIFORM_SLOPE * _deviates(values) + 0.5, 0.0, 1.0)
-
-
-def _empirical(values: Floats) -> Floats:
-    shares = np.zeros(values.shape)
-    for other in np.moveaxis(values, 1, 0):
-        shares += other[:, None, :] <= values
-    return shares / values.shape[1]
-
-
-STANDARDS: Mapping[Standard, Callable[[Floats], Floats]] = {
-    "normal": _normal,
-    "uniform": _uniform,
-    "empirical": _empirical,
-}
+    deviates = np.divide(centred, spread, out=np.zeros(values.shape), where=differs)
+    if standard == "normal":
+        return np.asarray(ndtr(deviates))
+    return np.clip(UNIFORM_SLOPE * deviates + 0.5, 0.0, 1.0)
 
 
 def cautions(

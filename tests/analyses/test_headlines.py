@@ -12,7 +12,7 @@ from analyses.shared.estimate import Estimates
 from analyses.shared.families import WithinSubsets
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.result import Result
-from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
+from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings as OfValidity
 from analyses.validity import validity
 from tests.analyses.made import unrelated
@@ -43,7 +43,7 @@ def power_of(values: NDArray[np.float64]) -> Result:
 def validity_of(values: NDArray[np.float64]) -> Result:
     truth = Truth(scores(values[::-1]), tuple(MEASURES), "of a test")
     settings = OfValidity(replicates=20, judgements=False)
-    return validity(ScoresAndTruth(scores(values), truth, seed=SEED), settings)
+    return validity(ScoresWork(scores(values), known_truth=truth, seed=SEED), settings)
 
 
 def headline(result: Result) -> Estimates:

@@ -8,7 +8,7 @@ import pytest
 from analyses import correlation, discrimination, validity
 from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measure, Measures, RunDeviations, Scores
-from analyses.shared.work import ScoresAndTruth, ScoresWork, Truth
+from analyses.shared.work import ScoresWork, Truth
 
 MEASURES = Measures([Measure("P", 5), Measure("AP", 5)])
 SYSTEMS = ("a", "b", "c", "d", "e")
@@ -61,7 +61,9 @@ def test_validity_varies_with_runs(scores: Scores) -> None:
     settings = validity.Settings(replicates=100, judgements=False)
     both, alone = (
         validity.validity(
-            ScoresAndTruth(each, Truth(replace(true, runs=None), tuple(MEASURES), "of a test")),
+            ScoresWork(
+                each, known_truth=Truth(replace(true, runs=None), tuple(MEASURES), "of a test")
+            ),
             settings,
         )
         for each in (scores, replace(scores, runs=None))

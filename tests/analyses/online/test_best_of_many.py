@@ -2,10 +2,10 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 
 from analyses.online.best_of_many import best_of_many
 from analyses.online.experiments import Experiment
-from analyses.ordering import spearman
 from runs import InputError
 from tests.analyses.online.examples import experiment, random_experiment
 
@@ -16,6 +16,13 @@ def tied(rng: np.random.Generator, n_models: int = 5, name: str = "A") -> Experi
     """A dozen measures with ties, and rates with ties."""
     values = rng.integers(0, 4, (12, n_models))
     return experiment(values, rng.integers(0, 4, n_models), name=name, own=name)
+
+
+def spearman(values: Floats, rates: Floats) -> Floats:
+    ranks = [rankdata(each, axis=-1) for each in np.broadcast_arrays(values, rates)]
+    x, y = (each - each.mean(axis=-1, keepdims=True) for each in ranks)
+    with np.errstate(invalid="ignore"):
+        return (x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
 
 
 def rhos_of_all_orders(one: Experiment) -> Floats:

@@ -6,13 +6,13 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import kendalltau
 
-from analyses.ordering import rbo, spearman, tau_ap, tau_ap_a, tau_b
+from analyses.ordering import rbo, tau_ap, tau_ap_a, tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.loops import sample_taus
 
@@ -123,13 +123,6 @@ def test_rbo_has_the_reference_values(
 @given(PERMUTATIONS, PERMUTATIONS)
 def test_rbo_is_what_the_top_sets_have_in_common(x: Floats, y: Floats) -> None:
     assert rbo(x, y) == pytest.approx(overlap(x, y, 0.9), abs=1e-12)
-
-
-@given(TIED_PAIRS)
-def test_spearman_is_scipys(scores: NDArray[np.float64]) -> None:
-    assume(np.ptp(scores, axis=1).all())
-    expected = spearmanr(scores[0], scores[1]).statistic
-    assert spearman(scores[0], scores[1]) == pytest.approx(expected, abs=1e-14)
 
 
 @given(st.lists(st.floats(-1, 1) | st.just(np.nan), min_size=1, max_size=5))

@@ -89,7 +89,7 @@ def test_all_negatives_without_replacement_give_the_exact_metrics() -> None:
 def test_relative_errors_leave_out_what_is_truly_nothing(result: Estimates) -> None:
     errors = relative_error(np.array([[0.3, 0.75, 0.5]]), np.array([0.0, 0.5, 1.0]))
     assert mean_of_defined(errors).tolist() == [50.0]
-    assert np.isnan(result.errors[:, result.metrics.index("AUC")]).all()
+    assert np.isnan(result.errors[:, result.measures.metrics.index("AUC")]).all()
 
 
 def test_frames_carry_the_numbers_of_their_labels(result: Estimates) -> None:

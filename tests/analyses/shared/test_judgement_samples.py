@@ -4,13 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from analyses.shared.judgement_samples import (
-    Mode,
-    Sampling,
-    sample_judgements,
-    sample_of_users,
-    sample_strata,
-)
+from analyses.shared.judgement_samples import Mode, Sampling, sample_judgements
 from qrels import Qrels, qrels_from_columns
 
 
@@ -45,7 +39,8 @@ def test_samples_over_all_judgements_are_those_of_earlier_versions() -> None:
 def test_every_user_keeps_the_share_and_at_least_one(
     n_judged: list[int], level: float, seed: int
 ) -> None:
-    kept = sample_of_users(judgements(n_judged), level=level, n_samples=3, seed=seed)
+    sampling = Sampling("per-user")
+    kept = sampling.draw(judgements(n_judged), level=level, n_samples=3, seed=seed)
     wanted = [min(n, max(1, round(level * n))) for n in n_judged]
     for sample in kept.T:
         assert judgements(n_judged).per_user(sample).tolist() == wanted
@@ -56,14 +51,8 @@ def test_every_stratum_keeps_its_share_and_minimum(
     n_judged: list[int], level: float, least_relevant: int, least_nonrelevant: int
 ) -> None:
     qrels = judgements(n_judged)
-    (sample,) = sample_strata(
-        qrels,
-        level=level,
-        n_samples=1,
-        seed=1,
-        least_relevant=least_relevant,
-        least_nonrelevant=least_nonrelevant,
-    ).T
+    sampling = Sampling("stratified", least_relevant, least_nonrelevant)
+    (sample,) = sampling.draw(qrels, level=level, n_samples=1, seed=1).T
     minima = {"relevant": least_relevant, "nonrelevant": least_nonrelevant}
     for stratum, least in minima.items():
         inside = getattr(qrels, stratum)

@@ -97,12 +97,3 @@ def test_what_is_not_known_is_refused_in_a_sentence(what: str) -> None:
 def test_nothing_is_scored_anew_without_judgements(known: WorkInMemory) -> None:
     with pytest.raises(InputError, match="needs judgements"):
         known.rescorer(1)
-
-
-def test_quantiles_are_those_of_the_scores_of_a_system() -> None:
-    values = np.array([[[0.0, 0.0, 0.5, 1.0], [0.2, 0.2, 0.2, 0.2]]])
-    scores = Scores(values, Measures([Measure("P", 5)]), ("a", "b"), np.array([*"tuvw"]))
-    found = scores.means(quantiles=True)
-    assert [*found.columns] == ["measure", "system", "mean", "q10", "q50", "q90", "zeros"]
-    assert found.iloc[0, 2:].tolist() == pytest.approx([0.375, 0.0, 0.25, 0.85, 0.5])
-    assert found.iloc[1, 2:].tolist() == pytest.approx([0.2, 0.2, 0.2, 0.2, 0.0])

@@ -9,7 +9,7 @@ from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError, StudyFacts
 from analyses.shared.measure import Measure, Measures, Scores
-from analyses.shared.work import ScoresAndTruth, Truth
+from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings, Validity, validity
 from analyses.validity.comparison import Comparison, JointUsers, resampled_rates
 from runs import InputError
@@ -33,7 +33,7 @@ def scores(
 def compare(measured: Scores, true: Scores, *, seed: int = 0, **settings: Any) -> Validity:
     asked = {"replicates": 50, "judgements": False} | settings
     truth = Truth(true, (true.measures[0],), "of a made world")
-    return validity(ScoresAndTruth(measured, truth, seed=seed), Settings(**asked))
+    return validity(ScoresWork(measured, known_truth=truth, seed=seed), Settings(**asked))
 
 
 @pytest.fixture
