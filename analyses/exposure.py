@@ -79,7 +79,10 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     for run in runs:
         catalogue[run.items[run.items >= 0]] = True
     groups = popularity_groups(counts, settings.groups)
-    relevant = _relevant_by_group(work.qrels, groups, settings.groups)
+    relevant = np.zeros((work.qrels.n_users, settings.groups))
+    is_relevant = work.qrels.relevant
+    cells = work.qrels.users[is_relevant], groups[work.qrels.items[is_relevant]]
+    np.add.at(relevant, cells, 1.0)
     depth = max(run.depth for run in runs)
     cutoffs = sorted(settings.cutoffs or work.scores.measures.cutoffs or [depth])
     shape = (len(ASPECTS), len(cutoffs), len(runs))
@@ -320,12 +323,6 @@ def _weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, 
     return chain([(slice(0, 1), np.ones((1, n_users)))], moved)
 
 
-def _relevant_by_group(qrels: Qrels, groups: Numbers, n_groups: int) -> Floats:
-    """Count the relevant items of every user in each group, of shape (n_users, n_groups)."""
-    cells = qrels.users[qrels.relevant] * n_groups + groups[qrels.items[qrels.relevant]]
-    return _tallied(cells, (qrels.n_users, n_groups))
-
-
 @dataclass(frozen=True, eq=False)
 class _Lists:
     """The lists of one system, the groups of items, and the relevant items of users by group."""
@@ -365,12 +362,6 @@ class _Lists:
         """Count the relevant items at these ranks by group, of shape (n_users, n_groups)."""
         listed = Run(self.run.system, self.run.items[:, first:last])
         user, rank = np.nonzero(np.append(self.qrels.relevant, False)[match(listed, self.qrels)])
-        n_users, n_groups = self.relevant.shape
-        return _tallied(
-            user * n_groups + self.groups[listed.items[user, rank]], (n_users, n_groups)
-        )
-
-
-def _tallied(cells: NDArray[np.integer], shape: tuple[int, int]) -> Floats:
-    """Count how often each cell of a table is named."""
-    return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(np.float64)
+        found = np.zeros(self.relevant.shape)
+        np.add.at(found, (user, self.groups[listed.items[user, rank]]), 1.0)
+        return found

@@ -270,14 +270,9 @@ def _read_events(table: LogTable, rename: Mapping[str, str] | None) -> dict[str,
     if "rec_id" in table:
         kinds["rec_id"] = partial(id_column, optional=True)
     table.view("all_events", kinds)
-    cases = " ".join(
-        f"WHEN {literal(old)} THEN {literal(new)}" for old, new in (rename or {}).items()
-    )
-    renamed = f"CASE type {cases} ELSE type END" if cases else "type"
-    table.database.run(
-        f"CREATE TEMP VIEW events AS SELECT * REPLACE ({renamed} AS type) FROM all_events "
-        f"WHERE {renamed} <> ''"
-    )
+    excluded = ", ".join(literal(old) for old, new in (rename or {}).items() if not new)
+    kept = f"WHERE type NOT IN ({excluded})" if excluded else ""
+    table.database.run(f"CREATE TEMP VIEW events AS FROM all_events {kept}")
     (unnamed,) = table.database.row(
         "SELECT (SELECT count(*) FROM all_events) - (SELECT count(*) FROM events)"
     )

@@ -132,12 +132,7 @@ class Analysis(Member[SettingsT], Generic[SettingsT, ResultT]):
         """What its part of a study is called, and the file that keeps its result."""
         return self.name if self.group is None else f"{self.group}_{self.name}"
 
-    @property
-    def is_usual(self) -> bool:
-        """Whether every study can make it, and makes it without a word about it."""
-        return self.is_usual_with(())
-
-    def is_usual_with(self, made: Iterable[str]) -> bool:
+    def is_usual(self, made: Iterable[str] = ()) -> bool:
         """Tell whether a study that makes what others may need makes it without a word about it."""
         required = [f for f in self.settings.model_fields.values() if f.is_required()]
         return set(self.needs) <= set(made) and not (required or self.on_request)

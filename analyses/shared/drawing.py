@@ -195,20 +195,14 @@ def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, with a few plain numbers beside it, if anything is drawn."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    if not has_positive(ax, along=along):
+    axis = ax.xaxis if along == "x" else ax.yaxis
+    if not np.isfinite(axis.get_minpos()):
         return
     ax.set(**{f"{along}scale": "log"})
-    axis = ax.xaxis if along == "x" else ax.yaxis
     low, high = axis.get_view_interval()
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < FAR * low else (1.0,)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
-
-
-def has_positive(ax: Axes, *, along: Literal["x", "y"]) -> bool:
-    """Tell whether something is drawn that has a place on a logarithmic axis."""
-    axis = ax.xaxis if along == "x" else ax.yaxis
-    return bool(np.isfinite(axis.get_minpos()))
 
 
 def draw_matrix(

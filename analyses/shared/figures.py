@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib import import_module
@@ -314,10 +314,17 @@ def _thin_out(axis: Axis, *, gap: float) -> None:
 
 def as_svg(figure: Figure) -> bytes:
     """Render as SVG, the same bytes every time; marked points tell their values when pointed at."""
-    curves = _name_curves(figure)
+    curves = [
+        line
+        for axes in figure.axes
+        for line in axes.lines
+        if not str(line.get_label()).startswith("_") and line.get_marker() not in ("None", "")
+    ]
+    for number, curve in enumerate(curves):
+        curve.set_gid(f"{CURVE}{number}")
     svg = _render(figure, "svg", {"Date": None}).decode()
-    for name, curve in curves.items():
-        svg = _with_values(svg, name, values_of(curve))
+    for curve in curves:
+        svg = _with_values(svg, str(curve.get_gid()), values_of(curve))
     return svg.encode()
 
 
@@ -338,21 +345,6 @@ def values_of(curve: Line2D) -> list[str]:
     marked = points[:: every if isinstance(every, int) else 1]
     defined = marked[np.isfinite(marked).all(axis=1)]
     return [f"{curve.get_label()}, {x:g}: {y:.4g}" for x, y in defined]
-
-
-def _name_curves(figure: Figure) -> dict[str, Line2D]:
-    """Name the curves that have a label and markers, so that they are found in the SVG."""
-    curves = {f"{CURVE}{number}": curve for number, curve in enumerate(_labelled(figure))}
-    for name, curve in curves.items():
-        curve.set_gid(name)
-    return curves
-
-
-def _labelled(figure: Figure) -> Iterator[Line2D]:
-    for axes in figure.axes:
-        for line in axes.lines:
-            if not str(line.get_label()).startswith("_") and line.get_marker() not in ("None", ""):
-                yield line
 
 
 def _with_values(svg: str, name: str, values: Sequence[str]) -> str:

@@ -226,8 +226,6 @@ def block_sums(scores: Scores, users: NDArray[np.str_], blocks: Numbers, *, seed
     return np.stack(sums, axis=1)
 
 
-Marks = Masks
-
 VERDICTS = ("right", "wrong", "false positive", "missed", "no difference")
 """Every pair is one of these; see `PairVerdicts`."""
 
@@ -252,10 +250,10 @@ class PairVerdicts:
         Measured and true difference have the same sign, or opposite ones; neither if one is 0.
     """
 
-    significant: Marks
-    sure: Marks
-    agree: Marks
-    oppose: Marks
+    significant: Masks
+    sure: Masks
+    agree: Masks
+    oppose: Masks
 
     @classmethod
     def of(
@@ -276,27 +274,27 @@ class PairVerdicts:
         return cls.of(measured, p, truly, true_p, alpha=alpha)
 
     @property
-    def right(self) -> Marks:
+    def right(self) -> Masks:
         """A true difference that is found."""
         return self.significant & self.sure & self.agree
 
     @property
-    def wrong(self) -> Marks:
+    def wrong(self) -> Masks:
         """A significant difference whose true one has the other sign: an error of type III."""
         return self.significant & self.sure & self.oppose
 
     @property
-    def false_positive(self) -> Marks:
+    def false_positive(self) -> Masks:
         """A significant difference whose true one is not significant."""
         return self.significant & ~(self.right | self.wrong)
 
     @property
-    def missed(self) -> Marks:
+    def missed(self) -> Masks:
         """A true difference that is not significant."""
         return self.sure & ~self.significant
 
     @property
-    def inverted(self) -> Marks:
+    def inverted(self) -> Masks:
         """A true difference whose measured one has the other sign, significant or not."""
         return self.sure & self.oppose
 
@@ -318,7 +316,7 @@ class PairVerdicts:
         return np.stack(shares, axis=0 if weights is None else 1)
 
 
-def ratio_of(some: Marks, among: Marks, weights: Floats | None = None) -> Floats:
+def ratio_of(some: Masks, among: Masks, weights: Floats | None = None) -> Floats:
     """Divide the number of pairs by that of others, along the last axis; NaN where there are none.
 
     Weights of pairs, (n_subsets, n_pairs), count each so often: the result is of shape (n_subsets,

@@ -178,7 +178,7 @@ def read_sections(
 
 
 def _usual(register: Register, made: Collection[str]) -> dict[str, AnalysisSettings]:
-    return {a.key: a.settings() for a in register.values() if a.is_usual_with(made)}
+    return {a.key: a.settings() for a in register.values() if a.is_usual(made)}
 
 
 def _sections(register: Register) -> list[str]:
