@@ -23,13 +23,25 @@ from runs.shared.arrays import Floats, Numbers
 Limits = tuple[Floats, Floats]
 
 
-def t_limits(means: Floats, deviations: Floats, *, n_users: int, level: float) -> Limits:
-    r"""Give :math:`\bar d \pm t_{n-1}\, s_d / \sqrt n` from means and standard deviations.
+Source = tuple[Floats, int | Numbers]
+"""Variances of means from one source of chance, and their degrees of freedom."""
 
-    Both are of any shape. Limits are NaN for a single user.
+
+def _t_limits(means: Floats, sources: Sequence[Source], *, level: float) -> Limits:
+    """Give Student's limits of means whose variances are the sums over sources.
+
+    Degrees of freedom of several sources are those of Welch (1947), The generalization of
+    "Student's" problem when several different population variances are involved, equation 28.
+    Limits are NaN for a single user.
     """
-    quantile = stdtrit(n_users - 1, (1 + level) / 2) if n_users > 1 else np.nan
-    reaches = quantile / np.sqrt(n_users) * deviations
+    variances = np.stack([of_source for of_source, _ in sources])
+    freedoms = np.stack([np.broadcast_to(freedom, means.shape) for _, freedom in sources])
+    total = variances.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = variances / total
+        parts = np.where(shares > 0, shares**2 / freedoms, 0.0).sum(axis=0)
+        quantiles = np.where(total > 0, stdtrit(1 / parts, (1 + level) / 2), 0.0)
+    reaches = quantiles * np.sqrt(total)
     return means - reaches, means + reaches
 
 
@@ -43,7 +55,7 @@ class Effects:
         Mean of d.
     lower, upper
         Limits of the two-sided confidence interval of the mean difference in the population of
-        users, by :func:`t_limits`, which covers approximately; NaN for a single user. Where runs
+        users, by Student's t, which covers approximately; NaN for a single user. Where runs
         of the systems are given, in the population of users and runs, by Welch's approximation.
     relative
         Mean of d as a share of the absolute mean of system j; NaN where that mean is 0.
@@ -74,15 +86,11 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     powers = exponents(scores)[:, :, 0]
     differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
     n_users = scores.shape[2]
-    if runs is None:
-        lower, upper = t_limits(differences, spreads, n_users=n_users, level=level)
-    else:
+    sources: list[Source] = [(spreads**2 / n_users, n_users - 1)]
+    if runs is not None:
         of_runs, freedom = runs.variances()
-        variances, freedoms = [spreads**2 / n_users], [np.array(n_users - 1)]
-        for side in pair_indices(len(freedom)):
-            variances.append(of_runs[:, side])
-            freedoms.append(freedom[side])
-        lower, upper = _welch_limits(differences, variances, freedoms, level=level)
+        sources += [(of_runs[:, side], freedom[side]) for side in pair_indices(len(freedom))]
+    lower, upper = _t_limits(differences, sources, level=level)
     with np.errstate(divide="ignore", invalid="ignore"):
         standardised = np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
     return Effects(
@@ -101,33 +109,14 @@ def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = No
     """Give the confidence limits of the systems' means over users, or over users and runs.
 
     Scores are of shape (n_measures, n_systems, n_users); limits of (n_measures, n_systems), by
-    `t_limits` or, with several runs of a system, by Welch's approximation.
+    Student's t or, with several runs of a system, by Welch's approximation.
     """
     means, n_users = scores.mean(axis=2), scores.shape[2]
     deviations = scores.std(axis=2, ddof=1) if n_users > 1 else np.full(means.shape, np.nan)
-    if runs is None:
-        return t_limits(means, deviations, n_users=n_users, level=level)
-    of_runs, freedom = runs.variances()
-    variances = [deviations**2 / n_users, of_runs]
-    return _welch_limits(means, variances, [np.array(n_users - 1), freedom], level=level)
-
-
-def _welch_limits(
-    means: Floats, sources: Sequence[Floats], freedoms: Sequence[Numbers], *, level: float
-) -> Limits:
-    """Give limits by variances from several sources, added.
-
-    Degrees of freedom are those of Welch (1947), The generalization of "Student's" problem when
-    several different population variances are involved, equation 28.
-    """
-    variances = np.stack(sources)
-    every = np.stack([np.broadcast_to(freedom, means.shape) for freedom in freedoms])
-    total = variances.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(variances > 0, variances**2 / every, 0.0).sum(axis=0)
-        quantiles = np.where(total > 0, stdtrit(total**2 / parts, (1 + level) / 2), 0.0)
-    reaches = quantiles * np.sqrt(total)
-    return means - reaches, means + reaches
+    sources: list[Source] = [(deviations**2 / n_users, n_users - 1)]
+    if runs is not None:
+        sources.append(runs.variances())
+    return _t_limits(means, sources, level=level)
 
 
 def _columns_of_rows(differences: Floats) -> Floats:

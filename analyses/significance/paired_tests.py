@@ -126,12 +126,12 @@ def _t_of_rows(differences: Floats) -> Floats:
     return t_of_moments(*means_and_deviations(differences), n_users=differences.shape[1])
 
 
-def t_of_moments(means: Floats, deviations: Floats, *, n_users: int) -> Floats:
+def t_of_moments(means: Floats, deviations: Floats, *, n_users: int | Floats) -> Floats:
     """Give the p-values of `t_test` from means and standard deviations of the differences."""
     with np.errstate(divide="ignore", invalid="ignore"):
         statistics = np.sqrt(n_users) * np.abs(means) / deviations
     p = 2 * np.asarray(stdtr(n_users - 1, -statistics))
-    undecided = (means == 0) | (n_users < 2)
+    undecided = (means == 0) | (np.asarray(n_users) < 2)
     return np.where(undecided, 1.0, np.clip(p, np.finfo(np.float64).tiny, 1.0))
 
 

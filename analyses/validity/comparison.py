@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from analyses.intervals.resampling import random_blocks, ranges, resample_means, run_noise
 from analyses.ordering import DECIMALS
 from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
+from analyses.significance.paired_tests import t_of_moments
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import ADJUSTMENTS, OF_MEANS, Question, correct, pair_tests
 from runs import InputError
@@ -374,15 +374,7 @@ def _tested(
     if scores.runs is not None:
         noise = np.asarray(users.noise(scores.runs.of([number])))[0]
         means = means + (noise[first] - noise[second]).T
-    p = _student_p(means, variances, drawn)
+    freedom = np.maximum(drawn - 1, 1)
+    p = t_of_moments(means, np.sqrt(np.maximum(variances, 0) * drawn / freedom), n_users=drawn)
     adjust = ADJUSTMENTS.get(question.correction)
     return means, p if adjust is None else adjust(p)
-
-
-def _student_p(means: Floats, variances: Floats, n_users: Floats) -> Floats:
-    """Test means by Student's t; without a difference, or with one user, p is 1."""
-    freedom = np.maximum(n_users - 1, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistics = np.abs(means) / np.sqrt(np.maximum(variances, 0.0) / freedom)
-        p = 2 * np.asarray(stdtr(freedom, -statistics))
-    return np.where((means == 0) | (n_users < 2) | np.isnan(p), 1.0, p)
