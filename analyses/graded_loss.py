@@ -13,12 +13,11 @@ from pydantic import Field
 from analyses.intervals.random_loss import RandomLoss, lose_at_random
 from analyses.popularity import LEAST_AREA
 from analyses.shared.analysis import analysis
-from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
+from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, LossSettings
 from analyses.shared.result import figure
 from analyses.shared.work import CountedIn
 from qrels import Qrels
 from runs.shared.arrays import Masks
-from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 
-class Settings(CountedSettings):
+class Settings(CountedSettings, LossSettings):
     """Loss of judgements with a probability that depends on popularity."""
 
     section = "graded_loss"
@@ -40,13 +39,6 @@ class Settings(CountedSettings):
         description="Judgements are drawn with weight popularity^-gamma; 0: at random; below 0: "
         "popular items are kept more often.",
     )
-    levels: Levels = Field(
-        tuple(percent / 100 for percent in range(100, 0, -5)),
-        min_length=1,
-        description="Shares of the judgements to keep.",
-    )
-    samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
-    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from analyses.intervals.random_loss import RandomLoss, lose_at_random
-from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.judgement_samples import Mode, Sampling
+from analyses.shared.analysis import analysis
+from analyses.shared.judgement_samples import LossSettings, Mode, Sampling
 from analyses.shared.result import figure
 from runs.shared.arrays import Masks
-from runs.shared.settings import Levels, Whole
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,15 +25,9 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 
-class Settings(AnalysisSettings):
+class Settings(LossSettings):
     """Random loss of judgements."""
 
-    levels: Levels = Field(
-        tuple(percent / 100 for percent in range(100, 0, -5)),
-        min_length=1,
-        description="Shares of the judgements to keep.",
-    )
-    samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
     mode: Mode = Field(
         "all",
         description="Sample all judgements, per user, or per user and relevance (stratified).",
@@ -44,7 +38,6 @@ class Settings(AnalysisSettings):
     least_nonrelevant: Whole = Field(
         10, ge=0, description="Minimum of judged non-relevant items per user (stratified)."
     )
-    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
     @property
     def sampling(self) -> Sampling:

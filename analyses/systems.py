@@ -313,8 +313,9 @@ def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:
 
     The mask is symmetric, of shape (n_systems, n_systems).
     """
-    groups = letter_groups(differs[np.ix_(order, order)])
-    names, found = [letter_name(n) for n in range(len(groups))], [""] * len(order)
+    groups, found = letter_groups(differs[np.ix_(order, order)]), [""] * len(order)
+    # a to z, A to Z, a1 and so on.
+    names = [f"{ascii_letters[n % 52]}{n // 52 or ''}" for n in range(len(groups))]
     for place, system in enumerate(order):
         shared = (name for name, group in zip(names, groups, strict=True) if place in group)
         found[system] = "".join(shared)
@@ -343,8 +344,3 @@ def letter_groups(differs: Masks) -> list[frozenset[int]]:
             if not any(part <= group for group in groups):
                 groups.add(part)
     return sorted(groups, key=sorted)
-
-
-def letter_name(number: int) -> str:
-    """Name a group: a to z, A to Z, a1 and so on."""
-    return f"{ascii_letters[number % 52]}{number // 52 or ''}"

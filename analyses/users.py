@@ -198,52 +198,18 @@ class Users(Result):
     @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:
         """Tabulate how subsets of the users order the systems, compared with all users."""
-        return self._by_users(
-            self.taus,
-            self.sizes[:-1] or self.sizes,
-            self.measures,
-            cutoff,
-            name="users",
-            title=f"Agreement of subsets of the {self.units} with all {self.units}",
-            note=f"Kendall's tau-b between the orderings of the systems on random subsets of the "
-            f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size.",
-        )
-
-    @table("users_power", "discriminative power with fewer {units}")
-    def power(self, *, cutoff: int | None = None) -> Table:
-        """Tabulate the discriminative power of subsets; `discrimination` has that of all users."""
-        return self._by_users(
-            self.dp,
-            self.sizes[:-1],
-            self.tested,
-            cutoff,
-            name="users_dp",
-            title=f"Discriminative power with fewer {self.units}",
-            note=f"DP over unordered pairs of systems: mean of {self.n_repeats} random subsets of "
-            f"the {self.units} of each size, by a Monte-Carlo permutation test "
-            f"({self.permutations:,} permutations). Lower is better.",
-        )
-
-    def _by_users(
-        self,
-        values: Floats,
-        sizes: Sequence[int],
-        measures: Measures,
-        cutoff: int | None,
-        *,
-        name: str,
-        title: str,
-        note: str,
-    ) -> Table:
-        """Tabulate means over subsets: metrics down, numbers of users across."""
-        compared = measures.compared(cutoff)
-        some = values[measures.numbers(compared), : len(sizes)]
+        compared, sizes = self.measures.compared(cutoff), self.sizes[:-1] or self.sizes
+        some = self.taus[self.measures.numbers(compared), : len(sizes)]
         keys = product(compared.labels, [f"{size} {self.units}" for size in sizes])
         cells = dict(zip(keys, mean_of_defined(some).ravel().tolist(), strict=True))
         low, high = percentiles(some, confidence=CONFIDENCE)
         decimals = common_decimals(low.ravel(), high.ravel())
-        title = f"{title}{compared.where}"
-        return Table.crossed(name, title, note, "metric", cells, decimals=decimals)
+        title = f"Agreement of subsets of the {self.units} with all {self.units}{compared.where}"
+        note = (
+            f"Kendall's tau-b between the orderings of the systems on random subsets of the "
+            f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size."
+        )
+        return Table.crossed("users", title, note, "metric", cells, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
     def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:

@@ -13,6 +13,7 @@ from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.work import CountedIn
 from qrels import Qrels
 from runs.shared.arrays import Masks, Numbers
+from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -122,6 +123,18 @@ def _nth_lowest(keys: NDArray[np.uint32], n: int) -> np.uint32:
     if not 0 <= place < len(some):
         some, place = keys, n
     return np.partition(some, place)[place]
+
+
+class LossSettings(AnalysisSettings):
+    """Settings of an analysis of random samples of the judgements."""
+
+    levels: Levels = Field(
+        tuple(percent / 100 for percent in range(100, 0, -5)),
+        min_length=1,
+        description="Shares of the judgements to keep.",
+    )
+    samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
+    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 RATINGS_IN_WORDS = {"train": "training ratings", "test": "judgements", "all": "ratings"}
