@@ -158,42 +158,24 @@ class Users(Result):
         return self.taus.shape[2]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give the one table ``users``; see `to_frame`."""
-        return {"users": self.to_frame()}
+        """Give ``users``: one row per measure and number of users.
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per measure and number of users.
-
-        The result: columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 %
-        and 95 % of the subsets), of report measures dp, dp_low, dp_high, significant_05 and
-        median_p (the means), and by its name one for each further coefficient (the mean of the
-        subsets in which it is defined).
+        Columns metric, cutoff, users, repeats, tau (the mean), tau_low, tau_high (5 % and 95 % of
+        the subsets), of report measures dp, dp_low, dp_high, significant_05 and median_p (the
+        means), and by its name one for each further coefficient (the mean of the subsets in which
+        it is defined).
         """
-        tau_low, tau_high = percentiles(self.taus, confidence=CONFIDENCE)
-        dp_low, dp_high = percentiles(self.dp, confidence=CONFIDENCE)
-        of_tested = {
-            "dp": self.dp.mean(axis=2),
-            "dp_low": dp_low,
-            "dp_high": dp_high,
-            "significant_05": self.significant.mean(axis=2),
-            "median_p": self.median_p.mean(axis=2),
-        }
-        return tidy(
-            self.measures,
-            {"users": self.sizes},
-            repeats=self.n_repeats,
-            tau=mean_of_defined(self.taus),
-            tau_low=tau_low,
-            tau_high=tau_high,
-            **{name: self._of_all(values) for name, values in of_tested.items()},
-            **self.coefficients,
-        )
-
-    def _of_all(self, values: Floats) -> Floats:
-        """Put values of the tested measures in the places of all, NaN elsewhere."""
-        filled = np.full((len(self.measures), len(self.sizes)), np.nan)
-        filled[self.measures.numbers(self.tested)] = values
-        return filled
+        sizes = {"users": self.sizes}
+        tau, (low, high) = mean_of_defined(self.taus), percentiles(self.taus, confidence=CONFIDENCE)
+        orderings = {"repeats": self.n_repeats, "tau": tau, "tau_low": low, "tau_high": high}
+        low, high = percentiles(self.dp, confidence=CONFIDENCE)
+        power = {"dp": self.dp.mean(axis=2), "dp_low": low, "dp_high": high}
+        power |= {"significant_05": self.significant.mean(axis=2)}
+        power |= {"median_p": self.median_p.mean(axis=2)}
+        coefficients = {name: values.ravel() for name, values in self.coefficients.items()}
+        frame = tidy(self.measures, sizes, **orderings)
+        of_tested = tidy(self.tested, sizes, **power)
+        return {"users": frame.merge(of_tested, how="left").assign(**coefficients)}
 
     @table("users", "agreement of subsets of the {units} with all {units}")
     def agreement(self, *, cutoff: int | None = None) -> Table:

@@ -149,8 +149,10 @@ PAIRWISE = {
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTest:
-    """p-values of all pairs and how each was found; arrays are of shape (n_pairs,).
+class PairTests:
+    """p-values of pairs of systems, and how each was found.
+
+    Arrays are of shape (n_pairs,) by one measure, or (n_measures, n_pairs).
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ class ExactTest:
 
 def exact_test(
     scores: Floats, *, scale: int | None = None, alpha: float = ALPHA, pairs: Numbers | None = None
-) -> ExactTest:
+) -> PairTests:
     """Test pairs of systems, each by the first of these methods that is safe for it.
 
     1. Equal means: p = 1.
@@ -230,7 +232,7 @@ def exact_test(
     required *= unit / max(1, scores.shape[1])
     methods[np.isnan(p)] = Method.MONTE_CARLO
     required[methods == Method.MONTE_CARLO] = np.nan
-    return ExactTest(np.clip(p, *sums.bounds), methods, required)
+    return PairTests(np.clip(p, *sums.bounds), methods, required)
 
 
 def _choose_off_lattice(sums: PairSums, values: Floats, pairs: Numbers) -> NDArray[np.str_]:

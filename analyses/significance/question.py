@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from pydantic import Field
 from scipy.special import ndtr
 
@@ -23,7 +21,7 @@ from analyses.significance.corrections import (
     tukey_test,
 )
 from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wilcoxon_test
-from analyses.significance.permutation import ExactTest, exact_test, monte_carlo_test, on_lattice
+from analyses.significance.permutation import PairTests, exact_test, monte_carlo_test, on_lattice
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.settings import Whole
@@ -106,25 +104,6 @@ class Question(AnalysisSettings):
         return self.draws if self.test == "monte-carlo" else n_measures
 
 
-@dataclass(frozen=True, eq=False)
-class PairTests:
-    """p-values of pairs of systems; arrays are of shape (n_measures, n_pairs).
-
-    Parameters
-    ----------
-    p
-        p-values in (0, 1].
-    methods
-        How each was found.
-    required
-        Smallest difference in means significant at the level asked for; NaN where unknown.
-    """
-
-    p: Floats
-    methods: NDArray[np.str_]
-    required: Floats
-
-
 def pair_tests(
     work: Work, question: Question, pairs: Numbers, *, advance: Callable[[int], object]
 ) -> PairTests:
@@ -174,7 +153,7 @@ def _exactly(
         )
         for measure, values in zip(scores.measures, scores.values, strict=True)
     )
-    results: list[ExactTest] = []
+    results: list[PairTests] = []
     for result in Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")(tasks):
         results.append(result)
         advance(1)

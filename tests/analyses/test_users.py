@@ -73,7 +73,7 @@ def test_power_is_right_in_the_mean_with_few_permutations() -> None:
 def test_only_the_deepest_cutoff_is_tested() -> None:
     result = study()
     assert result.tested == (Measure("a", 10), Measure("b", 10))
-    frame = result.to_frame()
+    frame = result.frame()
     assert frame.dp.isna().tolist() == (frame.cutoff == 5).tolist()
 
 
