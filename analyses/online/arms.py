@@ -20,6 +20,7 @@ from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weight
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.estimate import REACH
+from analyses.shared.measure import tidy
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import USER
 from qrels.interactions.held_out_users import split_users
@@ -157,16 +158,12 @@ def arm_rates(work: ExperimentWork, settings: ArmSettings) -> Clicks:
 @analysis("arm_recalls", source=THESIS, needs=["experiment"], on_request=True)
 def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
     """Measure the recall of every arm's model in every period, with intervals over users."""
-    import pandas as pd
-
     with work.progress("Measuring recall", 1) as bar:
         whole, recalls = work.experiment, work.recalls
         bar.advance()
     assert whole.value_errors is not None
-    index = pd.MultiIndex.from_product([whole.models, whole.measures])
-    values = index.to_frame(index=False, name=["model", "measure"]).assign(
-        value=whole.values.T.ravel(), error=whole.value_errors.T.ravel()
-    )
+    axes = {"model": whole.models}, {"measure": whole.measures}
+    values = tidy(*axes, value=whole.values.T, error=whole.value_errors.T)
     order = [whole.models[n] for n in np.argsort(-whole.rates, kind="stable")]
     return ArmRecalls(values, recalls, tuple(order), work.settings.weights)
 

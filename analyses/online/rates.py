@@ -6,13 +6,14 @@ The unit of all errors and tests is the user: lists of one user are not independ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
 from analyses.shared.estimate import REACH
+from analyses.shared.measure import pairs_of
 from analyses.significance.corrections import holm
+from analyses.significance.permutation import pair_indices
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -106,15 +107,13 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
     from scipy.special import ndtr
 
-    pairs = [(*a, *b) for a, b in combinations(rates[["arm", "rate", "error"]].to_numpy(), 2)]
-    found = pd.DataFrame(
-        pairs, columns=["arm_a", "rate_a", "error_a", "arm_b", "rate_b", "error_b"]
-    )
-    difference = (found["rate_a"] - found["rate_b"]).to_numpy(np.float64)
-    errors = (found["error_a"] ** 2 + found["error_b"] ** 2).to_numpy(np.float64) ** 0.5
-    deviates = np.full(len(found), np.nan)
+    first, second = pair_indices(len(rates))
+    rate, error = rates["rate"].to_numpy(), rates["error"].to_numpy()
+    difference = rate[first] - rate[second]
+    errors = np.sqrt(error[first] ** 2 + error[second] ** 2)
+    deviates = np.full(len(errors), np.nan)
     p = 2 * ndtr(-np.divide(np.abs(difference), errors, out=deviates, where=errors > 0))
-    return found[["arm_a", "arm_b"]].assign(
+    return pd.DataFrame(pairs_of([*rates["arm"]], "arm_a", "arm_b")).assign(
         difference=difference,
         error=errors,
         low=difference - REACH * errors,
