@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,16 +60,8 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     """
     counted_in, counts = settings.counted(work)
 
-    def draw(level: float) -> Masks:
-        return keep_graded(
-            work.qrels,
-            counts,
-            gamma=settings.gamma,
-            level=level,
-            n_samples=settings.samples,
-            seed=work.seed,
-        )
-
+    how: Any = {"gamma": settings.gamma, "n_samples": settings.samples, "seed": work.seed}
+    draw = partial(keep_graded, work.qrels, counts, **how)
     return lose_at_random(
         GradedLoss,
         work,
@@ -84,9 +77,9 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
 def keep_graded(
     qrels: Qrels,
     counts: NDArray[np.integer],
+    level: float,
     *,
     gamma: float,
-    level: float,
     n_samples: int,
     seed: int,
 ) -> Masks:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -15,7 +16,6 @@ from analyses.intervals.random_loss import RandomLoss, lose_at_random
 from analyses.shared.analysis import analysis
 from analyses.shared.judgement_samples import LossSettings, Mode, Sampling
 from analyses.shared.result import figure
-from runs.shared.arrays import Masks
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -57,12 +57,8 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
 
     Buckley & Voorhees (2004); Valcarce et al. (2018), section 4.1.
     """
-
-    def draw(level: float) -> Masks:
-        return settings.sampling.draw(
-            work.qrels, level=level, n_samples=settings.samples, seed=work.seed
-        )
-
+    how: Any = {"n_samples": settings.samples, "seed": work.seed}
+    draw = partial(settings.sampling.draw, work.qrels, **how)
     return lose_at_random(
         Sparsity,
         work,

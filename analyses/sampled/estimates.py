@@ -222,11 +222,18 @@ class Estimates(Result):
         return int(np.where(own, right, -1).argmax()), int(nearest.argmin())
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes."""
+        """Give means over repeats, every estimate, orders of pairs, advice, and adaptive sizes.
+
+        ``sampled`` has one row for each way, metric and system: items ``scored`` for a user, errors
+        in %; ``sd`` and ``error_sd`` are over the repeats.
+        """
+        found = {"repeats": self.repeats, "scored": self.scored.mean(axis=3), "exact": self.exact}
+        found |= {"expected": self.expected, "mean": self.estimated.mean(axis=3), "sd": self.sd}
+        found |= {"error": self.errors.mean(axis=3), "error_sd": self.errors.std(axis=3, ddof=1)}
         repeats = {"system": self.systems}, {"repeat": range(1, self.repeats + 1)}
         scored = self.scored.mean(axis=(2, 3))
         frames = {
-            "sampled": self.to_frame(),
+            "sampled": self._frame({"system": self.systems}, **found),
             "sampled_repeats": self._frame(*repeats, value=self.estimated, error=self.errors),
             "sampled_orders": self.orders(),
             "sampled_advice": self._frame(users=self.users, scored=scored, **self.advice),
@@ -237,16 +244,6 @@ class Estimates(Result):
         frame = with_cutoffs(tidy(self.ways, {"metric": self.measures.metrics}, *axes, **columns))
         first = ["metric", "cutoff", *chain(*axes)]
         return frame[[*first, *frame.columns.difference(first, sort=False)]]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Give one row for each way, metric and system: items ``scored`` for a user, errors in %.
-
-        ``sd`` and ``error_sd`` are over the repeats.
-        """
-        found = {"repeats": self.repeats, "scored": self.scored.mean(axis=3), "exact": self.exact}
-        found |= {"expected": self.expected, "mean": self.estimated.mean(axis=3), "sd": self.sd}
-        found |= {"error": self.errors.mean(axis=3), "error_sd": self.errors.std(axis=3, ddof=1)}
-        return self._frame({"system": self.systems}, **found)
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats with a pair of systems in its true order: none if they truly tie."""

@@ -42,7 +42,7 @@ class Sampling:
     least_relevant: int = 1
     least_nonrelevant: int = 10
 
-    def draw(self, qrels: Qrels, *, level: float, n_samples: int, seed: int) -> Masks:
+    def draw(self, qrels: Qrels, level: float, *, n_samples: int, seed: int) -> Masks:
         """Draw samples, as masks of shape (n_judgements, n_samples)."""
         if self.mode == "all":
             n_judgements = len(qrels.items)

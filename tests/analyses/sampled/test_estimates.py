@@ -93,7 +93,7 @@ def test_relative_errors_leave_out_what_is_truly_nothing(result: Estimates) -> N
 
 
 def test_frames_carry_the_numbers_of_their_labels(result: Estimates) -> None:
-    frame = result.to_frame()
+    frame = result.frame()
     assert len(frame) == 5 * 4 * 2
     rows = frame.query("estimator == 'MLE(iters=100)' and metric == 'nDCG' and system == 'shifted'")
     assert rows["mean"].item() == result.estimated[4, 1, 1].mean()
