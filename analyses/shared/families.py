@@ -212,14 +212,21 @@ class WithinSubsets:
         return variances - np.minimum(np.minimum(self.interaction, variances), over_users)
 
 
-def reach_of(sources: Sequence[tuple[Floats, float]]) -> Floats:
-    """Say how far 95 % intervals reach, given variances (...) and their degrees of freedom.
+Source = tuple[Floats, float | Numbers]
+"""Variances from one source of chance, and their degrees of freedom."""
 
-    Variances are added, and Student's t has the degrees of freedom by Satterthwaite (1946), An
-    approximate distribution of estimates of variance components.
+
+def reach_of(sources: Sequence[Source], *, level: float = CONFIDENCE) -> Floats:
+    """Say how far intervals reach whose variances are the sums over sources, of shape (...).
+
+    Student's t has the degrees of freedom by Satterthwaite (1946), An approximate distribution of
+    estimates of variance components; Welch (1947), The generalization of "Student's" problem when
+    several different population variances are involved, equation 28. NaN without any.
     """
-    total = np.sum([variances for variances, _ in sources], axis=0)
-    squares = np.sum([variances**2 / freedom for variances, freedom in sources], axis=0)
-    freedom = np.full(total.shape, np.inf)
-    np.divide(total**2, squares, out=freedom, where=squares > 0)
-    return np.asarray(stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(total))
+    variances = np.stack([of_source for of_source, _ in sources])
+    total = variances.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = zip(variances / total, sources, strict=True)
+        parts = sum(np.where(share > 0, share**2 / n, 0.0) for share, (_, n) in shares)
+        quantiles = np.where(total > 0, stdtrit(1 / parts, (1 + level) / 2), 0.0)
+    return np.asarray(quantiles * np.sqrt(total))

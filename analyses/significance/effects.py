@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import fdtri, stdtrit
+from scipy.special import fdtri
 
+from analyses.shared.families import Source, reach_of
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import (
     exponents,
@@ -18,31 +18,9 @@ from analyses.significance.paired_tests import (
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats
 
 Limits = tuple[Floats, Floats]
-
-
-Source = tuple[Floats, int | Numbers]
-"""Variances of means from one source of chance, and their degrees of freedom."""
-
-
-def _t_limits(means: Floats, sources: Sequence[Source], *, level: float) -> Limits:
-    """Give Student's limits of means whose variances are the sums over sources.
-
-    Degrees of freedom of several sources are those of Welch (1947), The generalization of
-    "Student's" problem when several different population variances are involved, equation 28.
-    Limits are NaN for a single user.
-    """
-    variances = np.stack([of_source for of_source, _ in sources])
-    freedoms = np.stack([np.broadcast_to(freedom, means.shape) for _, freedom in sources])
-    total = variances.sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = variances / total
-        parts = np.where(shares > 0, shares**2 / freedoms, 0.0).sum(axis=0)
-        quantiles = np.where(total > 0, stdtrit(1 / parts, (1 + level) / 2), 0.0)
-    reaches = quantiles * np.sqrt(total)
-    return means - reaches, means + reaches
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +68,13 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
     if runs is not None:
         of_runs, freedom = runs.variances()
         sources += [(of_runs[:, side], freedom[side]) for side in pair_indices(len(freedom))]
-    lower, upper = _t_limits(differences, sources, level=level)
+    reaches = reach_of(sources, level=level)
     with np.errstate(divide="ignore", invalid="ignore"):
         standardised = np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
     return Effects(
         differences=differences,
-        lower=lower,
-        upper=upper,
+        lower=differences - reaches,
+        upper=differences + reaches,
         relative=_relative(differences, scores),
         standardised=standardised,
         better=better,
@@ -116,7 +94,8 @@ def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = No
     sources: list[Source] = [(deviations**2 / n_users, n_users - 1)]
     if runs is not None:
         sources.append(runs.variances())
-    return _t_limits(means, sources, level=level)
+    reaches = reach_of(sources, level=level)
+    return means - reaches, means + reaches
 
 
 def _columns_of_rows(differences: Floats) -> Floats:
