@@ -28,7 +28,7 @@ from analyses.shared.estimate import (
     stabilised,
 )
 from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
-from analyses.shared.measure import Measures, Scores
+from analyses.shared.measure import Measures, Scores, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
@@ -206,20 +206,12 @@ class Correlation(Result):
         """
         import pandas as pd
 
-        first, second = np.indices(self.taus.shape).reshape(2, -1)
-        metrics = np.array([measure.metric for measure in self.measures], dtype=object)
+        metrics = [measure.metric for measure in self.measures]
         cutoffs = pd.array([measure.cutoff for measure in self.measures], dtype="Int64")
-        labels = {
-            "metric_a": metrics[first],
-            "cutoff_a": cutoffs[first],
-            "metric_b": metrics[second],
-            "cutoff_b": cutoffs[second],
-        }
-        chosen = {"tau": self.taus, "low": self.low, "high": self.high}
-        chosen |= self.limits_over_systems()
+        axes = (pd.DataFrame({f"metric_{x}": metrics, f"cutoff_{x}": cutoffs}) for x in "ab")
         further = {name: self.values[name] for name in self.values if name != self.coefficient}
-        numbers = {name: values.ravel() for name, values in (chosen | further).items()}
-        return pd.DataFrame(labels | numbers)
+        limits = {"low": self.low, "high": self.high} | self.limits_over_systems()
+        return tidy(*axes, tau=self.taus, **limits, **further)
 
     def among_cutoffs(self) -> pd.DataFrame:
         """Pairs of cut-offs of one metric.

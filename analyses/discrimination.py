@@ -19,7 +19,7 @@ from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, Estimate, Estimates, deviations, ratio_around
 from analyses.shared.families import CROSSED, Families, WithinSubsets
-from analyses.shared.measure import Measures, Scores
+from analyses.shared.measure import Measures, Scores, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Cell, Table, common_decimals, decimals_of, rounded, shown
@@ -366,26 +366,14 @@ class Discrimination(Result):
         required_difference, method, verdict (with a margin, see
         `verdicts`).
         """
-        import pandas as pd
-
-        n_measures, n_pairs = self.p.shape
-        first, second = zip(*self.pairs, strict=True)
-        columns = {
-            "metric": np.repeat([measure.metric for measure in self.measures], n_pairs),
-            "cutoff": self.measures.column.repeat(n_pairs),
-            "system_a": first * n_measures,
-            "system_b": second * n_measures,
-            "difference": self.differences.ravel(),
-            **{name: values.ravel() for name, values in self.effects.items()},
-            "p": self.p.ravel(),
-        }
+        columns: dict[str, Any] = {"difference": self.differences, **self.effects, "p": self.p}
         if self.p_adjusted is not None:
-            columns["p_adjusted"] = self.p_adjusted.ravel()
-        columns["required_difference"] = self.required.ravel()
-        columns["method"] = self.methods.ravel()
+            columns["p_adjusted"] = self.p_adjusted
+        columns |= {"required_difference": self.required, "method": self.methods}
         if (verdicts := self.verdicts()) is not None:
-            columns["verdict"] = verdicts.ravel()
-        return pd.DataFrame(columns)
+            columns["verdict"] = verdicts
+        first, second = zip(*self.pairs, strict=True)
+        return tidy(self.measures, {"system_a": first, "system_b": second}, **columns)
 
     def summary(self) -> pd.DataFrame:
         """One row per measure, with discriminative power in every convention.

@@ -23,7 +23,7 @@ from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
@@ -232,22 +232,16 @@ class Popularity(Result):
         }
 
     def _frame(self, found: Removal) -> pd.DataFrame:
-        import pandas as pd
-
-        n_measures, n_levels = found.taus.shape
-        return pd.DataFrame(
-            {
-                "metric": np.repeat([m.metric for m in self.measures], n_levels),
-                "cutoff": self.measures.column.repeat(n_levels),
-                "level": np.tile(self.levels, n_measures),
-                "tau": found.taus.ravel(),
-                "sd": found.deviations.ravel(),
-                "judgements": np.tile(found.n_kept, n_measures),
-                "cut": found.cut,
-                "removed": found.removed,
-                "counted_in": found.counted_in,
-                **{name: values.ravel() for name, values in found.coefficients.items()},
-            }
+        return tidy(
+            self.measures,
+            {"level": self.levels},
+            tau=found.taus,
+            sd=found.deviations,
+            judgements=found.n_kept,
+            cut=found.cut,
+            removed=found.removed,
+            counted_in=found.counted_in,
+            **found.coefficients,
         )
 
     @figure(

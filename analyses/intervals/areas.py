@@ -13,7 +13,7 @@ from analyses.intervals.resampling import band
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import WIDER, Estimates, arcsine_around, stabilised
 from analyses.shared.families import Families, WithinSubsets
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.sentences import listed
 from runs.shared.arrays import Floats
 
@@ -105,17 +105,7 @@ class Curves:
         lowest_level, highest_level, and the limits over systems (systems_low, systems_high) and
         over users and systems (both_low, both_high).
         """
-        import pandas as pd
-
-        frame = pd.DataFrame(
-            {
-                "metric": [measure.metric for measure in self.measures],
-                "cutoff": self.measures.column,
-                "area": found.values,
-                "low": found.low,
-                "high": found.high,
-            }
-        )
+        frame = tidy(self.measures, area=found.values, low=found.low, high=found.high)
         beside = [self.measures.numbers(self.measures.beside(m)) for m in self.measures]
         frame["rank"] = [
             frame.loc[others, "area"].rank(ascending=False, method="min")[number]

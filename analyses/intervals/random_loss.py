@@ -21,7 +21,7 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.families import Families, WithinSubsets
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
 from analyses.shared.sentences import percent
 from qrels import Qrels
@@ -221,28 +221,22 @@ class RandomLoss(Result):
         judgements (left), and by its name one for each further coefficient (the mean of the samples
         in which it is defined).
         """
-        import pandas as pd
-
-        n_measures, n_levels = len(self.measures), len(self.levels)
         low, high = self.curves.band()
         deviations = deviation_of_defined(self.taus)
         defined = self.n_samples - self.undefined
-        return pd.DataFrame(
-            {
-                "metric": np.repeat([m.metric for m in self.measures], n_levels),
-                "cutoff": self.measures.column.repeat(n_levels),
-                "level": np.tile(self.levels, n_measures),
-                "tau": self.means().ravel(),
-                "sd": deviations.ravel(),
-                "standard_error": (deviations / np.sqrt(np.maximum(defined, 1))).ravel(),
-                "low": low.ravel(),
-                "high": high.ravel(),
-                "samples": self.n_samples,
-                "undefined": self.undefined.ravel(),
-                "users_without_relevant": np.tile(self.without_relevant, n_measures),
-                "judgements": np.tile(self.n_kept, n_measures),
-                **{name: values.ravel() for name, values in self.coefficients.items()},
-            }
+        return tidy(
+            self.measures,
+            {"level": self.levels},
+            tau=self.means(),
+            sd=deviations,
+            standard_error=deviations / np.sqrt(np.maximum(defined, 1)),
+            low=low,
+            high=high,
+            samples=self.n_samples,
+            undefined=self.undefined,
+            users_without_relevant=self.without_relevant,
+            judgements=self.n_kept,
+            **self.coefficients,
         )
 
     def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
