@@ -25,7 +25,6 @@ from harness.cli.options import (
     in_study_folder,
     on_workers,
     quietly,
-    removed,
     renamed_json,
     renamed_metric,
     settings_options,
@@ -92,7 +91,6 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
 @click.option(
     "--output", type=PATH, help="New folder for ratings (world.csv) and truth (truth.npz)."
 )
-@removed("--system", "run studies of the ratings and of the world, then `harness compare`.")
 @settings_options(imported("qrels.ratings.world.LikeSettings"))
 @reads_ratings
 @formatted
@@ -227,8 +225,6 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
 @on_workers("Number of parallel trials (TPE: 1); default: all cores. Does not change results.")
 @clustered
 @in_study_folder
-@removed("--all", "without names, all systems that have a range are tuned.")
-@removed("--minutes", "`--trials` sets the budget; a search that is stopped goes on later.")
 @extensible
 @quietly
 def tune(

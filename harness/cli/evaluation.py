@@ -17,7 +17,6 @@ from harness.cli.options import (
     extensible,
     formatted,
     named_columns,
-    removed,
     renamed_json,
     renamed_to,
 )
@@ -74,8 +73,6 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
 @extensible
 @choice("--format", ["text", "json"], "Output format; json has all details.")
 @renamed_json
-@removed("--metric", "all metrics of a file are checked.")
-@removed("--markdown", "`harness check --format json` prints the results as data.")
 def check(
     subject: str | None,
     cutoff: int | None,

@@ -18,7 +18,6 @@ from harness.cli.options import (
     on_workers,
     published,
     refuse_typed,
-    removed,
     seeded,
     settings_options,
     workers,
@@ -32,7 +31,6 @@ GROUP = 5, "Recall and clicks"
 RECALL = imported("harness.recall.RecallQuestion")
 CLICKS = imported("analyses.online.clicks.Question")
 ONLINE = imported("analyses.online.click_agreement.Settings")
-DISK = "DuckDB reads logs of any size; its temporary files are in --output."
 
 
 @click.command(cls=SettingsCommand)
@@ -54,13 +52,6 @@ DISK = "DuckDB reads logs of any size; its temporary files are in --output."
     "rank_loo, rank_lloo; an empty rank is a miss. Or ranks.parquet of an earlier --output.",
 )
 @settings_options(RECALL, names={"weights": "--weights"})
-@removed("--set", "write settings after the model: --model als-knn:factors=64.")
-@removed("--clip", "use a smaller exponent (--beta).")
-@removed("--popularity", "popularity is the number of events.")
-@removed("--robots", "exclude such users from the log.")
-@removed("--shards", DISK)
-@removed("--scratch", DISK)
-@removed("--lists", "the analysis `exposure` of a study gives the coverage of items.")
 @clustered
 @workers
 @published
@@ -109,15 +100,6 @@ def recall(
 @settings_options(CLICKS, without=["recommendations", "interactions"], names={"types": "--rename"})
 @on_workers("Number of threads; default: all cores. Does not change results.")
 @published
-@removed("--policy", "use the Open Bandit Pipeline (obp) for off-policy estimates.")
-@removed("--crossing", "users who saw lists of two arms are excluded and counted.")
-@removed("--assignment", "users who saw lists of two arms are excluded and counted.")
-@removed("--credit", "an interaction counts for each list in whose time window it lies.")
-@removed("--strict", "rows that do not match are excluded and counted, in facts.csv and cautions.")
-@removed("--merged", "give all ids of a person the same name in the log.")
-@removed("--shards", DISK)
-@removed("--scratch", DISK)
-@removed("--dask", DISK)
 def clicks(
     recommendations: Path,
     interactions: Path,

@@ -27,9 +27,6 @@ FOLDER = "harness.cli"
 SUMMARY = 1000
 """Characters that a summary may have; it is never cut short."""
 
-GONE = {"calibrate": "`make coverage` checks tests and intervals in simulated populations."}
-"""Commands that are gone, and what to use instead."""
-
 
 class Commands(click.Group):
     """The commands of the folder; each module has a ``GROUP``: place and heading in the help.
@@ -52,8 +49,6 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command; None if there is none of this name."""
-        if cmd_name in GONE:
-            raise click.UsageError(f"the command {cmd_name!r} is gone: {GONE[cmd_name]}")
         # Here click looks for the name that may have been meant.
         self.commands = _commands()
         return super().get_command(ctx, cmd_name)

@@ -81,8 +81,8 @@ published = together(
 )
 
 
-def removed(option: str, instead: str) -> Callable[[Command], Command]:
-    """Answer an option that a command no longer has with what to use instead."""
+def renamed(option: str, instead: str) -> Callable[[Command], Command]:
+    """Answer the former name of an option with its name."""
 
     def refuse(_: click.Context, __: click.Parameter, asked: str | None) -> None:
         if asked is not None:
@@ -94,9 +94,9 @@ def removed(option: str, instead: str) -> Callable[[Command], Command]:
     )
 
 
-renamed_to = removed("--to", "use --output.")
-renamed_metric = removed("--metric", "use --measure.")
-renamed_json = removed("--json", "use --format json.")
+renamed_to = renamed("--to", "use --output.")
+renamed_metric = renamed("--metric", "use --measure.")
+renamed_json = renamed("--json", "use --format json.")
 
 in_study_folder = click.option("--output", type=PATH, help="Study folder; default: study-NAME.")
 
@@ -131,13 +131,7 @@ class _Options(click.Option):
 
 
 # Before click 8.5 types of parameters name no class in brackets.
-if TYPE_CHECKING:
-    _Pair = click.ParamType[tuple[str, str | int]]
-else:
-    _Pair = click.ParamType
-
-
-class _Assignment(_Pair):
+class _Assignment(click.ParamType):  # type: ignore[type-arg]
     """A name and what it stands for; digits are a number."""
 
     name = "NAME=VALUE"

@@ -17,7 +17,6 @@ from harness.cli.options import (
     imported,
     named_columns,
     published,
-    removed,
     seeded,
     settings_options,
     together,
@@ -39,7 +38,6 @@ CORRELATION = imported("analyses.correlation.Settings")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=PATH)
 @score_columns
 @settings_options(CORRELATION, without=["every_pair"])
-@removed("--reference", "--format csv has all pairs of measures and all coefficients.")
 @seeded
 @published
 def correlate(
@@ -147,11 +145,6 @@ def discriminate(**asked: Any) -> None:
 
 @click.command(cls=SettingsCommand)
 @asks_scores("analyses.design.Settings")
-@removed("--halves", "the analysis `swaps` of a study gives swap rates of random halves.")
-@removed("--bayes", "the package baycomp has Bayesian signed-rank tests.")
-@removed("--draws", "the package baycomp has Bayesian signed-rank tests.")
-@removed("--bound", "`harness discriminate --margin` tests equivalence.")
-@removed("--simulations", "power is computed; `make coverage` checks it by simulation.")
 def design(**asked: Any) -> None:
     """Sample size: how many users each measure needs.
 

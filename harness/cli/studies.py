@@ -23,7 +23,7 @@ from harness.cli.options import (
     quietly,
     redrawing,
     refuse_typed,
-    removed,
+    renamed,
     renamed_to,
     settings_options,
     workers,
@@ -53,7 +53,7 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     help="Recommender to study; default: random, popularity, svd, item-knn, puresvd, wrmf and "
     "ease. May be repeated.",
 )
-@removed("--format", "use --input-format.")
+@renamed("--format", "use --input-format.")
 @reads_ratings
 def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **asked: Any) -> None:
     """Write a study file for ratings, and describe the ratings.
@@ -199,10 +199,8 @@ def table(
     help="Axes of the figures of p-values: the share of pairs over p, or p over the pairs in "
     "order, as in the RecSys'18 paper.",
 )
-@removed("--to", "--output names the file.")
-@removed("--metric", "--measure chooses metrics and measures.")
-@removed("--format", "the name behind --output ends in .svg, .pdf, .png or another format.")
-@removed("--grey", "dashes and markers tell curves apart without colours; --style grayscale.")
+@renamed("--to", "--output names the file.")
+@renamed("--metric", "--measure chooses metrics and measures.")
 @redrawing
 def figure(
     study: Path,

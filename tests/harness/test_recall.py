@@ -260,8 +260,6 @@ def test_ranks_of_other_hidden_items_are_refused(log: Path, output: Path, tmp_pa
             ["--share", "1", "--min-items", "1"],
             "all users are test users; nobody is left to learn from.",
         ),
-        (["--shards", "3"], "--shards is gone: DuckDB reads logs"),
-        (["--scratch", "x"], "--scratch is gone: DuckDB reads logs"),
         (["--model", "a=als-knn", "--model", "a=item-cosines"], "two models are called 'a'"),
         (["--beta", "-1"], "`--beta` must be at least 0, got -1.0."),
         (["--cutoff", "70000"], "`--cutoff` must be less than 65535, got 70000."),

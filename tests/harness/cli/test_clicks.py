@@ -118,10 +118,6 @@ BROKEN: dict[str, tuple[dict[str, str], list[str], str]] = {
         "clicks.csv, row 2, column 'time': a time must be whole milliseconds since 1970 in UTC",
     ),
     "no file": ({}, ["--window", "1 h", "--models", "none.csv"], "none.csv: cannot be read"),
-    "off-policy": ({}, ["--explicit", "--policy", "x.csv"], "--policy is gone"),
-    "shards": ({}, ["--window", "1 h", "--shards", "4"], "--shards is gone"),
-    "crossing": ({}, ["--window", "1 h", "--crossing", "first"], "--crossing is gone"),
-    "credit": ({}, ["--window", "1 h", "--credit", "last"], "--credit is gone"),
 }
 
 
