@@ -6,51 +6,31 @@ LensKit nor torch. Every system is a LensKit component, too: ``from recommenders
 RM2Config``.
 """
 
-from recommenders.shared.as_component import component, imported_from_recommenders
-from recommenders.shared.full_ranks import candidate_ranks, full_ranks, rankable
-from recommenders.shared.lenskit_bridge import list_metric
-from recommenders.shared.register import find_system, read_settings, system_set, systems
-from recommenders.shared.scorers import BatchScorer
-from recommenders.shared.system import (
-    PROCESS_BYTES,
-    Choice,
-    Range,
-    Settings,
-    SystemSpec,
-    search_space,
-    searched,
-    system,
-    workers_within,
-)
-from recommenders.shared.train_and_rank import recommend, require_memory, train
-from recommenders.shared.user_system import file_of, is_user_system, label_of
-
-__all__ = [
-    "PROCESS_BYTES",
-    "BatchScorer",
-    "Choice",
-    "Range",
-    "Settings",
-    "SystemSpec",
-    "candidate_ranks",
-    "component",
-    "file_of",
-    "find_system",
-    "full_ranks",
-    "is_user_system",
-    "label_of",
-    "list_metric",
-    "rankable",
-    "read_settings",
-    "recommend",
-    "require_memory",
-    "search_space",
-    "searched",
-    "system",
-    "system_set",
-    "systems",
-    "train",
-    "workers_within",
-]
+from recommenders.shared.as_component import component as component
+from recommenders.shared.as_component import imported_from_recommenders
+from recommenders.shared.full_ranks import candidate_ranks as candidate_ranks
+from recommenders.shared.full_ranks import full_ranks as full_ranks
+from recommenders.shared.full_ranks import rankable as rankable
+from recommenders.shared.lenskit_bridge import list_metric as list_metric
+from recommenders.shared.register import find_system as find_system
+from recommenders.shared.register import read_settings as read_settings
+from recommenders.shared.register import system_set as system_set
+from recommenders.shared.register import systems as systems
+from recommenders.shared.scorers import BatchScorer as BatchScorer
+from recommenders.shared.system import PROCESS_BYTES as PROCESS_BYTES
+from recommenders.shared.system import Choice as Choice
+from recommenders.shared.system import Range as Range
+from recommenders.shared.system import Settings as Settings
+from recommenders.shared.system import SystemSpec as SystemSpec
+from recommenders.shared.system import search_space as search_space
+from recommenders.shared.system import searched as searched
+from recommenders.shared.system import system as system
+from recommenders.shared.system import workers_within as workers_within
+from recommenders.shared.train_and_rank import recommend as recommend
+from recommenders.shared.train_and_rank import require_memory as require_memory
+from recommenders.shared.train_and_rank import train as train
+from recommenders.shared.user_system import file_of as file_of
+from recommenders.shared.user_system import is_user_system as is_user_system
+from recommenders.shared.user_system import label_of as label_of
 
 __getattr__ = imported_from_recommenders

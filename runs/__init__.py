@@ -1,16 +1,10 @@
 """Runs: ranked lists as matrices, and TREC run files in and out."""
 
-from runs.run import NO_ITEM, Run, top_items
-from runs.shared.errors import InputError, InputWarning
-from runs.shared.ids import Numbering, first_unfit_id, id_fault
-
-__all__ = [
-    "NO_ITEM",
-    "InputError",
-    "InputWarning",
-    "Numbering",
-    "Run",
-    "first_unfit_id",
-    "id_fault",
-    "top_items",
-]
+from runs.run import NO_ITEM as NO_ITEM
+from runs.run import Run as Run
+from runs.run import top_items as top_items
+from runs.shared.errors import InputError as InputError
+from runs.shared.errors import InputWarning as InputWarning
+from runs.shared.ids import Numbering as Numbering
+from runs.shared.ids import first_unfit_id as first_unfit_id
+from runs.shared.ids import id_fault as id_fault

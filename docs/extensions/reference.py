@@ -298,13 +298,13 @@ def analysis_modules_reference() -> Iterator[str]:
 
 
 def public_names(module: Any) -> Sequence[str]:
-    """List what a module shows: ``__all__``, or else what is defined in it."""
+    """List what a module shows: ``__all__``, or else what is defined in it, or below it."""
     own = (
         name
         for name, value in vars(module).items()
         if not name.startswith("_")
         and (inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, Member))
-        and getattr(value, "make", value).__module__ == module.__name__
+        and f"{getattr(value, 'make', value).__module__}.".startswith(f"{module.__name__}.")
     )
     return list(getattr(module, "__all__", own))
 
