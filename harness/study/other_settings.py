@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -45,30 +46,57 @@ def with_other_settings(study: Study, number: int) -> Study:
     return study.model_copy(update=update)
 
 
-def good_trials(folder: Path, label: str, space: Mapping[str, Place]) -> list[dict[str, Value]]:
+@dataclass(frozen=True)
+class Trial:
+    """One set of settings and what came of it; number 0 has the defaults.
+
+    The score is the mean of the metric over the validation users, None if the trial failed; seconds
+    are wall time; the finding says why it failed.
+    """
+
+    number: int
+    settings: Mapping[str, Value]
+    score: float | None = None
+    seconds: float = 0.0
+    finding: str = ""
+
+
+def read_trials(path: Path, space: Mapping[str, Place]) -> list[Trial]:
+    """Read the table that `harness tune` writes of the trials of a system."""
+    import pandas as pd
+
+    try:
+        return [
+            Trial(
+                int(row["trial"]),
+                {name: place.read(row[name]) for name, place in space.items()},
+                float(row["score"]) if row["score"] else None,
+                float(row["seconds"]),
+                row["finding"],
+            )
+            for row in pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: no trials can be read from it ({error}); move the table away."
+        ) from None
+
+
+def good_trials(folder: Path, label: str, space: Mapping[str, Place]) -> list[Mapping[str, Value]]:
     """Read the settings of the trials of a system that score at least .9 of the best.
 
     Raises
     ------
     InputError
-        If the folder has no table of the system, or one that cannot be read.
+        If the folder has no table of the system, or one that cannot be read or has no score.
     """
-    import pandas as pd
-
     paths = sorted(folder.glob(f"{file_stem(label)}-*.csv"), key=lambda path: path.stat().st_mtime)
-    if not paths:
+    trials = read_trials(paths[-1], space) if paths else []
+    scored = [(trial.score, trial.settings) for trial in trials if trial.score is not None]
+    if not scored:
         raise InputError(
-            f"{folder}: no table of trials of {label!r} is here; `harness tune` writes one, in the "
-            "folder tuning of the study that is tuned."
+            f"{folder}: no table of trials of {label!r} with a score is here; `harness tune` "
+            "writes one, in the folder tuning of the study that is tuned."
         )
-    try:
-        rows = pd.read_csv(paths[-1], dtype=str, keep_default_na=False).to_dict("records")
-        scored = [(float(row["score"]), row) for row in rows if row["score"]]
-        least = GOOD * max(score for score, _ in scored)
-        return [
-            {name: place.read(row[name]) for name, place in space.items()}
-            for score, row in scored
-            if score >= least
-        ]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{paths[-1]}: no trials can be read from it ({error}).") from None
+    least = GOOD * max(score for score, _ in scored)
+    return [settings for score, settings in scored if score >= least]

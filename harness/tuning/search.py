@@ -22,6 +22,7 @@ from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric
 from harness.scoring.means import user_weights, weighted
 from harness.scoring.score import score
+from harness.study.other_settings import Trial, read_trials
 from harness.study.provenance import home_of, made_by
 from harness.study.run import check, try_out
 from harness.study.store import Store, content_key, digest, ratings_digest
@@ -53,21 +54,6 @@ Sampler: TypeAlias = Literal["random", "tpe"]
 MARK = "# Settings found by `harness tune`"
 PATIENCE, LAST_ATTEMPT = 10, 200
 """Draws in a row that are not new until random ones replace TPE's, and until the search ends."""
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One set of settings and what came of it; number 0 has the defaults.
-
-    The score is the mean of the metric over the validation users, None if the trial failed; seconds
-    are wall time; the finding says why it failed.
-    """
-
-    number: int
-    settings: Mapping[str, Value]
-    score: float | None = None
-    seconds: float = 0.0
-    finding: str = ""
 
 
 def tune(
@@ -224,25 +210,8 @@ class Search:
 
     def read(self) -> None:
         """Read the trials that are made."""
-        if not self.path.exists():
-            return
-        try:
-            rows = pd.read_csv(self.path, dtype=str, keep_default_na=False).to_dict("records")
-            trials = [
-                Trial(
-                    int(row["trial"]),
-                    {name: place.read(row[name]) for name, place in self.space.items()},
-                    float(row["score"]) if row["score"] else None,
-                    float(row["seconds"]),
-                    row["finding"],
-                )
-                for row in rows
-            ]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{self.path}: no trials can be read from it ({error}); move the table away."
-            ) from None
-        self.trials = {trial.number: trial for trial in trials}
+        if self.path.exists():
+            self.trials = {trial.number: trial for trial in read_trials(self.path, self.space)}
 
     def add(self, trial: Trial, outcome: Run | str, cost: Cost) -> str:
         """Score a trial and write the table; give why it failed, if it did."""

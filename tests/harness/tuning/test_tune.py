@@ -10,10 +10,11 @@ from click.testing import CliRunner, Result
 from harness.cli.main import main
 from harness.metrics.shared.register import built_in_metrics
 from harness.scoring.score import score
+from harness.study.other_settings import Trial
 from harness.study.run import check
 from harness.study.study import Study
 from harness.study.workers import train_and_rank
-from harness.tuning.search import Search, Trial
+from harness.tuning.search import Search
 from harness.tuning.validation import validation_of
 from recommenders import Choice, Range, recommend, train
 from recommenders.shared.system import Place
