@@ -10,18 +10,14 @@ from recommenders.kernels.language_models import (
     counts,
     smoothed,
 )
-from recommenders.kernels.neighbours import nearest_by_cosine
-from recommenders.shared.system import AtLeastOne, Range, searched, system
+from recommenders.kernels.neighbours import NearestUsers, nearest_by_cosine
+from recommenders.shared.system import Range, searched, system
 
 
 class RM2Settings(SmoothedSettings):
     """Settings of RM2."""
 
-    neighbours: AtLeastOne = searched(
-        50,
-        Range(20, 200, log=True),
-        description="Number of nearest users (the paper's k): at least 1.",
-    )
+    neighbours: NearestUsers = searched(50, Range(20, 200, log=True))
     background_weight: BackgroundWeight = searched(0.1, Range(0.01, 0.99))
 
 

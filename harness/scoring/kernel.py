@@ -18,7 +18,7 @@ from harness.metrics.infap import SMOOTHING
 from qrels import Qrels, match
 from runs import Run
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.compiled import jit
+from runs.shared.compiled import as_numpy
 
 Integers = NDArray[np.int64]
 Places = Numbers
@@ -196,9 +196,6 @@ class Depths(NamedTuple):
     buckets: Integers
     discounts: Floats
     ideals: Floats
-
-
-as_numpy = jit(error_model="numpy")
 
 
 @as_numpy

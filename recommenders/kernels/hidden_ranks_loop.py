@@ -20,7 +20,6 @@ GONE = -(1 << 62)
 Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
 Ranks = NDArray[np.uint16]
-Flags = Masks
 Votes: TypeAlias = Any
 """A `FixedPoint`: item i votes for those of entries starts[i] and on."""
 
@@ -30,8 +29,8 @@ class Board(NamedTuple):
 
     keys: Longs
     touched: Ints
-    is_touched: Flags
-    in_profile: Flags
+    is_touched: Masks
+    in_profile: Masks
 
 
 @jit()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.compiled import jit
+from runs.shared.arrays import Singles
+from runs.shared.compiled import in_any_order
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-Singles: TypeAlias = NDArray[np.float32]
 
 TOLERANCE = 1e-5
 """Length of what is left of an equation, relative to its right side."""
@@ -66,8 +65,7 @@ def solved(
     return (rows @ inverse).astype(np.float32)
 
 
-# Products may be summed in any order, so that they vectorise.
-@jit(error_model="numpy", fastmath={"reassoc"})
+@in_any_order
 def solve_rows(
     ends: NDArray[np.integer[Any]],
     columns: NDArray[np.integer[Any]],

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Singles
 from runs.shared.compiled import jit
 
 
@@ -72,9 +72,6 @@ def nearest_cosines(
             kept_values[place], kept_columns[place] = value, column
         kept_starts[row + 1] = end
     return kept_values[: kept_starts[-1]], kept_columns[: kept_starts[-1]], kept_starts
-
-
-Singles = NDArray[np.float32]
 
 
 @jit()

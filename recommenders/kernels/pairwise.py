@@ -7,11 +7,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats
-from runs.shared.compiled import jit
+from runs.shared.arrays import Floats, Singles
+from runs.shared.compiled import in_any_order, jit
 
 Integers: TypeAlias = NDArray[np.integer[Any]]
-Singles: TypeAlias = NDArray[np.float32]
 
 
 @jit()
@@ -47,8 +46,7 @@ def draw_triples(
             triples[place, 2] = skipped + below
 
 
-# Products may be summed in any order, so that they vectorise.
-@jit(error_model="numpy", fastmath={"reassoc"})
+@in_any_order
 def descend(
     triples: NDArray[np.int32],
     of_users: Singles,

@@ -8,19 +8,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Masks
-from runs.shared.compiled import jit
+from runs.shared.arrays import Floats, Masks, Singles
+from runs.shared.compiled import as_numpy, in_any_order
 
 Integers: TypeAlias = NDArray[np.integer[Any]]
-Singles: TypeAlias = NDArray[np.float32]
-Doubles: TypeAlias = Floats
 
 MARGIN = 1e-5
 """By how much rounding may at the most lift a score above its bound, for each own item."""
-
-as_numpy = jit(error_model="numpy")
-# A product may be taken in any order, so that it vectorises.
-in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
 
 
 class Models(NamedTuple):
@@ -54,7 +48,7 @@ def add_log_odds(
     at_once: int,
     candidates: Masks,
     depth: int,
-    scores: Doubles,
+    scores: Floats,
 ) -> None:
     r"""Add :math:`\sum_{j \in I_u} \log \sum_v p_v(i) p_v(j)` for a block of users.
 
@@ -137,7 +131,7 @@ def _by_item(neighbours: Integers, place_of: Integers, models: Models) -> Raters
 
 @as_numpy
 def _add_to_best(
-    rated: Raters, weights: Singles, at_once: int, wanted: Masks, depth: int, scores: Doubles
+    rated: Raters, weights: Singles, at_once: int, wanted: Masks, depth: int, scores: Floats
 ) -> None:
     r"""Add the scores of the items that may be among the best; minus infinity to the others."""
     n_own = weights.shape[1]
@@ -166,7 +160,7 @@ def _add_to_best(
 
 
 @as_numpy
-def _at_depth(values: Doubles, depth: int) -> float:
+def _at_depth(values: Floats, depth: int) -> float:
     """Give the value at a rank, minus infinity where there are fewer."""
     if depth > len(values):
         return -np.inf

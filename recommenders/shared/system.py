@@ -266,16 +266,10 @@ class SystemSpec(Member[Any]):
         }
 
 
-def system(
-    name: str,
-    *,
-    family: str,
-    source: str,
-    lenskit: Callable[[Any], Component[Any]] | None = None,
-    need: Callable[[Ratings, Any], Need] | None = None,
-    amounts: bool = False,
-) -> Callable[[Callable[..., BatchScorer]], SystemSpec]:
+def system(name: str, **facts: Any) -> Callable[[Callable[..., BatchScorer]], SystemSpec]:
     """Declare the function below, whose ``settings`` have an annotation, as a system's training.
+
+    Other facts are those of `SystemSpec`: source and family, and what else is to be said.
 
     Examples
     --------
@@ -287,7 +281,7 @@ def system(
     """
 
     def declare(make: Callable[..., BatchScorer]) -> SystemSpec:
-        return SystemSpec(name, source, make, family, lenskit, need, amounts)
+        return SystemSpec(name, make=make, **facts)
 
     return declare
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 """Scores, coefficients, times: double precision."""
 
+Singles: TypeAlias = NDArray[np.float32]
+"""Single precision, where loops are to be fast."""
+
 Masks: TypeAlias = NDArray[np.bool_]
 """What is chosen."""
 

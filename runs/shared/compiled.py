@@ -33,6 +33,11 @@ def jit(**options: Any) -> Callable[[Loop], Loop]:
     return compiled
 
 
+as_numpy = jit(error_model="numpy")
+# Sums may be added in any order, so that loops vectorise.
+in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
+
+
 @cache
 def warn_of_no_folder() -> None:
     """Warn once that every start compiles again."""

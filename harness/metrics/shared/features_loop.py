@@ -12,21 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.shared.arrays import Floats, Masks
-from runs.shared.compiled import jit
+from runs.shared.compiled import as_numpy, in_any_order
 
 Integers: TypeAlias = NDArray[np.integer[Any]]
-Doubles: TypeAlias = Floats
 
 Categories: TypeAlias = tuple[Integers, Integers, int]
 """Where the categories of each item begin, and the last end; their numbers; how many there are."""
 
-as_numpy = jit(error_model="numpy")
-# A product may be taken in any order, so that it vectorises.
-in_any_order = jit(error_model="numpy", fastmath={"reassoc"})
-
 
 @as_numpy
-def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -> Doubles:
+def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -> Floats:
     """Count the categories of the items that count, less by alpha each time they come again."""
     ends, categories, n_categories = known
     gains = np.zeros(items.shape)
@@ -45,7 +40,7 @@ def count_new(items: Integers, counts: Masks, known: Categories, alpha: float) -
 @as_numpy
 def count_greedily(
     items: Integers, counts: Masks, known: Categories, alpha: float, decimals: int
-) -> Doubles:
+) -> Floats:
     """Count the categories of the items that count, likewise, taking first what earns most.
 
     Of items that earn the same, to so many decimals, the last by number is taken.
@@ -74,7 +69,7 @@ def count_greedily(
 
 @as_numpy
 def _best(
-    items: Integers, ends: Integers, categories: Integers, left: Doubles, decimals: int
+    items: Integers, ends: Integers, categories: Integers, left: Floats, decimals: int
 ) -> int:
     """Find the item that earns most."""
     best, most = -1, -1.0
@@ -89,7 +84,7 @@ def _best(
 
 
 @as_numpy
-def add_cosines(items: Integers, directions: Doubles) -> Doubles:
+def add_cosines(items: Integers, directions: Floats) -> Floats:
     """Add the cosines of the item at each rank with those above it."""
     cosines = np.zeros(items.shape)
     above = np.empty(directions.shape[1])
@@ -105,8 +100,8 @@ def add_cosines(items: Integers, directions: Doubles) -> Doubles:
 
 @as_numpy
 def add_distances(
-    items: Integers, ranks: Integers, values: Doubles, directions: Doubles, discounts: Doubles
-) -> Doubles:
+    items: Integers, ranks: Integers, values: Floats, directions: Floats, discounts: Floats
+) -> Floats:
     """Add the mean distances of each item from the others of its list, down to each rank.
 
     Items, those that are worth nothing aside, are weighed by value and by the discount of their
@@ -145,7 +140,7 @@ def add_distances(
 
 
 @in_any_order
-def _product(one: Doubles, other: Doubles) -> float:
+def _product(one: Floats, other: Floats) -> float:
     product = 0.0
     for place in range(len(one)):
         product += one[place] * other[place]
