@@ -6,7 +6,6 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from glob import glob
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from runs.shared.fields import (
     joined_rows,
     read_columns,
 )
-from runs.shared.files import read_bytes
+from runs.shared.files import parquet_bytes, read_bytes
 from runs.shared.ids import (
     LONGEST_ID,
     Numbering,
@@ -150,7 +149,6 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     ``depth + 1 - rank``.
     """
     import pyarrow as pa
-    from pyarrow import parquet
 
     user, column = np.nonzero(run.items >= 0)
     named: dict[str, tuple[NDArray[np.integer], NDArray[np.str_]]] = {
@@ -164,17 +162,13 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
         text = pa.array(ids.tolist(), pa.string())
         columns[name] = pa.DictionaryArray.from_arrays(number.astype(np.int32), text)
     columns[SCORE_COLUMN] = (run.depth - column).astype(np.float32)
-    stream = BytesIO()
-    parquet.write_table(
+    return parquet_bytes(
         pa.table(columns),
-        stream,
-        compression="zstd",
         write_statistics=False,
         row_group_size=max(len(user), 1),
         # Whatever their length, ids are written once, not once a row.
         dictionary_pagesize_limit=2**31 - 1,
     )
-    return stream.getvalue()
 
 
 def is_own(content: bytes) -> bool:

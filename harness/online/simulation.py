@@ -29,6 +29,7 @@ from harness.online.click_world import (
 from qrels.interactions.held_out_users import split_users
 from runs import InputError, Numbering
 from runs.shared.arrays import Floats, Masks
+from runs.shared.files import parquet_bytes
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
 
@@ -87,7 +88,7 @@ class SimulatedExperiment:
 
     def files(self) -> dict[str, bytes]:
         """Give the tables as Parquet files, by name."""
-        return {f"{name}.parquet": _parquet(table) for name, table in self.tables.items()}
+        return {f"{name}.parquet": parquet_bytes(table) for name, table in self.tables.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,14 +325,5 @@ def write_history(path: Path, settings: ClickWorldSettings) -> int:
 
     world = make_click_world(settings)
     history = world.history().sort_values(["user", "time"])
-    path.write_bytes(_parquet(pa.table(_columns_of(world, history))))
+    path.write_bytes(parquet_bytes(pa.table(_columns_of(world, history))))
     return len(history)
-
-
-def _parquet(table: pa.Table) -> bytes:
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink, compression="zstd")
-    return bytes(sink.getvalue().to_pybytes())

@@ -10,7 +10,7 @@ import numpy as np
 
 from analyses.shared.measure import Measure
 from harness.readers.columns import column_of
-from harness.readers.scores import Line, heading_and_rows, measure_named, read_numbers
+from harness.readers.scores import Line, heading_and_rows, measure_at, read_numbers
 from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.fields import check_width, distinct, is_number
@@ -58,7 +58,7 @@ def read_means(path: Path) -> Means:
     names = distinct(path, [(heading[0], name) for name in heading[1][1:]], "measure")
     systems = distinct(path, [(line, row[0]) for line, row in rows], "system")
     values = read_numbers(path, rows, names)
-    measures = tuple(_measure(path, heading[0], name) for name in names)
+    measures = tuple(measure_at(path, heading[0], name) for name in names)
     distinct(path, [(heading[0], str(measure)) for measure in measures], "measure")
     found = np.array(values, dtype=np.float64).reshape(len(systems), len(names)).T
     means = Means(found, measures, systems)
@@ -90,10 +90,3 @@ def _by_cutoff(path: Path, heading: Line, rows: list[Line]) -> tuple[Line, list[
     }
     each = [(at, check_width(path, at, row, wide)) for at, row in reversed(found.values())]
     return (line, wide), each
-
-
-def _measure(path: Path, line: int, name: str) -> Measure:
-    try:
-        return measure_named(name)
-    except InputError as error:
-        raise InputError.at(path, line, str(error)) from None

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -29,7 +28,7 @@ from harness.readers.columns import (
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
-from runs.shared.files import read_bytes
+from runs.shared.files import parquet_bytes, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,6 +221,14 @@ def measure_named(name: str) -> Measure:
     return Measure(metric, cutoff)
 
 
+def measure_at(path: Path, line: int, name: str) -> Measure:
+    """Take a name in a table apart."""
+    try:
+        return measure_named(name)
+    except InputError as error:
+        raise InputError.at(path, line, str(error)) from None
+
+
 def all_reported(measures: Iterable[Measure]) -> Measures:
     """Compare all measures with one another, as each was named."""
     every = tuple(measures)
@@ -242,7 +249,6 @@ def scores_to_parquet(scores: Scores) -> bytes:
     metadata of the file: which are reported, make curves, and fall.
     """
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
     n_measures, n_systems, n_users = scores.values.shape
     names = list(dict.fromkeys(measure.metric for measure in scores.measures))
@@ -258,7 +264,6 @@ def scores_to_parquet(scores: Scores) -> bytes:
         "user": pa.DictionaryArray.from_arrays(users, pa.array(scores.users.tolist())),
         "score": scores.values.ravel(),
     }
-    stream = BytesIO()
     # Nobody skips row groups by their least and greatest score, and to find these takes as long as
     # the rest of the writing.
     measured = scores.measures
@@ -268,8 +273,7 @@ def scores_to_parquet(scores: Scores) -> bytes:
         "falling": sorted(measured.falling),
     }
     table = pa.table(columns).replace_schema_metadata({MEASURES: json.dumps(known)})
-    parquet.write_table(table, stream, compression="zstd", write_statistics=False)
-    return stream.getvalue()
+    return parquet_bytes(table, write_statistics=False)
 
 
 def _measures_of(every: Sequence[Measure], metadata: Mapping[bytes, bytes]) -> Measures:

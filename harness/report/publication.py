@@ -15,7 +15,7 @@ from analyses.ordering import tau_b
 from analyses.shared.result import FigureFace
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, frame_table, rounded, unguarded
-from harness.readers.scores import heading_and_rows, measure_named
+from harness.readers.scores import heading_and_rows, measure_at
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import estimates_of
 from runs import InputError
@@ -241,7 +241,7 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
     frame = pd.DataFrame([row for _, row in rows], columns=heading)
     if "measure" in heading:
         texts = zip(rows, frame["measure"], strict=True)
-        measures = [_measure(path, line, text) for (line, _), text in texts]
+        measures = [measure_at(path, line, text) for (line, _), text in texts]
         frame = frame.drop(columns="measure").assign(
             metric=[m.metric for m in measures], cutoff=[str(m.cutoff or "") for m in measures]
         )
@@ -263,13 +263,6 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
         value = frame["published"][first]
         raise InputError.at(path, rows[first][0], f"a rank is 1 or more, got {value:g}.")
     return known, kinds == ["rank"]
-
-
-def _measure(path: Path, line: int, text: str) -> Any:
-    try:
-        return measure_named(text)
-    except InputError as error:
-        raise InputError.at(path, line, str(error)) from None
 
 
 def _read_own(path: Path) -> pd.DataFrame:

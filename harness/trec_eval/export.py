@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -20,7 +19,7 @@ from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run
 from runs.formats import format_run, read_run
 from runs.run_file import RunFile, common_items
-from runs.shared.files import write_whole
+from runs.shared.files import parquet_bytes, write_whole
 
 EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
 """What is handed on."""
@@ -171,8 +170,6 @@ def split_layouts(study: Path, name: str) -> Iterator[tuple[Path, bytes]]:
 
     A study that does not begin with ratings has none.
     """
-    from pyarrow import parquet
-
     if not (study / TRAIN_FILE).exists():
         return
     train, test = (read_ratings(study / file, format="csv") for file in (TRAIN_FILE, TEST_FILE))
@@ -183,9 +180,8 @@ def split_layouts(study: Path, name: str) -> Iterator[tuple[Path, bytes]]:
     columns = ", ".join(rating_table(train, header=LENSKIT_HEADER).column_names)
     yield folder / f"{name}.yaml", RECBOLE_SETTINGS.format(name=name, columns=columns).encode()
     for part, ratings in {"train": train, "test": test}.items():
-        stream = BytesIO()
-        parquet.write_table(rating_table(ratings, header=LENSKIT_HEADER), stream)
-        yield Path("lenskit") / f"{part}.parquet", stream.getvalue()
+        table = rating_table(ratings, header=LENSKIT_HEADER)
+        yield Path("lenskit") / f"{part}.parquet", parquet_bytes(table, compression="snappy")
 
 
 Tool = Literal["trec_eval", "ir_measures"]

@@ -24,6 +24,7 @@ from qrels.interactions.log_table import (
 )
 from runs import InputError, Numbering
 from runs.shared.arrays import Masks
+from runs.shared.files import parquet_bytes
 
 MISS = 65535
 """The rank of an item that is not recommended, or ranked beyond what is kept."""
@@ -117,12 +118,9 @@ def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:
 
 def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
     import pyarrow as pa
-    from pyarrow import parquet
 
     table = pa.table(columns).replace_schema_metadata(facts)
-    stream = BytesIO()
-    parquet.write_table(table, stream, compression="zstd", write_statistics=False)
-    return stream.getvalue()
+    return parquet_bytes(table, write_statistics=False)
 
 
 RANKS: Final = ("rank_loo", "rank_lloo")

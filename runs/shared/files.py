@@ -7,7 +7,7 @@ import os
 import zlib
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from uuid import uuid4
 
 from runs.shared.errors import InputError
@@ -46,6 +46,15 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def parquet_bytes(table: Any, **options: Any) -> bytes:
+    """Give the content of a Parquet file of an Arrow table, with pyarrow's options."""
+    from pyarrow import parquet
+
+    stream = BytesIO()
+    parquet.write_table(table, stream, **{"compression": "zstd", **options})
+    return stream.getvalue()
 
 
 def read_within_memory(label: str | Path, stream: IO[bytes], size: int) -> bytes:
