@@ -59,10 +59,6 @@ def _top(bench: Bench) -> float:
     return bench.metric.high if bench.metric.higher_is_better else bench.metric.low
 
 
-def _has_no_top(bench: Bench) -> str:
-    return "" if math.isfinite(_top(bench)) else "the metric declares no best value."
-
-
 def _are_apart(bench: Bench, one: float, other: float) -> bool:
     return abs(one - other) > TOLERANCE
 
@@ -74,14 +70,6 @@ def _lattice(bench: Bench) -> int | None:
 def _is_off_the_lattice(bench: Bench, score: float) -> bool:
     whole = score * (_lattice(bench) or 1)
     return _are_apart(bench, whole, round(whole))
-
-
-def _has_no_lattice(bench: Bench) -> str:
-    return "" if _lattice(bench) is not None else "the metric declares no such number."
-
-
-def _has_no_cutoff(bench: Bench) -> str:
-    return "" if bench.cutoff is not None else "there is no cut-off."
 
 
 def _depends_on_others(bench: Bench, case: Case) -> Found:
@@ -198,7 +186,7 @@ LAWS = (
         "A perfect list that holds all relevant items of a user reaches the top of the range.",
         cases.ideal,
         _scores(("perfect",), lambda bench, score: bench.is_better(_top(bench), score)),
-        _has_no_top,
+        lambda bench: "the metric declares no best value." * (not math.isfinite(_top(bench))),
     ),
     Law(
         "empty",
@@ -232,7 +220,7 @@ LAWS = (
         "Ranks below the cut-off do not matter.",
         cases.changed_below,
         _scores(PAIR, _are_apart),
-        _has_no_cutoff,
+        lambda bench: "there is no cut-off." * (bench.cutoff is None),
     ),
     Law(
         "users",
@@ -245,7 +233,7 @@ LAWS = (
         "Every score becomes whole when multiplied with the number that the metric declares.",
         cases.one_list,
         _scores(("list",), _is_off_the_lattice),
-        _has_no_lattice,
+        lambda bench: "the metric declares no such number." * (_lattice(bench) is None),
     ),
     Law(
         "files",

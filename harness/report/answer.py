@@ -257,21 +257,18 @@ class Answer(Result):
         """Name the measures that are stable and discriminative, or say what speaks against each."""
         deciding = self.deciding
         missing = [key for key in WITHOUT_TRUTH if key not in deciding]
+        sentence = "No measure is stable and discriminative in all three respects."
         if missing:
-            lacks = f"the study lacks the analyses {listed(missing)}"
-            answer = [(f"No measure is recommended: {lacks}.", "answer")]
+            sentence = f"No measure is recommended: the study lacks the analyses {listed(missing)}."
         elif supported:
             sentence = (
                 f"Report {either(supported)}: stable and discriminative. No other measure is "
                 "significantly better in robustness to random loss of judgements, in robustness to "
                 "loss of popular items, or in discriminative power."
             )
-            answer = [(sentence, "answer")]
-        else:
-            sentence = "No measure is stable and discriminative in all three respects."
-            answer = [(sentence, "answer")]
         over = self.is_over_more
-        return answer + [(respect(each, systems=over), key) for key, each in deciding.items()]
+        respects = [(respect(each, systems=over), key) for key, each in deciding.items()]
+        return [(sentence, "answer"), *respects]
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``answer``.
@@ -438,11 +435,6 @@ def respect(found: Estimates, *, systems: bool) -> str:
     others = "another" if len(best) == len(found.measures) else either(best)
     better = f"no measure is significantly better than {others}"
     return f"{found.subject}: {better} ({found.values_in_words(best)})."
-
-
-def are(some: Sequence[Measure]) -> str:
-    """Give the verb for one measure or several."""
-    return "is" if len(some) == 1 else "are"
 
 
 def both(some: Iterable[Measure]) -> str:

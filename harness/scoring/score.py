@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms
-from harness.scoring.blocks import NEEDS, Block, Needs, Samples, depth_seen, divide, needs_of
+from harness.scoring.blocks import Block, Needs, Samples, depth_seen, divide, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
 from runs.replicates import Replicates
@@ -143,12 +143,6 @@ class SampleScorer:
         return tuple(
             dict.fromkeys(self.measures[number].metric for number in self._that_need("all ranks"))
         )
-
-    def needs(self, metric: str) -> Needs:
-        """Tell what the scores of a metric on a sample are made from, at the worst cut-off."""
-        names = (self.measures[number].metric for number in self._others)
-        found = [needs for name, needs in zip(names, self._needs, strict=True) if name == metric]
-        return max(found, key=NEEDS.index, default="judged ranks")
 
     def _add(
         self,

@@ -162,9 +162,8 @@ def collect(study: Study) -> Collection:
     """Read or make what the study begins with, and judge it."""
     if study.ratings is not None:
         return _from_ratings(study, study.ratings)
-    if study.qrels is not None:
-        return _from_trec_files(study, study.qrels)
-    raise InputError("a study needs [ratings], or [runs] and [qrels].")
+    assert study.qrels is not None, "a study begins with one of both"
+    return _from_trec_files(study, study.qrels)
 
 
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:

@@ -179,8 +179,7 @@ class DataDescription:
 
 def describe_data(section: RatingsSection) -> DataDescription:
     """Read the ratings of a section, which need not say how; or the parts that a folder holds."""
-    if section.path is None:
-        raise InputError("`harness schema` describes the settings of a simulated world.")
+    assert section.path is not None, "commands name the data"
     files, fold = _given_parts(section.path)
     source = open_source(files.train if files else section.path)
     if (kind := trec_kind(source.data)) and section.format is None:

@@ -168,8 +168,7 @@ def work_of(study: Study) -> StudyWork:
     """
     collection, metrics = collect(study), _metrics_of(study)
     known, split = collection.judged_truly, collection.split
-    if split is None:
-        raise InputError("other worlds have no runs by other programs.")
+    assert split is not None, "see `with_world`"
     asked = None
     if known is not None and known.has_own_lists:
         asked = OwnLists(known.users, known.listed(len(split.train.items)))

@@ -153,7 +153,7 @@ def drawn_by(made_by: Mapping[str, str], options: FigureOptions) -> dict[str, st
 def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:
     """Say what the study was made from, by what, and what it cost."""
     study = source.study
-    entries = {part: source.store.entry(part) for part in source.parts}
+    entries = {part: source.store.ledger.entry(part) for part in source.parts}
     made = {part: entry for part, entry in entries.items() if entry is not None}
     facts, folder = dict(source.facts()), source.store.folder
     read = [each["path"] for each in facts["inputs"] if "path" in each]

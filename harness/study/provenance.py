@@ -84,8 +84,9 @@ class Closure:
 def made_by(makers: Iterable[str | Path]) -> dict[str, str]:
     """Say what makes a part, as data: it is made again where this differs."""
     named = frozenset(makers)
-    own = frozenset(maker for maker in named if isinstance(maker, str))
-    return made_by_code(own) if own == named else _made_by(named)
+    # Files of users may change while the program runs.
+    is_own = all(isinstance(maker, str) for maker in named)
+    return (made_by_code if is_own else made_by_code.__wrapped__)(named)
 
 
 def home_of(function: Callable[..., Any]) -> str | Path:
@@ -98,12 +99,8 @@ def home_of(function: Callable[..., Any]) -> str | Path:
 
 
 @cache
-def made_by_code(makers: frozenset[str]) -> dict[str, str]:
-    """Say what makes a part without files of users, which may change while the program runs."""
-    return _made_by(makers)
-
-
-def _made_by(makers: Iterable[str | Path]) -> dict[str, str]:
+def made_by_code(makers: frozenset[str | Path]) -> dict[str, str]:
+    """Say what makes a part: its code, and the versions of packages."""
     found = import_closure(makers)
     return {"code": found.digest(), **found.versions()}
 

@@ -515,5 +515,5 @@ class Stages:
             for part in parts
             for name in ([part] if isinstance(part, str) else map(part.of, self.lists.asked[part]))
         ]
-        entries = [self.store.entry(name) for name in names]
+        entries = [self.store.ledger.entry(name) for name in names]
         return [entry.files for entry in entries if entry is not None]

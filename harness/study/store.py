@@ -90,13 +90,9 @@ class Store:
         finally:
             lock.release()
 
-    def entry(self, part: str) -> Entry | None:
-        """Read what the ledger says of a part; see `Ledger.entry`."""
-        return self.ledger.entry(part)
-
     def is_complete(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
         """Tell whether a part was made from this key, by this code, and is as it was."""
-        entry = self.entry(part)
+        entry = self.ledger.entry(part)
         return (
             entry is not None
             and entry.key == key
@@ -106,7 +102,7 @@ class Store:
 
     def is_made(self, part: str, key: str, made_by: Mapping[str, str]) -> bool:
         """Tell the same, though its figures may look otherwise."""
-        entry = self.entry(part)
+        entry = self.ledger.entry(part)
         if entry is None:
             return False
         look = {name: by for name, by in entry.made_by.items() if name == FIGURES}
@@ -127,7 +123,7 @@ class Store:
         names are announced in the ledger before, so that none is forgotten by who is killed here.
         """
         self.unfinish()
-        earlier = self.entry(part)
+        earlier = self.ledger.entry(part)
         former = set() if earlier is None else earlier.files.keys()
         places = {name: self.ledger.place(name) for name in files}
         self.ledger.enter(
@@ -148,7 +144,7 @@ class Store:
     def remove_others(self, parts: set[str]) -> None:
         """Remove the files of parts that the study no longer has."""
         for part in self.ledger.parts:
-            entry = self.entry(part)
+            entry = self.ledger.entry(part)
             if part in parts or entry is None:
                 continue
             for name in entry.files:

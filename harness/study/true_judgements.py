@@ -303,8 +303,7 @@ def read_truth(
     section: TruthSection, *, threshold: float | None = None, rule: GradeRule | None = None
 ) -> TruthFile:
     """Read the file that a section names."""
-    if section.path is None:
-        raise InputError("`path` in [truth] is missing: only a simulated world has its own.")
+    assert section.path is not None, "only a simulated world has no file"
     if section.is_qrels:
         return _of_qrels(section, section.path)
     if section.format is not None:

@@ -125,8 +125,7 @@ def train_and_rank(
     if relevant is not None:
         keep(RANKS, full_ranks(scorer, ratings, relevant, candidates=candidates))
     if hidden is not None:
-        if not isinstance(scorer, HistoriesScorer):
-            raise InputError("a system of which hidden ranks are needed cannot score profiles.")
+        assert isinstance(scorer, HistoriesScorer), "other systems are refused before"
         split = Split(*(learnt_from(part, None, shift) for part in (ratings, hidden.split.test)))
         lowest = None if positives is None else positives + shift
         ranks = partial(rank_held_out, scorer, split, hidden.relevant, candidates=candidates)

@@ -101,10 +101,6 @@ class Interactions:
         """Count the events on every item, repeats too, of shape (n_items,)."""
         return np.bincount(self.item, minlength=len(self.items))
 
-    def user_counts(self) -> Numbers:
-        """Count the distinct users of every item, of shape (n_items,)."""
-        return np.bincount(self.item[self.is_first], minlength=len(self.items))
-
     def totals(self) -> Ratings:
         r"""Add up the values of every user's events on an item: :math:`r_{ui}`, (1.6).
 

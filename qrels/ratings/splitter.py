@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from math import floor
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias, TypeVar
@@ -18,8 +18,7 @@ from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
 from runs.shared.arrays import Numbers
-from runs.shared.errors import nearest
-from runs.shared.members import Member, failure_of, installed, load_installed, load_module
+from runs.shared.members import Member, failure_of, find_member, load_module
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes, mixed
 
@@ -85,11 +84,7 @@ def split(name: str, *, source: str) -> Callable[[HoldsOut], Splitter[Any]]:
     >>> by_item.name, by_item.summary
     ('by-item', 'Hold out every second item.')
     """
-
-    def declare(make: HoldsOut) -> Splitter[Any]:
-        return Splitter(name, source, make)
-
-    return declare
+    return partial(Splitter, name, source)
 
 
 def split_counts(ratings: Ratings, split: Split) -> dict[str, int]:
@@ -295,10 +290,5 @@ def find_split(name: str) -> Splitter[Any]:
     """
     if is_user_split(name):
         return user_split(Path(name))
-    if name in splits():
-        return splits()[name]
-    found = load_installed("splits", name, Splitter)
-    if found is None:
-        known = [*splits(), *installed("splits")]
-        raise InputError(f"no split is called {name!r}; {nearest(name, known)}")
-    return replace(found, make=_checked(name, found.make))
+    found: Splitter[Any] = find_member("splits", name, splits(), Splitter)
+    return found if name in splits() else replace(found, make=_checked(name, found.make))

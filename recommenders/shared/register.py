@@ -11,8 +11,7 @@ from pydantic import BaseModel
 from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
 from runs import InputError
-from runs.shared.errors import nearest
-from runs.shared.members import installed, load_installed
+from runs.shared.members import find_member
 from runs.shared.settings import read_settings_of
 
 
@@ -29,11 +28,7 @@ def find_system(name: str) -> SystemSpec:
     """
     if is_user_system(name):
         return load_system(name)
-    found = systems().get(name) or load_installed("systems", name, SystemSpec)
-    if found is None:
-        known = [*systems(), *installed("systems")]
-        raise InputError(f"no system is called {name!r}; {nearest(name, known)}")
-    return found
+    return find_member("systems", name, systems(), SystemSpec)
 
 
 def read_settings(name: str, settings: Mapping[str, Any]) -> BaseModel:

@@ -279,11 +279,7 @@ def system(name: str, **facts: Any) -> Callable[[Callable[..., BatchScorer]], Sy
     >>> nothing.name, nothing.summary
     ('nothing', 'Score every item alike.')
     """
-
-    def declare(make: Callable[..., BatchScorer]) -> SystemSpec:
-        return SystemSpec(name, make=make, **facts)
-
-    return declare
+    return lambda make: SystemSpec(name, make=make, **facts)
 
 
 def not_installed(name: str, error: ModuleNotFoundError) -> InputError:

@@ -15,7 +15,7 @@ from traceback import extract_tb
 from types import CodeType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from runs.shared.errors import InputError
+from runs.shared.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -118,6 +118,17 @@ def load_installed(kind: str, name: str, of: type[MemberT]) -> MemberT | None:
         raise InputError(
             f"{source} must be declared with a decorator of this program, under this name."
         )
+    return found
+
+
+def find_member(
+    kind: str, name: str, declared: Mapping[str, MemberT], of: type[MemberT]
+) -> MemberT:
+    """Look a member up among those of a folder, then in installed distributions."""
+    found = declared.get(name) or load_installed(kind, name, of)
+    if found is None:
+        known = nearest(name, [*declared, *installed(kind)])
+        raise InputError(f"no {kind.removesuffix('s')} is called {name!r}; {known}")
     return found
 
 

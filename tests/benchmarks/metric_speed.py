@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measure
 from harness.metrics.shared.register import built_in_metrics
+from harness.scoring.blocks import NEEDS
 from harness.scoring.score import SampleScorer, is_fused
 from qrels import Catalogue
 from qrels.ranks.judged_ranks import JudgedRanks
@@ -35,7 +36,8 @@ def main() -> None:
     for name, metric in sorted(built_in_metrics().items(), key=lambda pair: pair[0].casefold()):
         measures = [Measure(name, cutoff) for cutoff in CUTOFFS]
         scorer = SampleScorer(runs, qrels, measures, {name: metric}, catalogue)
-        road = "judged ranks, fused" if is_fused(metric) else scorer.needs(name)
+        needs = max(scorer._needs, key=NEEDS.index, default="judged ranks")
+        road = "judged ranks, fused" if is_fused(metric) else needs
         n_samples = 2 if road == "all ranks" else 64
         kept = sample_judgements(len(qrels.items), level=0.5, n_samples=n_samples, seed=0)
         with threadpool_limits(1):

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from qrels import Ratings
-from qrels.ratings.datasets import guess_format, read_ratings
+from qrels.ratings.datasets import read_ratings
 from qrels.ratings.datasets.fields import NotPlain, Table, _careful, _table
 from qrels.ratings.datasets.layouts import LAYOUTS
 from qrels.ratings.datasets.rating_tables import DelimitedRows
-from qrels.ratings.datasets.source import Source
+from qrels.ratings.datasets.ratings_file import guess
+from qrels.ratings.datasets.source import Source, open_source
 from runs import InputError, InputWarning
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -73,13 +74,13 @@ def complaint(path: Path, **options: object) -> str:
 @pytest.mark.parametrize("format", TEXTS)
 def test_every_text_format_is_guessed_and_gives_the_same_ratings(format: str, write: Write) -> None:
     path = write(*TEXTS[format])
-    assert guess_format(path) == format
+    assert guess(open_source(path)) == format
     assert rows(read_ratings(path, format=format)) == THREE
 
 
 @pytest.mark.parametrize("format", ["movielens-u.data", "movielens-dat", "movielens-csv", "inter"])
 def test_a_format_is_guessed_from_the_content_alone(format: str, write: Write) -> None:
-    assert guess_format(write("renamed.txt", TEXTS[format][1])) == format
+    assert guess(open_source(write("renamed.txt", TEXTS[format][1]))) == format
 
 
 @pytest.mark.parametrize("format", TEXTS)
@@ -110,7 +111,7 @@ def test_a_zip_as_downloaded_is_read_in_place(tmp_path: Path) -> None:
         archive.writestr("ml-100k/u.item", "1|Toy Story (1995)")
         archive.writestr("ml-100k/u.data", TEXTS["movielens-u.data"][1])
     assert rows(read_ratings(tmp_path / "ml-100k.zip")) == THREE
-    assert guess_format(tmp_path / "ml-100k.zip") == "movielens-u.data"
+    assert guess(open_source(tmp_path / "ml-100k.zip")) == "movielens-u.data"
 
 
 def test_columns_may_be_numbered_and_then_there_is_no_header(write: Write) -> None:

@@ -324,7 +324,6 @@ def test_a_metric_without_a_source_is_refused_with_file_and_line(tmp_path: Path)
         (("RR", "--all"), "give either a metric"),
         (("nDGC",), "did you mean 'nDCG'?"),
         (("no.py",), "the metric plug-in does not exist"),
-        (("no.py", "--metric", "RR"), "all metrics of a file are checked"),
         (("RR@3", "--cutoff", "5"), "'RR@3' has a cut-off of its own"),
     ],
 )

@@ -1,5 +1,4 @@
-"""Readers for the data sets that people have on disk: `read_ratings` and `guess_format`."""
+"""Readers for the data sets that people have on disk: `read_ratings`."""
 
 from qrels.ratings.datasets.layouts import FORMATS as FORMATS
-from qrels.ratings.datasets.ratings_file import guess_format as guess_format
 from qrels.ratings.datasets.ratings_file import read_ratings as read_ratings

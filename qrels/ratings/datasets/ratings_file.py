@@ -65,11 +65,6 @@ def rows_of(source: Source, options: FileOptions) -> tuple[Rows, str]:
     return (DelimitedRows if layout.separator else ParquetRows)(source, layout), chosen
 
 
-def guess_format(path: str | Path) -> str:
-    """Guess the format, one of `FORMATS`, of a ratings file from its name and its first line."""
-    return guess(open_source(path))
-
-
 def guess(source: Source) -> str:
     """Guess the format of a file that has been read."""
     if source.is_parquet:

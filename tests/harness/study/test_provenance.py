@@ -86,7 +86,7 @@ def stale(finished: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     found: set[str] = set()
 
     def is_complete(store: Store, part: str, key: str, made_by: Mapping[str, str]) -> bool:
-        entry = store.entry(part)
+        entry = store.ledger.entry(part)
         assert entry is not None
         assert entry.key == key
         if entry.made_by != made_by:

@@ -155,7 +155,7 @@ def forge(store: Store, name: str) -> None:
 def test_a_page_that_names_files_outside_is_refused(store: Store, name: str) -> None:
     forge(store, name)
     with pytest.raises(InputError, match=r"part.json: the file .* No study wrote this"):
-        store.entry("part")
+        store.ledger.entry("part")
 
 
 def test_files_that_a_link_leads_out_to_are_not_removed(store: Store, tmp_path: Path) -> None:

@@ -196,8 +196,9 @@ def test_similarities_rank_hidden_items() -> None:
 @needs_implicit
 def test_items_that_were_pruned_have_no_neighbours_and_are_nobodys() -> None:
     events = two_tastes()
-    seldom = events.user_counts().argmin()
-    least = int(events.user_counts()[seldom]) + 1
+    counts = events.totals().item_counts()
+    seldom = counts.argmin()
+    least = int(counts[seldom]) + 1
     settings = SMALL_MODEL.model_copy(update={"min_users_per_item": least})
     found = similarity(events, settings, seed=1)
     assert found.shape == (12, 12)
