@@ -18,8 +18,7 @@ from harness.online.arm_models import NeighbourRecommender, SystemRecommender
 from harness.online.click_world import make_click_world
 from harness.online.experiment_file import ExperimentStudy
 from harness.online.simulation import Arm, simulate
-from harness.study.pipeline import make_analysis, make_part, run_source
-from harness.study.provenance import made_by
+from harness.study.pipeline import Source
 from harness.study.store import Store, content_key
 from harness.study.workers import file_stem
 from qrels.interactions.held_out_users import draw_test_users, split_users
@@ -43,17 +42,14 @@ HIDDEN = "ranks/hidden.parquet"
 
 
 @dataclass(frozen=True)
-class ExperimentSource:
+class ExperimentSource(Source):
     """An experiment as the source of a study; see `harness.study.pipeline.Source`.
 
     Results depend neither on the workers nor on the cluster that ranks.
     """
 
     study: ExperimentStudy
-    store: Store
-    n_jobs: int
     dask: str | None
-    progress: Progress
 
     @cached_property
     def work(self) -> ExperimentWork:
@@ -85,10 +81,6 @@ class ExperimentSource:
         """Names of all parts of the study in the ledger, its analyses among them."""
         return [RECORD, *(analysis.key for analysis, _ in self.study.analyses.wanted())]
 
-    def as_run(self) -> bytes:
-        """Write the study with all defaults spelled out."""
-        return self.study.to_toml(folder=self.store.folder)
-
     @cached_property
     def inputs(self) -> list[dict[str, str]]:
         """Paths and checksums of the tables of a log."""
@@ -98,16 +90,16 @@ class ExperimentSource:
 
     def make(self) -> None:
         """Make the record and all analyses of it, or what is left of them."""
-        study, made = self.study, made_by([__name__])
+        study = self.study
         experiment = study.experiment.model_dump(mode="json", exclude={"logs"})
         logs = study.experiment.logs
         own = logs and [logs.types, logs.first_year]
         digests = [own, *(table["sha256"] for table in self.inputs)]
         key = content_key(experiment, study.seed, digests, max(study.settings.cutoffs))
         record = partial(_simulated if logs is None else _logged, self)
-        make_part(self.store, RECORD, key, record, made)
+        self.make_part(RECORD, key, record, [__name__])
         for analysis, settings in study.analyses.wanted():
-            make_analysis(self, analysis, settings, self.work, made_from=key, makers=[__name__])
+            self.make_analysis(analysis, settings, self.work, made_from=key, makers=[__name__])
 
     def facts(self) -> dict[str, Any]:
         """Give what the manifest says of this source alone."""
@@ -134,7 +126,7 @@ def run_experiment_study(
     study: ExperimentStudy, *, n_jobs: int, progress: Progress, dask: str | None = None
 ) -> Path:
     """Run a study of an experiment, or what is left of it; give the path of the report."""
-    return run_source(ExperimentSource(study, Store(study.folder), n_jobs, dask, progress), [])
+    return ExperimentSource(study, Store(study.folder), n_jobs, progress, dask).run()
 
 
 def _simulated(source: ExperimentSource) -> dict[str, bytes]:

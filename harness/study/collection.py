@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from harness.study.inputs import (
     split_ratings,
     threshold_of,
 )
-from harness.study.store import content_key, judgements_key, ratings_digest
+from harness.study.store import Build, content_key, judgements_key, ratings_digest
 from harness.study.study import QrelsSection, RatingsSection, Study, run_paths
 from harness.study.true_judgements import Ranked, TrueJudgements, of_file, of_world, read_truth
 from qrels import Qrels, Ratings, Split, describe, k_core, rating_scale, split_counts
@@ -324,9 +324,6 @@ def collect_lists(
 
 TRUE_QRELS = "true-qrels"
 """Name of the part that is the truth."""
-
-
-Build: TypeAlias = Callable[[], Mapping[str, bytes]]
 
 
 def input_parts(known: Collection) -> dict[str, tuple[str, Build]]:

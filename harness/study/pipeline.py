@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from analyses.shared.analysis import Analysis
 from analyses.shared.evidence import read_evidence
-from analyses.shared.figure_options import FigureOptions
 from harness.report.checks import checks_of
 from harness.report.page import render_report
 from harness.report.study_folder import ANSWER, FinishedStudy, evidence_name
@@ -19,6 +20,7 @@ from harness.study.inputs import checksum
 from harness.study.provenance import ROOT, home_of, made_by, versions_of
 from harness.study.store import (
     FIGURES,
+    Build,
     Store,
     content_key,
     portable,
@@ -37,117 +39,103 @@ REPORTED = (
 """Distributions whose versions the manifest names."""
 
 
-class Source(Protocol):
-    """What a study begins with, and makes of it in its folder: systems judged, or an experiment."""
+@dataclass(frozen=True)
+class Source(ABC):
+    """What a study begins with, and makes of it in its folder: systems judged, or an experiment.
+
+    Results do not depend on the number of workers.
+    """
+
+    study: StudyFile
+    store: Store
+    n_jobs: int
+    progress: Progress
 
     @property
-    def study(self) -> StudyFile:
-        """What is studied."""
-
-    @property
-    def store(self) -> Store:
-        """The study folder."""
-
-    @property
-    def n_jobs(self) -> int:
-        """Workers; results do not depend on it."""
-
-    @property
-    def progress(self) -> Progress:
-        """Shows what is being done."""
-
-    @property
+    @abstractmethod
     def parts(self) -> list[str]:
         """Names of all parts of the study in the ledger, its analyses among them."""
 
-    def as_run(self) -> bytes:
-        """Write the study with all defaults spelled out."""
-
+    @abstractmethod
     def make(self) -> None:
         """Make all parts, or what is left of them."""
 
+    @abstractmethod
     def facts(self) -> Mapping[str, Any]:
         """Give what the manifest says of this source alone."""
 
+    def as_run(self) -> bytes:
+        """Write the study with all defaults spelled out."""
+        return self.study.to_toml(folder=self.store.folder)
 
-def run_source(source: Source, remarks: Sequence[str]) -> Path:
-    """Make a study, or what is left of it, in its folder, and its manifest and report."""
-    folder = source.store.folder
-    for warning in remarks:
-        source.progress.note(f"Warning: {warning}")
-    # A look that there is not is refused before the work.
-    with source.study.errors_at(FIGURES), source.study.figures.look():
-        pass
-    with source.store.held():
-        # What refuses to be made leaves a finished study finished.
-        source.make()
-        source.store.unfinish()
-        write_whole(folder / "study.toml", source.as_run())
-        source.store.remove_others(set(source.parts))
-        manifest = json.dumps(_manifest(source, remarks), indent=1, ensure_ascii=False)
-        write_whole(folder / "manifest.json", manifest.encode())
-        finished = FinishedStudy(folder, json.loads(manifest))
-        write_whole(folder / "report.html", render_report(finished))
-    for sentence in finished.result(ANSWER).findings() if ANSWER in finished.kinds else ():
-        source.progress.note(f"Answer: {sentence}")
-    for check in checks_of(finished):
-        if check.sentence not in remarks:
-            source.progress.note(f"To bear in mind: {check.sentence}")
-    return folder / "report.html"
+    def run(self, remarks: Sequence[str] = ()) -> Path:
+        """Make a study, or what is left of it, in its folder, and its manifest and report."""
+        folder = self.store.folder
+        for warning in remarks:
+            self.progress.note(f"Warning: {warning}")
+        # A look that there is not is refused before the work.
+        with self.study.errors_at(FIGURES), self.study.figures.look():
+            pass
+        with self.store.held():
+            # What refuses to be made leaves a finished study finished.
+            self.make()
+            self.store.unfinish()
+            write_whole(folder / "study.toml", self.as_run())
+            self.store.remove_others(set(self.parts))
+            manifest = json.dumps(_manifest(self, remarks), indent=1, ensure_ascii=False)
+            write_whole(folder / "manifest.json", manifest.encode())
+            finished = FinishedStudy(folder, json.loads(manifest))
+            write_whole(folder / "report.html", render_report(finished))
+        for sentence in finished.result(ANSWER).findings() if ANSWER in finished.kinds else ():
+            self.progress.note(f"Answer: {sentence}")
+        for check in checks_of(finished):
+            if check.sentence not in remarks:
+                self.progress.note(f"To bear in mind: {check.sentence}")
+        return folder / "report.html"
 
+    def make_part(
+        self, part: str, key: str, build: Build, homes: Iterable[str | Path], *, drawn: bool = False
+    ) -> None:
+        """Build and write a part, unless it is complete, as figures are to look if it has some."""
+        by = made_by(homes)
+        if drawn and self.study.figures.given:
+            by = by | {FIGURES: content_key(self.study.figures.given)}
+        if not self.store.is_complete(part, key, by):
+            clock = Clock()
+            files = build()
+            self.store.write(part, key, files, cost=clock.cost(), made_by=by)
 
-def make_part(
-    store: Store,
-    part: str,
-    key: str,
-    build: Callable[[], Mapping[str, bytes]],
-    made_by: Mapping[str, str],
-) -> None:
-    """Build and write a part, unless it is complete."""
-    if store.is_complete(part, key, made_by):
-        return
-    clock = Clock()
-    files = build()
-    store.write(part, key, files, cost=clock.cost(), made_by=made_by)
+    def make_analysis(
+        self,
+        analysis: Analysis[Any, Any],
+        settings: Any,
+        work: Any,
+        *,
+        made_from: str,
+        makers: Iterable[str | Path],
+    ) -> None:
+        """Make an analysis, unless it is complete."""
+        read = [checksum(path)["sha256"] for path in settings.files()]
+        asked = settings.model_dump(mode="json")
+        key = content_key(made_from, analysis.key, asked, work.seed, *read)
+        makers = [home_of(analysis.make), home_of(result_files), *makers]
 
+        def build() -> dict[str, bytes]:
+            if self.store.is_made(analysis.key, key, made_by(makers)):
+                # Figures alone are to look otherwise.
+                path = self.store.folder / evidence_name(analysis.key)
+                result = read_evidence(path, analysis.result)
+            else:
+                with self.study.errors_at("analyses", analysis.section):
+                    result = analysis(work, settings)
+            # What a user's analysis shows is kept.
+            is_users = not analysis.make.__module__.startswith("analyses.")
+            with self.progress("Drawing figures", 1) as bar:
+                files = result_files(analysis.key, result, self.study.figures, is_users=is_users)
+                bar.advance()
+            return files
 
-def make_analysis(
-    source: Source,
-    analysis: Analysis[Any, Any],
-    settings: Any,
-    work: Any,
-    *,
-    made_from: str,
-    makers: Iterable[str | Path],
-) -> None:
-    """Make an analysis, unless it is complete."""
-    read = [checksum(path)["sha256"] for path in settings.files()]
-    asked = settings.model_dump(mode="json")
-    key = content_key(made_from, analysis.key, asked, work.seed, *read)
-    by = made_by([home_of(analysis.make), home_of(result_files), *makers])
-    store, options = source.store, source.study.figures
-
-    def build() -> dict[str, bytes]:
-        if store.is_made(analysis.key, key, by):
-            # Figures alone are to look otherwise.
-            result = read_evidence(store.folder / evidence_name(analysis.key), analysis.result)
-        else:
-            with source.study.errors_at("analyses", analysis.section):
-                result = analysis(work, settings)
-        # What a user's analysis shows is kept.
-        is_users = not analysis.make.__module__.startswith("analyses.")
-        with source.progress("Drawing figures", 1) as bar:
-            files = result_files(analysis.key, result, options, is_users=is_users)
-            bar.advance()
-        return files
-
-    make_part(store, analysis.key, key, build, drawn_by(by, options))
-
-
-def drawn_by(made_by: Mapping[str, str], options: FigureOptions) -> dict[str, str]:
-    """Add to what made a part how its figures look, if that is said."""
-    look = {FIGURES: content_key(options.given)} if options.given else {}
-    return {**made_by, **look}
+        self.make_part(analysis.key, key, build, makers, drawn=True)
 
 
 def _manifest(source: Source, remarks: Sequence[str]) -> dict[str, Any]:

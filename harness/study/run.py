@@ -19,7 +19,6 @@ from harness.metrics.shared.register import available_metrics, find_metric, plug
 from harness.report.checks import BECOMES
 from harness.study.collection import Collection, collect
 from harness.study.other_settings import with_other_settings
-from harness.study.pipeline import run_source
 from harness.study.score_parts import EXAMPLE_SYSTEM, example_catalogue
 from harness.study.stages import Stages
 from harness.study.store import Store
@@ -292,9 +291,9 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
         metrics = {label: metrics[label] for label in study.measures.metrics}
         _warn_of_depth(study.measures, collection.runs)
         store = Store(study.folder)
-        stages = Stages(study, collection, metrics, store, n_jobs, progress, references, repeats)
+        stages = Stages(study, store, n_jobs, progress, collection, metrics, references, repeats)
         stages.check_settings()
         _try_on_items(stages)
         stages.score_parts.warn_of_ties(stages.catalogue)
     of_input = (warning for warning in caught if issubclass(warning.category, InputWarning))
-    return run_source(stages, remarks_of(of_input))
+    return stages.run(remarks_of(of_input))

@@ -6,7 +6,7 @@ A stage is made again only if the key of what it is made from has changed (see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -28,11 +28,11 @@ from harness.report.repeats import Repeats, Varied, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
 from harness.report.tables import answer_of
 from harness.scoring.means import averaged, weighted
-from harness.study.collection import TRUE_QRELS, Build, Collection, input_parts
+from harness.study.collection import TRUE_QRELS, Collection, input_parts
 from harness.study.inputs import checksum
 from harness.study.other_worlds import OtherWorlds, place_of, with_world
-from harness.study.pipeline import drawn_by, make_analysis, make_part
-from harness.study.provenance import home_of, made_by
+from harness.study.pipeline import Source
+from harness.study.provenance import home_of
 from harness.study.score_parts import (
     RUNS_FILE,
     TRUE_RUNS_FILE,
@@ -42,7 +42,7 @@ from harness.study.score_parts import (
     read_catalogue,
     runs_file,
 )
-from harness.study.store import Store, content_key, result_files
+from harness.study.store import Build, content_key, result_files
 from harness.study.study import Study
 from harness.study.system_lists import SystemLists
 from harness.study.true_judgements import TrueJudgements
@@ -55,7 +55,6 @@ from runs import InputError, Run
 from runs.formats import read_run
 from runs.shared.arrays import Floats
 from runs.shared.errors import warn
-from runs.shared.progress import Progress
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -79,21 +78,17 @@ RENAMED = (
 
 
 @dataclass(frozen=True)
-class Stages:
+class Stages(Source):
     """The stages of one study in its folder.
 
     Parameters
     ----------
-    study, collection
-        What is studied, on what.
+    study, store, n_jobs, progress
+        See `Source`.
+    collection
+        On what systems are studied.
     metrics
         The metrics by name.
-    store
-        The study folder.
-    n_jobs
-        Workers; results do not depend on it.
-    progress
-        Shows what is being done.
     references
         The metrics by name that say, on the truth, which system is better.
     repeats
@@ -103,9 +98,6 @@ class Stages:
     study: Study
     collection: Collection
     metrics: Mapping[str, Metric]
-    store: Store
-    n_jobs: int
-    progress: Progress
     references: Mapping[str, Metric] = field(default_factory=dict)
     repeats: Mapping[int, Callable[[], Path]] = field(default_factory=dict)
 
@@ -244,7 +236,7 @@ class Stages:
         """Make all parts, or what is left of them."""
         splits = [] if self.study.ratings is None else [home_of(self.study.split.splitter.make)]
         for name, (key, build) in self.input.items():
-            self._make(name, key, build, [home_of(input_parts), *splits])
+            self.make_part(name, key, build, [home_of(input_parts), *splits])
         runs = self.lists.make()
         self.analyse(runs, self.make_scores(runs), self.make_truth(runs))
         folder, results = self.store.folder, ["means", *self.analyses]
@@ -253,13 +245,8 @@ class Stages:
         if self._compared:
             compared = [*self._compared, *[REPEATS] * (self._varied == "settings")]
             study = FinishedStudy(folder, {"study": self.study.name, "results": compared})
-            self._put_together(
-                ANSWER,
-                [folder],
-                compared,
-                lambda: answer_of(study),
-                [home_of(Answer), home_of(answer_of)],
-            )
+            homes = [home_of(Answer), home_of(answer_of)]
+            self._put_together(ANSWER, [folder], compared, lambda: answer_of(study), homes)
 
     @property
     def _varied(self) -> Varied:
@@ -306,8 +293,8 @@ class Stages:
             result = replace(gathered(), unit=self.collection.unit)
             return result_files(name, result, self.study.figures)
 
-        by = drawn_by(made_by([*makers, home_of(result_files), *analyses]), self.study.figures)
-        make_part(self.store, name, content_key(files), build, by)
+        makers = [*makers, home_of(result_files), *analyses]
+        self.make_part(name, content_key(files), build, makers, drawn=True)
 
     @property
     def _results(self) -> list[str]:
@@ -366,7 +353,8 @@ class Stages:
         def build() -> dict[str, bytes]:
             return parts.files(runs, parts.judged(runs, self.trained_catalogue), replicates)
 
-        self._make("scores", self._scores_key, build, [home_of(ScoreParts), *self._metric_homes])
+        homes = [home_of(ScoreParts), *self._metric_homes]
+        self.make_part("scores", self._scores_key, build, homes)
         return self._kept_scores(SCORES_FILE, RUNS_FILE, self.weights)
 
     def _kept_scores(self, file: str, differences: str, weights: Floats | None) -> Scores:
@@ -418,7 +406,7 @@ class Stages:
             self._files_of(TRUE_RUN),
             self.study.truth.references,
         )
-        self._make(TRUE_SCORES, key, build, [home_of(ScoreParts), *self._metric_homes])
+        self.make_part(TRUE_SCORES, key, build, [home_of(ScoreParts), *self._metric_homes])
         return Truth(
             self._kept_scores(TRUE_SCORES_FILE, TRUE_RUNS_FILE, weights),
             self.study.truth.measures,
@@ -455,14 +443,8 @@ class Stages:
             worlds=self._worlds,
         )
         for analysis, settings in self.wanted:
-            make_analysis(
-                self,
-                analysis,
-                settings,
-                work,
-                made_from=self._made_from(analysis, settings),
-                makers=self._makers(analysis),
-            )
+            made_from, makers = self._made_from(analysis, settings), self._makers(analysis)
+            self.make_analysis(analysis, settings, work, made_from=made_from, makers=makers)
 
     def _makers(self, analysis: Analysis[Any, Any]) -> list[str | Path]:
         """Name the homes of what an analysis uses: other worlds, or scores that are made anew."""
@@ -489,9 +471,6 @@ class Stages:
     @property
     def _worlds(self) -> OtherWorlds:
         return OtherWorlds(self.study, self.store, self.n_jobs, self.progress)
-
-    def _make(self, part: str, key: str, build: Build, makers: Iterable[str | Path]) -> None:
-        make_part(self.store, part, key, build, made_by(makers))
 
     @property
     def _scores_key(self) -> str:

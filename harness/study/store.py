@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from qrels import Qrels, Ratings
 from runs import InputError, Numbering
 from runs.shared.files import PARTIAL, write_whole
 from runs.shared.progress import Cost
+
+Build: TypeAlias = Callable[[], Mapping[str, bytes]]
+"""Makes the files of a part, by their names in the folder."""
 
 SEEDS = "seeds"
 """The folder of the same study under other seeds."""

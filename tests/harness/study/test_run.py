@@ -171,7 +171,7 @@ def test_an_analysis_that_left_the_study_leaves_no_figure(copied: Path) -> None:
 def test_a_study_that_was_interrupted_is_not_finished(
     copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.study.stages.make_analysis", _interrupt)
+    monkeypatch.setattr("harness.study.stages.Stages.make_analysis", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         run_text(WHOLE.replace("cutoffs = [5, 20]", "cutoffs = [20]"), copied, output=copied)
     assert not (copied / "manifest.json").exists()
