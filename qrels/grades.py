@@ -102,8 +102,6 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
     >>> scale.grades.tolist(), scale.level
     ([1, 2, 2], 2)
     """
-    if not math.isfinite(threshold):
-        raise InputError(f"the relevance threshold must be finite, got {threshold}.")
     distinct = np.unique(ratings.rating)
     grades, level, words = _graded(distinct, threshold, rule)
     raised = int(max(0, -grades.min(), 1 - level))

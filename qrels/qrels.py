@@ -48,8 +48,6 @@ class Qrels:
     def __post_init__(self) -> None:
         if self.relevance_level < 1:
             raise InputError(f"the relevance level must be at least 1, got {self.relevance_level}.")
-        if self.offsets[0] != 0 or not self.offsets[-1] == len(self.items) == len(self.grades):
-            raise InputError("the offsets, items and grades of qrels must fit together.")
         same_user = self.users[1:] == self.users[:-1]
         if (same_user & (self.items[1:] <= self.items[:-1])).any():
             raise InputError("the items of a user must rise, each judged once.")

@@ -205,15 +205,12 @@ def cards_of(
 
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:
     """Print the lists of a counterexample, one a line, in columns."""
-    rows = [
-        (
-            f"{label}:",
-            listed.marks(level=level),
-            f"R = {listed.n_relevant(level=level)}, N = {listed.n_nonrelevant(level=level)}",
-            score if isinstance(score, str) else f"scores {score:.6g}",
-        )
-        for label, listed, score in (vars(each).values() for each in outcome.evidence)
-    ]
+    rows = []
+    for label, listed, score in (vars(each).values() for each in outcome.evidence):
+        n_relevant = sum(grade >= level for grade in listed.judgements)
+        counts = f"R = {n_relevant}, N = {len(listed.judgements) - n_relevant}"
+        scored = score if isinstance(score, str) else f"scores {score:.6g}"
+        rows.append((f"{label}:", listed.marks(level=level), counts, scored))
     return aligned(rows, n_names=4).splitlines()
 
 

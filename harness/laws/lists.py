@@ -46,14 +46,6 @@ class UserList:
         retrieved = [grade for grade in self.ranked if grade is not None]
         return tuple(sorted([*retrieved, *self.missed], reverse=True))
 
-    def n_relevant(self, *, level: int) -> int:
-        """R, with this relevance level."""
-        return sum(grade >= level for grade in self.judgements)
-
-    def n_nonrelevant(self, *, level: int) -> int:
-        """N, with this relevance level."""
-        return sum(grade < level for grade in self.judgements)
-
     def marks(self, *, level: int) -> str:
         """Print the list: R, N or – at each rank, with the grade where it is not the plainest."""
         return " ".join(_mark(grade, level) for grade in self.ranked) or "(empty)"

@@ -239,7 +239,8 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
     )
     if not qrels.relevant.any():
         raise InputError(
-            f"{path}: none of the {kept.sum():,} judgements that the study can use is relevant."
+            f"{path}: none of the {kept.sum():,} judgements that the study can use is relevant: "
+            f"the highest grade is {qrels.grades.max()}, the lowest relevant one {file.level}."
         )
     untold = ~np.isin(ranked.topics.ids, ranked.users.ids[users])
     counts = {LEFT_OUT: int((~kept).sum()), UNTOLD: int(untold.sum())}
@@ -345,10 +346,5 @@ def _of_qrels(section: TruthSection, path: Path) -> TruthFile:
             f"least 1, got {level:g}."
         )
     file = judgements_of(path)
-    if file.grade.max() < level:
-        raise InputError(
-            f"{path}: no judgement is relevant: the highest grade is {file.grade.max()}, the "
-            f"threshold {level:g}."
-        )
     facts = {"grades": "those of the qrels"}
     return TruthFile(file, int(level), facts, checksum(path), is_trec=True)

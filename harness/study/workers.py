@@ -145,7 +145,7 @@ def learnt_from(ratings: Ratings, positives: float | None, shift: float = 0.0) -
 
     To each of them the shift is added.
     """
-    learnt = ratings if positives is None else ratings.at_least(positives)
+    learnt = ratings if positives is None else ratings.select(ratings.rating >= positives)
     return replace(learnt, rating=learnt.rating + shift) if shift else learnt
 
 

@@ -66,10 +66,6 @@ class Ratings:
             held_out=None if self.held_out is None else self.held_out[kept],
         )
 
-    def at_least(self, lowest: float) -> Ratings:
-        """Keep the ratings from one on, over the same numbering."""
-        return self.select(self.rating >= lowest)
-
     def item_counts(self) -> Numbers:
         """Count the ratings of every item, of shape (n_items,)."""
         return np.bincount(self.item, minlength=len(self.items))

@@ -49,10 +49,27 @@ def rank_hidden_by_scores(
     histories = hidden if histories is None else histories
     values = np.ones(len(histories)) if values is None else values
 
+    def profiles_of(validation: Validation, rows: slice) -> csr_array[Any]:
+        """Give what the model is shown for each hidden item, a row each."""
+        from scipy.sparse import csr_array
+
+        item, time = hidden.item[rows], hidden.time[rows]
+        users, starts = hidden.user[rows], histories.starts
+        sizes = starts[users + 1] - starts[users]
+        owner = np.repeat(np.arange(len(users)), sizes)
+        of_user = np.arange(len(owner)) + (starts[users] - np.cumsum(sizes) + sizes)[owner]
+        if validation == "loo":
+            shown = histories.item[of_user] != item[owner]
+        else:
+            shown = histories.time[of_user] < time[owner]
+        events = of_user[shown]
+        places = (owner[shown], histories.item[events])
+        return csr_array((values[events], places), shape=(len(item), len(hidden.items)))
+
     def rank(validation: Validation, rows: slice) -> Ranks:
         from recommenders.shared.full_ranks_loop import count_above
 
-        profiles = _profiles(hidden, histories, values, validation, rows)
+        profiles = profiles_of(validation, rows)
         scores, item = score(profiles), hidden.item[rows]
         if scores.shape != profiles.shape:
             raise InputError(
@@ -78,30 +95,6 @@ def rank_hidden_by_scores(
         columns[name][rows] = ranks
     columns["lloo"][columns["lloo"] > deepest] = MISS
     return HiddenRanks(hidden, columns["loo"], columns["lloo"], deepest)
-
-
-def _profiles(
-    hidden: Interactions,
-    histories: Interactions,
-    values: NDArray[np.floating],
-    validation: Validation,
-    rows: slice,
-) -> csr_array[Any]:
-    """Give what the model is shown for each hidden item, a row each."""
-    from scipy.sparse import csr_array
-
-    item, time = hidden.item[rows], hidden.time[rows]
-    users, starts = hidden.user[rows], histories.starts
-    sizes = starts[users + 1] - starts[users]
-    owner = np.repeat(np.arange(len(users)), sizes)
-    of_user = np.arange(len(owner)) + (starts[users] - np.cumsum(sizes) + sizes)[owner]
-    if validation == "loo":
-        shown = histories.item[of_user] != item[owner]
-    else:
-        shown = histories.time[of_user] < time[owner]
-    events = of_user[shown]
-    places = (owner[shown], histories.item[events])
-    return csr_array((values[events], places), shape=(len(item), len(hidden.items)))
 
 
 def rank_held_out(

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from runs import InputError
-from runs.shared.settings import read_settings_of
+from runs.shared.settings import Section, read_settings_of
 
 # Eight gigabytes, as one float64 is kept for each pair of user and item.
 MOST_CELLS = 10_000_000_000
@@ -17,10 +17,8 @@ MOST_CELLS = 10_000_000_000
 Liking: TypeAlias = Annotated[float, Field(ge=0.0, le=5.0)]
 
 
-class SharedSettings(BaseModel):
+class SharedSettings(Section):
     """What simulated worlds share: how selectively, and how much of the truth is observed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     exposure: float = Field(
         default=1.0,
