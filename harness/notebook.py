@@ -593,10 +593,7 @@ def _work(
         least=least,
     )
     catalogue = Catalogue(len(collection.items))
-    users = collection.topics.ids
-    measured = section.measures.with_falling(
-        name for name, metric in metrics.items() if not metric.higher_is_better
-    )
+    users, measured = collection.topics.ids, section.measures
     scores = score_runs(
         collection.runs, collection.qrels, measured, metrics, users=users, catalogue=catalogue
     )

@@ -150,7 +150,6 @@ class ScoreParts:
         own = self.measures.among(m for m in self.measures if not metrics[m.metric].needs)
         return Measures(
             [*own, *(reference for reference in references if reference not in own)],
-            falling={name for name, metric in metrics.items() if not metric.higher_is_better},
             reported=own.reported,
             grid=own.grid,
         )

@@ -17,7 +17,7 @@ import numpy as np
 
 from analyses.shared.analysis import Analysis, AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.evidence import read_evidence
-from analyses.shared.measure import Measures, RunDeviations, Scores
+from analyses.shared.measure import RunDeviations, Scores
 from analyses.shared.result import Result
 from analyses.shared.sentences import listed, plural
 from analyses.shared.work import Truth
@@ -112,12 +112,6 @@ class Stages(Source):
         """The analyses of the study, with their settings."""
         return list(self.study.analyses.wanted())
 
-    @property
-    def measures(self) -> Measures:
-        """What is measured."""
-        falling = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
-        return self.study.measures.with_falling(falling)
-
     @cached_property
     def catalogue(self) -> Catalogue:
         """What metrics may know of items, before systems are trained."""
@@ -174,7 +168,7 @@ class Stages(Source):
             self._check_hidden()
         given = StudyFacts(
             systems=self.lists.systems,
-            measures=self.measures,
+            measures=self.study.measures,
             has_training=self.collection.split is not None and bool(self.study.systems.names),
             has_truth=self.collection.judged_truly is not None,
             best_ranks=self._best_ranks,
@@ -367,9 +361,9 @@ class Stages(Source):
     @property
     def score_parts(self) -> ScoreParts:
         """What scores the runs."""
-        return ScoreParts(
-            self.study, self.collection, self.metrics, self.references, self.measures, self.progress
-        )
+        study, collection = self.study, self.collection
+        measured = self.metrics, self.references, study.measures
+        return ScoreParts(study, collection, *measured, self.progress)
 
     @property
     def _metric_homes(self) -> list[str | Path]:
@@ -399,7 +393,7 @@ class Stages(Source):
         condensed, notes = known.candidates == "judged", tuple[str, ...]()
         if condensed:
             trained, lists = not self.collection.runs, self._true_lists(runs, known)
-            notes = tuple(known.notes(lists, self.measures.reported, trained=trained))
+            notes = tuple(known.notes(lists, self.study.measures.reported, trained=trained))
         key = content_key(
             self._scores_key,
             self.collection.truly_judged_key,
@@ -474,7 +468,7 @@ class Stages(Source):
 
     @property
     def _scores_key(self) -> str:
-        measures = self.measures
+        measures = self.study.measures
         return content_key(
             self.collection.judged_key,
             self._files_of(RUN, HIDDEN),
