@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache, partial, wraps
 from math import floor
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,12 @@ from runs.shared.streams import id_hashes, mixed
 
 TestShare: TypeAlias = Annotated[
     float, Field(gt=0, lt=1, description="Share of ratings in the test set.")
+]
+TimeTies: TypeAlias = Annotated[
+    Literal["item", "random"],
+    Field(
+        description="Order of ratings of a user in the same second: by item number, or at random."
+    ),
 ]
 
 
@@ -178,9 +184,10 @@ def random_order_by_item(ratings: Ratings, seed: int) -> Numbers:
     return _order(ratings.item, _keys(ratings, seed))
 
 
-def order_in_time(ratings: Ratings) -> Numbers:
-    """Order each user's ratings from the first to the latest, those of one second by item."""
-    return _order(ratings.user, times_of(ratings))
+def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> Numbers:
+    """Order each user's ratings from the first to the latest."""
+    ties = () if time_ties == "item" else (_keys(ratings, seed),)
+    return _order(ratings.user, times_of(ratings), *ties)
 
 
 def times_of(ratings: Ratings) -> NDArray[np.int64]:
@@ -195,15 +202,15 @@ def user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     return id_hashes(ratings.users.ids, f"user {seed}")
 
 
-def _order(groups: NDArray[np.int32], keys: NDArray[np.integer]) -> Numbers:
-    """Give each rating its position, from 0, in its group by rising keys.
+def _order(groups: NDArray[np.int32], *keys: NDArray[np.integer]) -> Numbers:
+    """Give each rating its position, from 0, in its group by rising keys, the first leading.
 
     Ratings whose keys are equal keep their order.
     """
     counts = np.bincount(groups)
     starts = np.cumsum(counts) - counts
     position = np.empty(len(groups), dtype=np.intp)
-    position[np.lexsort((keys, groups))] = np.arange(len(groups))
+    position[np.lexsort((*reversed(keys), groups))] = np.arange(len(groups))
     return position - starts[groups]
 
 

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from qrels.ratings.ratings import Ratings, Split
-from qrels.ratings.splitter import SplitSettings, hold_out_last, one_of_two, order_in_time, split
+from qrels.ratings.splitter import (
+    SplitSettings,
+    TimeTies,
+    hold_out_last,
+    one_of_two,
+    order_in_time,
+    split,
+)
+
+
+class Settings(SplitSettings):
+    """Order of ratings in the same second."""
+
+    time_ties: TimeTies = "item"
 
 
 @split("leave-one-out-last", source="He et al. (2017)")
-def leave_one_out_last(ratings: Ratings, settings: SplitSettings, *, seed: int) -> Split:
+def leave_one_out_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     """Hold out the latest rating of each user who has two or more.
 
-    Of ratings in one second, the one of the highest item number is the latest.
+    The seed decides between ratings of one second, where ties are random.
 
     Examples
     --------
@@ -21,4 +34,5 @@ def leave_one_out_last(ratings: Ratings, settings: SplitSettings, *, seed: int) 
         bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    return hold_out_last(ratings, order_in_time(ratings), one_of_two(ratings))
+    order = order_in_time(ratings, settings.time_ties, seed)
+    return hold_out_last(ratings, order, one_of_two(ratings))

@@ -6,6 +6,7 @@ from qrels.ratings.ratings import Ratings, Split
 from qrels.ratings.splitter import (
     SplitSettings,
     TestShare,
+    TimeTies,
     hold_out_last,
     order_in_time,
     share_of_each,
@@ -14,16 +15,17 @@ from qrels.ratings.splitter import (
 
 
 class Settings(SplitSettings):
-    """Share of test ratings."""
+    """Share of test ratings, and the order of ratings in the same second."""
 
     test_share: TestShare = 0.2
+    time_ties: TimeTies = "item"
 
 
 @split("user-last", source="Campos et al. (2014)")
 def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
     """Hold out the latest ratings of each user, as many as `user_random` holds out.
 
-    Ratings in one second are ordered by item number.
+    The seed decides between ratings of one second, where ties are random.
 
     Examples
     --------
@@ -34,5 +36,5 @@ def user_last(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         bob      7 . 7 7 .     7 . 7 . .     . . . 7 .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    n_test = share_of_each(ratings, settings.test_share)
-    return hold_out_last(ratings, order_in_time(ratings), n_test)
+    order = order_in_time(ratings, settings.time_ties, seed)
+    return hold_out_last(ratings, order, share_of_each(ratings, settings.test_share))

@@ -43,6 +43,16 @@ def test_the_latest_ratings_are_tested(table: Table) -> None:
         assert max(earlier) < (time, item)
 
 
+@given(table=tables, seed=seeds)
+def test_random_ties_never_put_a_later_rating_before_an_earlier_one(
+    table: Table, seed: int
+) -> None:
+    split = divide(user_last, ratings_of(table), seed=seed, test_share=0.4, time_ties="random")
+    train, test = table_of(split.train), table_of(split.test)
+    for (user, _), time in test.items():
+        assert max(t for (u, _), t in train.items() if u == user) <= time
+
+
 @given(table=tables, seed=seeds, share=st.sampled_from([0.1, 0.2, 0.25, 1 / 3, 0.5, 0.9]))
 def test_users_test_the_rounded_share_but_never_all(table: Table, seed: int, share: float) -> None:
     ratings = ratings_of(table)

@@ -29,6 +29,9 @@ Splits = Callable[[Ratings, int], Split]
 SPLITTERS_BY_USER: dict[str, Splits] = {
     "user_random": lambda ratings, seed: divide(user_random, ratings, seed=seed, test_share=0.4),
     "user_last": lambda ratings, seed: divide(user_last, ratings, seed=seed, test_share=0.4),
+    "user_last, random ties": lambda ratings, seed: divide(
+        user_last, ratings, seed=seed, test_share=0.4, time_ties="random"
+    ),
     "leave_one_out_random": lambda ratings, seed: leave_one_out_random(ratings, seed=seed),
     "leave_one_out_last": lambda ratings, seed: leave_one_out_last(ratings, seed=seed),
     "k_fold": lambda ratings, seed: divide(k_fold, ratings, seed=seed, folds=3),
