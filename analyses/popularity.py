@@ -5,7 +5,7 @@ Figures 3 and 7 of Valcarce et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Literal, get_args
@@ -99,19 +99,16 @@ def popularity(work: Work, settings: Settings) -> Popularity:
                 work.qrels.n_users, replicates=replicates, seed=work.seed, runs=runs
             )
             cut, removed, where = choice
-            kept = np.stack(
-                [
-                    keep_items(
-                        work.qrels,
-                        counts[where],
-                        levels=settings.levels,
-                        cut=cut,
-                        removed=removed,
-                        ties=random_words(len(counts[where]), work.seed, "popularity", order),
-                    )
-                    for order in range(orders)
-                ],
-                axis=-1,
+            kept = (
+                keep_items(
+                    work.qrels,
+                    counts[where],
+                    levels=settings.levels,
+                    cut=cut,
+                    removed=removed,
+                    ties=random_words(len(counts[where]), work.seed, "popularity", order),
+                )
+                for order in range(orders)
             )
             removal = _removal(
                 choice, sum_samples, work, kept, resampling, levels=settings.levels, subsets=some
@@ -287,15 +284,14 @@ def _removal(
     choice: Choice,
     sum_samples: SumSamples,
     work: Work,
-    kept: Masks,
+    kept: Iterable[Masks],
     resampling: Resampling,
     *,
     levels: Sequence[float],
     subsets: Masks,
 ) -> Removal:
-    """Compare the orderings on the judgements kept with that on all."""
+    """Compare the orderings on the judgements kept, by order (n_judgements, n_levels), with all."""
     qrels, runs, measures = work.qrels, work.scores.runs, work.scores.measures
-    n_levels, n_orders = kept.shape[1:]
     # Where no items at a cut are equally popular, orders keep the same judgements.
     flat, of_order = _distinct(kept)
     sums = sum_samples(flat, blocks=resampling.blocks)
@@ -313,8 +309,7 @@ def _removal(
 
     def by_order(agreements: Floats) -> Floats:
         """Give agreements (n_measures, n_distinct, ...) by level, with the orders last."""
-        shape = (len(agreements), n_levels, n_orders, *agreements.shape[2:])
-        return np.moveaxis(agreements.take(of_order, axis=1).reshape(shape), 2, -1)
+        return np.moveaxis(agreements.take(of_order, axis=1), 2, -1)
 
     def areas_of(agreements: Floats) -> Floats:
         return area(levels, np.moveaxis(mean_of_defined(by_order(agreements)), 1, -1))
@@ -326,18 +321,24 @@ def _removal(
         {name: mean_of_defined(by_order(found)) for name, found in coefficients.items()},
         mean_of_defined(by_order(replicated)),
         WithinSubsets(work.families.n, areas_of(within), areas_of(crossed)),
-        kept.sum(axis=0).mean(axis=-1),
+        flat.sum(axis=0)[of_order].mean(axis=-1),
     )
 
 
-def _distinct(kept: Masks) -> tuple[Masks, Numbers]:
-    """Give the masks that differ from those of the first order, and one of all; which each is."""
-    first = np.arange(kept.shape[2]) == 0
-    own = first | (kept != kept[:, :, :1]).any(axis=0)
-    number = np.cumsum(own.ravel()).reshape(own.shape) - 1
-    everything = np.ones((len(kept), 1), dtype=np.bool_)
-    masks = np.concatenate([kept[:, own], everything], axis=1)
-    return masks, np.where(own, number, number[:, :1]).ravel()
+def _distinct(kept: Iterable[Masks]) -> tuple[Masks, Numbers]:
+    """Give the masks that differ from those of the first order, and one of all; which each is.
+
+    The last are numbers of masks, of shape (n_levels, n_orders).
+    """
+    orders = iter(kept)
+    distinct = [first := next(orders)]
+    own = [np.ones(first.shape[1], dtype=np.bool_)]
+    for masks in orders:
+        own.append((masks != first).any(axis=0))
+        distinct.append(masks[:, own[-1]])
+    number = np.cumsum(own).reshape(len(own), -1) - 1
+    everything = np.ones((len(first), 1), dtype=np.bool_)
+    return np.concatenate([*distinct, everything], axis=1), np.where(own, number, number[0]).T
 
 
 def keep_items(

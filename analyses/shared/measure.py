@@ -384,7 +384,8 @@ def to_grid(scores: Floats) -> Floats:
     The grid 2^k has n_users max|x| 2^-k < 2^51, so that every partial sum, and every difference
     of two, is a whole number below 2^53.
     """
-    return np.rint(np.ldexp(scores, -grid_exponents(scores)))
+    scaled = np.ldexp(scores, -grid_exponents(scores))
+    return np.rint(scaled, out=scaled)
 
 
 def grid_exponents(scores: Floats) -> NDArray[np.intc]:

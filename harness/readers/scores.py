@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
@@ -28,7 +30,7 @@ from harness.readers.columns import (
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
-from runs.shared.files import parquet_bytes, read_bytes
+from runs.shared.files import read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -241,6 +243,9 @@ def all_reported(measures: Iterable[Measure]) -> Measures:
 MEASURES = "measures"
 """The key of the metadata."""
 
+ROWS_AT_ONCE = 1 << 20
+"""Rows that are written together: as many as a row group has."""
+
 
 def scores_to_parquet(scores: Scores) -> bytes:
     """Write scores in long form: columns metric, cutoff, system, user, score.
@@ -249,31 +254,47 @@ def scores_to_parquet(scores: Scores) -> bytes:
     metadata of the file: which are reported, make curves, and fall.
     """
     import pyarrow as pa
+    from pyarrow import parquet
 
-    n_measures, n_systems, n_users = scores.values.shape
-    names = list(dict.fromkeys(measure.metric for measure in scores.measures))
-    metrics = np.array([names.index(measure.metric) for measure in scores.measures], dtype=np.int32)
-    cutoffs = pa.array([measure.cutoff for measure in scores.measures], pa.int32())
-    systems = np.tile(np.repeat(np.arange(n_systems, dtype=np.int32), n_users), n_measures)
-    users = np.tile(np.arange(n_users, dtype=np.int32), n_measures * n_systems)
-    measures = np.repeat(np.arange(n_measures, dtype=np.int32), n_systems * n_users)
-    columns = {
-        "metric": pa.DictionaryArray.from_arrays(metrics[measures], pa.array(names)),
-        "cutoff": cutoffs.take(measures),
-        "system": pa.DictionaryArray.from_arrays(systems, pa.array(scores.systems)),
-        "user": pa.DictionaryArray.from_arrays(users, pa.array(scores.users.tolist())),
-        "score": scores.values.ravel(),
-    }
-    # Nobody skips row groups by their least and greatest score, and to find these takes as long as
-    # the rest of the writing.
-    measured = scores.measures
+    _, n_systems, n_users = scores.values.shape
+    measured, values = scores.measures, scores.values.ravel()
+    names = list(dict.fromkeys(measure.metric for measure in measured))
+    metrics = np.array([names.index(measure.metric) for measure in measured], dtype=np.int32)
+    cutoffs = pa.array([measure.cutoff for measure in measured], pa.int32())
+    texts = {"metric": names, "system": scores.systems, "user": scores.users.tolist()}
+    ids = {name: pa.array(each, pa.string()) for name, each in texts.items()}
     known = {
         "reported": measured.numbers(measured.reported),
         "grid": measured.numbers(measured.grid),
         "falling": sorted(measured.falling),
     }
-    table = pa.table(columns).replace_schema_metadata({MEASURES: json.dumps(known)})
-    return parquet_bytes(table, write_statistics=False)
+
+    def rows(first: int) -> Any:
+        """Give some rows, from one on, as a table."""
+        score = values[first : first + ROWS_AT_ONCE]
+        lists, users = np.divmod(np.arange(first, first + len(score)), n_users)
+        measures, systems = np.divmod(lists, n_systems)
+
+        def named(name: str, numbers: NDArray[np.integer]) -> Any:
+            return pa.DictionaryArray.from_arrays(numbers.astype(np.int32), ids[name])
+
+        columns = {
+            "metric": named("metric", metrics[measures]),
+            "cutoff": cutoffs.take(measures),
+            "system": named("system", systems),
+            "user": named("user", users),
+            "score": score,
+        }
+        return pa.table(columns, metadata={MEASURES: json.dumps(known)})
+
+    stream = BytesIO()
+    # Nobody skips row groups by their least and greatest score, and to find these takes as long as
+    # the rest of the writing.
+    options = {"compression": "zstd", "write_statistics": False}
+    with parquet.ParquetWriter(stream, rows(0).schema, **options) as file:
+        for first in range(0, max(len(values), 1), ROWS_AT_ONCE):
+            file.write_table(rows(first))
+    return stream.getvalue()
 
 
 def _measures_of(every: Sequence[Measure], metadata: Mapping[bytes, bytes]) -> Measures:
@@ -288,17 +309,20 @@ def scores_from_parquet(content: bytes) -> Scores:
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
-    table = parquet.read_table(pa.BufferReader(content))
-    n_users = len(table["user"].unique())
-    n_systems = len(table["system"].unique())
-    step = n_users * n_systems
-    metrics = table["metric"].take(np.arange(0, len(table), step)).to_pylist()
-    cutoffs = table["cutoff"].take(np.arange(0, len(table), step)).to_pylist()
+    file = parquet.ParquetFile(pa.BufferReader(content))
+
+    def column(name: str) -> Any:
+        return file.read(columns=[name])[name]
+
+    n_rows = file.metadata.num_rows
+    users, systems = column("user").unique().to_pylist(), column("system").unique().to_pylist()
+    firsts = np.arange(0, n_rows, len(users) * len(systems))
+    measures = (column(name).take(firsts).to_pylist() for name in ("metric", "cutoff"))
     return Scores(
-        values=table["score"].to_numpy().reshape(-1, n_systems, n_users),
-        measures=_measures_of(list(map(Measure, metrics, cutoffs)), table.schema.metadata or {}),
-        systems=tuple(table["system"].take(np.arange(0, step, n_users)).to_pylist()),
-        users=np.array(table["user"].slice(0, n_users).to_pylist(), dtype=np.str_),
+        values=column("score").to_numpy().reshape(-1, len(systems), len(users)),
+        measures=_measures_of(list(map(Measure, *measures)), file.schema_arrow.metadata or {}),
+        systems=tuple(systems),
+        users=np.array(users, dtype=np.str_),
     )
 
 

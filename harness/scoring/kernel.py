@@ -131,24 +131,26 @@ def group_sums(
     mask of the judgements left in each sample, (n_judgements, n_samples); groups are those of the
     users, (n_users,): every number from 0 on.
     """
-    masks = _masks(hits, kept)
     order = np.argsort(groups, kind="stable")
     borders = np.concatenate([[0], np.cumsum(np.bincount(groups))])
-    sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * masks.shape[1]
+    sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * _width(kept.shape[1])
     at_once = max(1, SUMS_AT_ONCE // sums_per_group)
     for first in range(0, len(borders) - 1, at_once):
         some = slice(first, min(first + at_once, len(borders) - 1))
         users = order[borders[some.start] : borders[some.stop]]
+        masks = _masks(kept, hits.order[hits.qrels.rows_of(users)])
         sums = _sum(hits, masks, cutoffs, users, groups[users] - first)
         yield some, _finish(sums, cutoffs)[..., : kept.shape[1]]
 
 
-def _masks(hits: Hits, kept: Masks) -> Bits:
-    """Order the masks as the judgements in ``hits``, and pad them with empty samples."""
-    n_samples = kept.shape[1]
-    width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
-    masks = np.zeros((len(hits.order), width), dtype=np.uint8)
-    masks[:, :n_samples] = kept[hits.order]
+def _width(n_samples: int) -> int:
+    return n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
+
+
+def _masks(kept: Masks, judgements: Integers) -> Bits:
+    """Take the masks of some judgements, in their order, and pad them with empty samples."""
+    masks = np.zeros((len(judgements), _width(kept.shape[1])), dtype=np.uint8)
+    masks[:, : kept.shape[1]] = kept[judgements]
     return masks
 
 
@@ -208,7 +210,10 @@ def _accumulate(
     smoothing: float,
     sums: Floats,
 ) -> None:
-    """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples)."""
+    """Add every user's scores to ``sums`` (groups of users, systems, buckets, sums, samples).
+
+    Masks are of the judgements of these users alone, user by user.
+    """
     offsets, ranks, hit_judgements, judgement_offsets, gains, kinds = lists
     cutoffs, bucket_of_rank, discounts, ideals = depths
     _, n_systems, n_cutoffs, _, n_samples = sums.shape
@@ -223,8 +228,9 @@ def _accumulate(
         user, group = users[place], groups[place]
         start, end = judgement_offsets[user], judgement_offsets[user + 1]
         settled = bucket_of_rank[min(end - start, cutoffs[-1])]
-        _look_up(kinds[start:end], masks[start:end], kept, totals, shares)
-        _normalise(gains[start:end], masks[start:end], cutoffs, ideals, settled, count, normaliser)
+        own_masks, masks = masks[: end - start], masks[end - start :]
+        _look_up(kinds[start:end], own_masks, kept, totals, shares)
+        _normalise(gains[start:end], own_masks, cutoffs, ideals, settled, count, normaliser)
         for system in range(n_systems):
             first = offsets[user * n_systems + system]
             last = offsets[user * n_systems + system + 1]
