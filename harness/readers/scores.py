@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
@@ -269,31 +268,25 @@ def scores_to_parquet(scores: Scores) -> bytes:
         "falling": sorted(measured.falling),
     }
 
-    def rows(first: int) -> Any:
-        """Give some rows, from one on, as a table."""
-        score = values[first : first + ROWS_AT_ONCE]
-        lists, users = np.divmod(np.arange(first, first + len(score)), n_users)
-        measures, systems = np.divmod(lists, n_systems)
-
-        def named(name: str, numbers: NDArray[np.integer]) -> Any:
-            return pa.DictionaryArray.from_arrays(numbers.astype(np.int32), ids[name])
-
-        columns = {
-            "metric": named("metric", metrics[measures]),
-            "cutoff": cutoffs.take(measures),
-            "system": named("system", systems),
-            "user": named("user", users),
-            "score": score,
-        }
-        return pa.table(columns, metadata={MEASURES: json.dumps(known)})
-
+    text = pa.dictionary(pa.int32(), pa.string())
+    kinds = {"metric": text, "cutoff": pa.int32(), "system": text, "user": text}
+    schema = pa.schema(kinds | {"score": pa.float64()}, {MEASURES: json.dumps(known)})
     stream = BytesIO()
     # Nobody skips row groups by their least and greatest score, and to find these takes as long as
     # the rest of the writing.
     options = {"compression": "zstd", "write_statistics": False}
-    with parquet.ParquetWriter(stream, rows(0).schema, **options) as file:
+    with parquet.ParquetWriter(stream, schema, **options) as file:
         for first in range(0, max(len(values), 1), ROWS_AT_ONCE):
-            file.write_table(rows(first))
+            score = values[first : first + ROWS_AT_ONCE]
+            lists, users = np.divmod(np.arange(first, first + len(score)), n_users)
+            measures, systems = np.divmod(lists, n_systems)
+            numbers = {"metric": metrics[measures], "system": systems, "user": users}
+            columns = {
+                name: pa.DictionaryArray.from_arrays(each.astype(np.int32), ids[name])
+                for name, each in numbers.items()
+            }
+            columns |= {"cutoff": cutoffs.take(measures), "score": score}
+            file.write_table(pa.table(columns, schema))
     return stream.getvalue()
 
 
@@ -314,16 +307,18 @@ def scores_from_parquet(content: bytes) -> Scores:
     def column(name: str) -> Any:
         return file.read(columns=[name])[name]
 
-    n_rows = file.metadata.num_rows
-    users, systems = column("user").unique().to_pylist(), column("system").unique().to_pylist()
-    firsts = np.arange(0, n_rows, len(users) * len(systems))
+    users, systems = (column(name).unique().to_pylist() for name in ("user", "system"))
+    firsts = np.arange(0, file.metadata.num_rows, len(users) * len(systems))
     measures = (column(name).take(firsts).to_pylist() for name in ("metric", "cutoff"))
-    return Scores(
+    scores = Scores(
         values=column("score").to_numpy().reshape(-1, len(systems), len(users)),
         measures=_measures_of(list(map(Measure, *measures)), file.schema_arrow.metadata or {}),
         systems=tuple(systems),
         users=np.array(users, dtype=np.str_),
     )
+    # Arrow would keep what columns took: gigabytes, where users are many.
+    pa.default_memory_pool().release_unused()
+    return scores
 
 
 LONG = ("measure", "system", "user", "score")
