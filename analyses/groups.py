@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -46,9 +46,9 @@ LIMITS: Sequence[Callable[[Floats, Floats], tuple[Floats, Floats]]] = (
     spread_around,
     arcsine_around,
     ratio_around,
-    arcsine_around,
+    partial(arcsine_around, wider=1.0),
 )
-"""How the limits of each quantity are found."""
+"""How the limits of each quantity are found: those of areas as `RandomLoss` has them."""
 
 LEVELS = (0.8, 0.6, 0.4, 0.2)
 N_BLOCKS = 20
