@@ -194,7 +194,7 @@ def test_users_who_are_not_tested_are_judged_truly_if_they_have_a_profile(folder
         ("a 0 z 1\n", 'format = "qrels"\nthreshold = 0.5\n', "whole number of at least 1, got "
          "0.5."),
         ("a 0 z 1\n", 'format = "qrels"\nthreshold = 2\n', "the highest grade is 1, the "
-         "threshold 2."),
+         "lowest relevant one 2."),
         ("a 0 z 1\n", 'format = "grels"\n', "did you mean 'qrels'?"),
         ("user,item,rating\na,z,5\n", 'references = ["nDCG@x"]\n', "study.toml, line 11: "
          "`references` in [truth]: 'nDCG@x': behind the @ stands a cut-off"),
