@@ -7,7 +7,7 @@ RM2Config``.
 """
 
 from recommenders.shared.as_component import component as component
-from recommenders.shared.as_component import imported_from_recommenders
+from recommenders.shared.as_component import imported_from_recommenders as _imported
 from recommenders.shared.full_ranks import candidate_ranks as candidate_ranks
 from recommenders.shared.full_ranks import full_ranks as full_ranks
 from recommenders.shared.full_ranks import rankable as rankable
@@ -33,4 +33,4 @@ from recommenders.shared.user_system import file_of as file_of
 from recommenders.shared.user_system import is_user_system as is_user_system
 from recommenders.shared.user_system import label_of as label_of
 
-__getattr__ = imported_from_recommenders
+__getattr__ = _imported

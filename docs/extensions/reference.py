@@ -299,14 +299,17 @@ def analysis_modules_reference() -> Iterator[str]:
 
 def public_names(module: Any) -> Sequence[str]:
     """List what a module shows: ``__all__``, or else what is defined in it, or below it."""
-    own = (
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_")
-        and (inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, Member))
-        and f"{getattr(value, 'make', value).__module__}.".startswith(f"{module.__name__}.")
-    )
+    own = (name for name, value in vars(module).items() if is_own(module, name, value))
     return list(getattr(module, "__all__", own))
+
+
+def is_own(module: Any, name: str, value: Any) -> bool:
+    """Say whether a module, or one below it, defines a public name; packages have constants."""
+    if name.startswith("_"):
+        return False
+    if not (inspect.isroutine(value) or inspect.isclass(value) or isinstance(value, Member)):
+        return name.isupper() and hasattr(module, "__path__")
+    return f"{getattr(value, 'make', value).__module__}.".startswith(f"{module.__name__}.")
 
 
 def documented(module: str, name: str, value: Any) -> Iterator[str]:
