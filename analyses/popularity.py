@@ -217,14 +217,14 @@ class Popularity(Result):
         """Give ``popularity`` with ``..._areas`` and ``..._area_differences``, and the checks."""
         import pandas as pd
 
-        frame, estimates = self._frame(self.chosen), self.estimates()
+        frame = self._frame(self.chosen)
         for place, limits in enumerate(self.curves.band()):
             frame.insert(5 + place, ("low", "high")[place], limits.ravel())
         checks = [self._frame(check) for check in self.checks]
         return {
             "popularity": frame,
-            "popularity_areas": self.curves.areas(estimates),
-            "popularity_area_differences": estimates.differences(),
+            "popularity_areas": self.curves.areas(),
+            "popularity_area_differences": self.estimates().differences(),
             "popularity_checks": pd.concat(checks, ignore_index=True),
         }
 

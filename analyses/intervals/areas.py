@@ -97,14 +97,15 @@ class Curves:
         label_curves(ax, ordered=metric is not None)
         return ax
 
-    def areas(self, found: Estimates) -> pd.DataFrame:
-        """Give the area under each curve, as `area` has it, from its `estimates`.
+    def areas(self) -> pd.DataFrame:
+        """Give the area under each curve, as `area` has it.
 
         The result: columns metric, cutoff, area, low, high (95 %, over users), rank (1 is the
         largest area of the report measures, or at a cut-off; of equal areas the best rank),
         lowest_level, highest_level, and the limits over systems (systems_low, systems_high) and
         over users and systems (both_low, both_high).
         """
+        found = self.estimates(loss="", threshold=0.0)
         frame = tidy(self.measures, area=found.values, low=found.low, high=found.high)
         beside = [self.measures.numbers(self.measures.beside(m)) for m in self.measures]
         frame["rank"] = [

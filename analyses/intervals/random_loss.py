@@ -205,11 +205,10 @@ class RandomLoss(Result):
 
     def frames_as(self, name: str) -> Mapping[str, pd.DataFrame]:
         """Give ``NAME`` (see `to_frame`), ``NAME_areas``, ``NAME_area_differences``."""
-        estimates = self.estimates()
         return {
             name: self.to_frame(),
-            f"{name}_areas": self.curves.areas(estimates),
-            f"{name}_area_differences": estimates.differences(),
+            f"{name}_areas": self.curves.areas(),
+            f"{name}_area_differences": self.estimates().differences(),
         }
 
     def to_frame(self) -> pd.DataFrame:
