@@ -12,13 +12,13 @@ from pydantic import Field
 from analyses.intervals.resampling import draw_weights
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
-from analyses.shared.estimate import CONFIDENCE, FLOOR, Estimate, joint_reach
+from analyses.shared.estimate import FLOOR, Estimate, joint_reach
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import count, listed, percent
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import Components, variance_components
-from analyses.significance.paired_tests import pair_means_and_deviations
+from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import (
     EffectPrior,
@@ -32,7 +32,7 @@ from analyses.significance.power import (
 )
 from analyses.significance.question import Standard, standardised
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Whole
 
@@ -49,6 +49,15 @@ SMALLEST = 10
 
 FEW_USERS = 200
 """With fewer, the standard error of a variance is 10 % or more."""
+
+FEWEST_DIFFERING = 10
+"""Users who differ in the median pair; fewer give no interval."""
+
+TAIL = 0.0125
+"""Share of the replicates beyond each limit of a 95 % interval.
+
+With .025, intervals held in 88 to 94 % of simulations (docs/methods/intervals.md).
+"""
 
 FAR = 10
 """A caution names measures that need more than so many times the pilot's users."""
@@ -110,6 +119,7 @@ def design(work: Work, settings: Settings) -> Design:
     measures = scores.measures.reported
     values = scores.values[scores.measures.numbers(measures)]
     means, deviations = pair_means_and_deviations(values)
+    differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
     differ = ((means != 0) | (deviations > 0)).any(axis=0)
     pairs = np.flatnonzero(differ if differ.any() else ~differ)
     means, deviations = means[:, pairs], deviations[:, pairs]
@@ -141,6 +151,7 @@ def design(work: Work, settings: Settings) -> Design:
         means=level,
         differences=means,
         deviations=deviations,
+        differing=np.median(differing[:, pairs], axis=1),
         observed=users_for(np.abs(means)),
         relative=users_for(settings.difference * level[:, None]),
         detectable=detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
@@ -213,6 +224,8 @@ class Design(Result):
         Absolute mean score of all systems and users, of shape (n_measures,).
     differences, deviations
         Mean difference of each pair, and its standard deviation over users: (n_measures, n_pairs).
+    differing
+        Users whose scores differ in the median pair, (n_measures,).
     observed, relative
         Users with which the t-test finds the observed difference, and the relative one that was
         asked for: (n_measures, n_pairs).
@@ -243,6 +256,7 @@ class Design(Result):
     means: Floats
     differences: Floats
     deviations: Floats
+    differing: Floats
     observed: Floats
     relative: Floats
     detectable: Floats
@@ -264,13 +278,20 @@ class Design(Result):
 
     @property
     def interval(self) -> tuple[Floats, Floats]:
-        """95 % interval of ``needed``, each end of shape (n_measures,); NaN if unknown."""
-        if self.replicates.shape[-1] < 2:
-            unknown = np.full(self.replicates.shape[:-1], np.nan)
-            return unknown, unknown
-        tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-        low, high = np.quantile(self.replicates, tails, axis=-1, method="inverted_cdf")
-        return low, high
+        """95 % interval of ``needed``, each end of shape (n_measures,).
+
+        NaN without replicates, and where the median pair has too few users who differ.
+        """
+        limits = np.full((2, len(self.needed)), np.nan)
+        if (known := self._have_intervals).any():
+            limits[:, known] = np.quantile(
+                self.replicates[known], [TAIL, 1 - TAIL], axis=-1, method="inverted_cdf"
+            )
+        return limits[0], limits[1]
+
+    @property
+    def _have_intervals(self) -> Masks:
+        return (self.differing >= FEWEST_DIFFERING) & (self.replicates.shape[1] > 1)
 
     def ratio(self, more: int, fewer: int) -> tuple[float, float, float]:
         """How many times the users of one measure another needs, with its 95 % interval.
@@ -281,8 +302,8 @@ class Design(Result):
         """
         with np.errstate(invalid="ignore"):
             observed = float(self.needed[more] / self.needed[fewer])
-        known = np.asarray(np.isfinite(self.replicates).all(axis=1))
-        if self.replicates.shape[1] < 2 or not (known[more] and known[fewer]):
+        known = self._have_intervals & np.isfinite(self.replicates).all(axis=1)
+        if not (known[more] and known[fewer]):
             return observed, np.nan, np.nan
         logs = np.log(self.replicates[known])
         first, second = pair_indices(len(logs))
@@ -501,6 +522,16 @@ class Design(Result):
             found.append(
                 f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, "
                 f"and of all numbers of {self.units} needed, is {percent(off)} or more."
+            )
+        few = [
+            str(m)
+            for m, n in zip(self.measures, self.differing, strict=True)
+            if n < FEWEST_DIFFERING
+        ]
+        if few:
+            found.append(
+                f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different "
+                "scores in the median pair: too few for an interval."
             )
         sizes = np.abs(effects_of(self.differences, self.deviations)) * np.sqrt(self.n_users)
         hidden = (sizes < HIDDEN).mean(axis=1)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
+from scipy.special import ndtr, stdtrit
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
-from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
+from analyses.sampled.estimators import Estimator, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
@@ -193,28 +194,28 @@ def _of_system(
         draws = draw_weights(len(of_users), replicates=replicates, seed=seed)
         means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
         found = of_users.mean(keepdims=True), means[np.newaxis]
-        return plain, found[0], unknown, unknown, found[1], *found
-    fits = estimator.fit(sample)
-    again = fits.cells.resampled(replicates, seed=seed)
+        return plain, found[0], unknown, unknown, found[1], *found, np.zeros((1, 2))
+    cells = estimator.fit(sample).cells
+    again = cells.resampled(replicates, seed=seed)
     levels, differences = (
-        (one.fit_cells(fits.cells).estimates(metrics)[0], one.fit_cells(again).estimates(metrics).T)
+        (one.fit_cells(cells).estimates(metrics)[0], one.fit_cells(again).estimates(metrics).T)
         for one in every
     )
-    return plain, levels[0], *bias_left(fits, metrics), levels[1], *differences
+    of_levels, of_differences = bias_left(cells, metrics, every)
+    return plain, levels[0], *of_levels, levels[1], *differences, of_differences.T
 
 
-def bias_left(fits: Fits, metrics: Metrics) -> Floats:
-    """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
+def bias_left(cells: Cells, metrics: Metrics, every: Sequence[Estimator]) -> Floats:
+    """Guess the bias of estimators: what they make of ranks like those that EM finds.
 
-    (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
-    ranks that EM finds from a uniform start, as MLE does, and from a steep one.
+    (n_estimators, 2, n_metrics): the estimate from expected samples of such ranks less their exact
+    metric, for ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
-    guesses, cells = [], fits.cells.suited(metrics)
+    guesses, suited = [], cells.suited(metrics)
     for steep in (False, True):
-        masses = cells.most_likely(100, steep=steep)
-        expected, exact = cells.refilled(masses, metrics)
-        guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
-    return np.array(guesses)
+        expected, exact = suited.refilled(suited.most_likely(100, steep=steep), metrics)
+        guesses.append([one.fit_cells(expected).estimates(metrics)[0] - exact for one in every])
+    return np.swapaxes(guesses, 0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +226,8 @@ class Corrected(Result):
     systems, through the whole correction) have one more axis. ``bias`` is a guess of what estimates
     are too high, NaN where there is none, and ``steep_bias`` the same if many relevant items are at
     the very first ranks, which samples do not tell; ``negatives`` are the fewest and most. What is
-    ``contrasted`` are the levels whose differences are compared, by an estimator of their own.
+    ``contrasted`` are the levels whose differences are compared, by an estimator of their own, with
+    both guesses of its bias along the last axis of ``contrasted_biases``.
     """
 
     measures: Measures
@@ -243,6 +245,7 @@ class Corrected(Result):
     replicates: Floats
     contrasted: Floats
     contrasted_replicates: Floats
+    contrasted_biases: Floats
 
     @property
     def errors(self) -> Floats:
@@ -252,7 +255,9 @@ class Corrected(Result):
     @property
     def limits(self) -> tuple[Floats, Floats]:
         """Lower and upper limits of the estimates, 95 %, over users and samples."""
-        return interval(self.values, self.replicates, limits=(0.0, 1.0))
+        _, high = interval(self.values, self.replicates)
+        reach = (high - self.values) * students(HALF_WIDTH, self.n_users) / HALF_WIDTH
+        return (self.values - reach).clip(0, 1), (self.values + reach).clip(0, 1)
 
     @property
     def range(self) -> tuple[Floats, Floats]:
@@ -296,11 +301,18 @@ class Corrected(Result):
         return found
 
     def differences(self) -> dict[str, Floats]:
-        """Compare all pairs of systems, the first less the second; see `compare`."""
+        """Compare all pairs of systems, the first less the second; see `compare`.
+
+        With the limits of differences if the bias of either system is any of the guesses, or none:
+        range_low and range_high.
+        """
         a, b = pair_indices(len(self.systems))
         every = self.contrasted, self.contrasted_replicates
-        values, replicates = (of[:, a] - of[:, b] for of in every)
-        return compare(values, replicates)
+        found = compare(*(of[:, a] - of[:, b] for of in every), n_users=self.n_users)
+        least, most = (of(self.contrasted_biases, axis=2, initial=0) for of in (np.min, np.max))
+        low = found["lower"] - most[:, a] + least[:, b]
+        high = found["upper"] - least[:, a] + most[:, b]
+        return found | {"range_low": low.clip(-1, 1), "range_high": high.clip(-1, 1)}
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
@@ -325,10 +337,12 @@ class Corrected(Result):
     def compared(self) -> Table:
         """Tabulate the differences of all pairs of systems."""
         rows = [
-            [f"{metric}, {a} - {b}", *_with_limits(*difference), p]
-            for metric, a, b, *difference, p, _ in self.differences_frame().to_numpy()
+            [f"{metric}, {a} - {b}", *_with_limits(difference, error, *limits), p]
+            for metric, a, b, difference, error, _, _, p, *limits, _ in (
+                self.differences_frame().to_numpy()
+            )
         ]
-        headings = ["metric, pair", "difference", "95 % interval", "p"]
+        headings = ["metric, pair", "difference", "range", "p"]
         name, title = "corrected_differences", "Differences of systems"
         return Table(name, title, self.caption(), headings, rows)
 
@@ -365,8 +379,9 @@ class Corrected(Result):
             f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
             "bootstrap interval over users, extended by the bias that the estimator may have, for "
             "ranks as MLE finds them and for more relevant items at the top. Groups: systems that "
-            "share a letter do not differ significantly; differences are estimated by "
-            f"{self.difference_estimator}, with intervals for all pairs at once. Metrics of the "
+            "share a letter do not differ significantly. Differences are estimated by "
+            f"{self.difference_estimator}, with intervals for all pairs at once that are extended "
+            "likewise, and p-values that take no bias into account. Metrics of the "
             f"sampled ranks: {listed(sampled)}."
         )
 
@@ -394,11 +409,9 @@ class Corrected(Result):
         cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.measures.metrics])
         few = f"{self.negatives[0]:,} negatives"
         sentences = {
-            f"From {few}, the level of {{}} cannot be told: its range is wider than its value. The "
-            "differences are too small, too. To tell the first k ranks from others among n "
-            "candidates, draw n / k negatives or more, or rank all candidates for some users.": (
-                useless.any(axis=1)
-            ),
+            f"From {few}, the level of {{}} cannot be told: its range is wider than its value. To "
+            "tell the first k ranks from others among n candidates, draw n / k negatives or more, "
+            "or rank all candidates for some users.": useless.any(axis=1),
             "Estimates of {} may be wrong by more than their intervals: with m negatives among n "
             "candidates, the first n / m ranks look almost the same.": unseen.any(axis=1),
             f"The cut-off of {{}} is larger than {few}.": cutoffs > self.negatives[0],
@@ -416,18 +429,28 @@ class Corrected(Result):
         return found
 
 
-def compare(values: Floats, replicates: Floats) -> dict[str, Floats]:
+def students(reach: float | Floats, n_users: int) -> Floats:
+    """Say how far of few users reaches as far as this of many, both in standard errors.
+
+    A bootstrap takes the variance of a mean of n users for (n - 1) / n of what it is, and for
+    known: normal quantiles become those of Student's t.
+    """
+    n = max(n_users, 2)
+    return np.asarray(-stdtrit(n - 1, ndtr(-np.asarray(reach))) * np.sqrt(n / (n - 1)))
+
+
+def compare(values: Floats, replicates: Floats, *, n_users: int) -> dict[str, Floats]:
     r"""Compare pairs with intervals and p-values for all of a metric: (n_metrics, n_pairs) each.
 
     Replicates are of shape (n_metrics, n_pairs, n_replicates). With t the largest
-    :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate, intervals are
-    :math:`d \pm s t_{.95}`, and p is the share of replicates, the data among them, whose t is at
-    least :math:`|d| / s` (Westfall & Young, 1993).
+    :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate, widened for few users (see
+    `students`), intervals are :math:`d \pm s t_{.95}`, and p is the share of replicates, the data
+    among them, whose t is at least :math:`|d| / s` (Westfall & Young, 1993).
     """
     errors = replicates.std(axis=-1, ddof=1)
     scales = np.where(errors > 0, errors, np.inf)
     off = np.abs(replicates - values[..., np.newaxis]) / scales[..., np.newaxis]
-    largest = off.max(axis=1, initial=0.0)
+    largest = students(off.max(axis=1, initial=0.0), n_users)
     reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * errors
     far = (np.abs(values) / scales)[..., np.newaxis]
     p = (1 + (largest[:, np.newaxis] >= far).sum(axis=-1)) / (1 + replicates.shape[-1])

@@ -91,6 +91,14 @@ def test_a_setting_that_was_removed_is_refused_with_what_to_use_instead() -> Non
         Settings.model_validate({"halves": 20})
 
 
+def test_few_users_who_differ_give_no_interval(values: np.ndarray) -> None:
+    seldom = np.where(np.arange(N_USERS) < 9, values, 0.5)
+    found = designed(np.stack([values[0], seldom[0]]))
+    assert np.isnan(found.interval[0]).tolist() == [False, True]
+    assert np.isnan(found.ratio(1, 0)[1:]).all()
+    assert any(each.startswith("By m1@5, fewer than 10 users") for each in found.cautions())
+
+
 def test_a_pilot_has_two_systems_and_three_users() -> None:
     with pytest.raises(InputError, match="two systems and three users, got 2 and 2"):
         designed(np.ones((1, 2, 2)))

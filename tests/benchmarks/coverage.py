@@ -17,6 +17,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,6 +78,7 @@ SHARE_JUDGED = 0.4
 LEVELS, SAMPLES = (1.0, 0.5, 0.2, 0.1), 5
 UNPOPULAR = (1.0, 0.95, 0.9, 0.8)
 N_RANKED, NEGATIVES = 2000, 50
+OFFSET = 20
 OF_RANKS = ("nDCG@10", "AP")
 
 
@@ -389,14 +391,22 @@ def users_needed(everybody: Lists, rng: np.random.Generator, kind: Population) -
     return study
 
 
-def corrected(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
+def corrected(
+    everybody: Lists, rng: np.random.Generator, kind: Population, *, steep: bool = False
+) -> Study:
     """Correct ranks among negatives, of one relevant item of each user among 2,000.
 
-    It stands the higher, the more relevant items the system has in its list for the user.
+    It stands the higher, the more relevant items the system has in its list for the user. Chances
+    of ranks fall as 1 / (rank + 20) where half of these are relevant, as they do on MovieLens; or
+    more steeply, and from the first rank on.
     """
     (found,) = everybody.scores.values[:1]
-    places = np.floor(N_RANKED * rng.random(found.shape) ** (1 + 3 * found))
-    ranks = np.asarray(1 + places, dtype=np.intp)
+    uniform = rng.random(found.shape)
+    if steep:
+        places = N_RANKED * uniform ** (1 + 3 * found)
+    else:
+        places = OFFSET * (N_RANKED / OFFSET + 1) ** (uniform ** (0.5 + found)) - OFFSET
+    ranks = np.asarray(1 + np.floor(places).clip(0, N_RANKED - 1), dtype=np.intp)
     known = {m: np.array([rank_metric(m)(r, n=N_RANKED).mean() for r in ranks]) for m in OF_RANKS}
     first, second = pair_indices(len(ranks))
 
@@ -411,7 +421,8 @@ def corrected(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
         gaps = fit.differences()
         for n, (metric, true) in enumerate(known.items()):
             yield metric, Held(fit.values[n], low[n], high[n], true)
-            found, lower, upper = (gaps[column][n] for column in ("difference", "lower", "upper"))
+            columns = "difference", "range_low", "range_high"
+            found, lower, upper = (gaps[column][n] for column in columns)
             gap = true[first] - true[second]
             yield f"all differences, {metric}", Held(found, lower, upper, gap, at_once=True)
 
@@ -458,6 +469,7 @@ PARTS = {
     "over users and systems": Part(over_both, SOME, n_users=1),
     "users needed": Part(users_needed, SOME, 20),
     "corrected": Part(corrected, SOME, 8),
+    "corrected, steep ranks": Part(partial(corrected, steep=True), SOME, 8),
 }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
@@ -75,8 +76,8 @@ def test_systems_that_differ_are_told_apart_and_twins_are_not(corrected: Correct
 
 def test_one_pair_has_the_p_value_of_its_bootstrap_and_many_have_larger_ones() -> None:
     replicates = np.random.default_rng(1).normal(1.0, 1.0, (1, 3, 500))
-    alone = compare(np.ones((1, 1)), replicates[:, :1])
-    together = compare(np.ones((1, 3)), replicates)
+    alone = compare(np.ones((1, 1)), replicates[:, :1], n_users=10**9)
+    together = compare(np.ones((1, 3)), replicates, n_users=10**9)
     off = np.abs(replicates[0, 0] - 1.0)
     assert alone["p"][0, 0] == (1 + (off >= 1.0).sum()) / 501
     assert together["p"][0, 0] > alone["p"][0, 0]
@@ -95,7 +96,7 @@ def test_the_steep_guess_is_the_better_one_where_many_items_are_first() -> None:
     full = FullRanks.of(1 + ((N - 1) * np.linspace(0, 1, 3000) ** 4).astype(int), n_candidates=N)
     fits, metric = find_estimator("mle").fit_cells(Cells.expected(full, M)), rank_metric("AP")
     off = fits.estimates([metric]).item() - metric.exact(full)
-    smooth, steep = bias_left(fits, (metric,))[:, 0]
+    smooth, steep = bias_left(fits.cells, (metric,), (fits.estimator,))[0, :, 0]
     assert off < steep < smooth < 0
 
 
@@ -106,6 +107,27 @@ def test_the_range_holds_what_each_guess_of_the_bias_leaves(corrected: Corrected
         assert (range_high >= np.clip(high - bias, 0, 1) - 1e-12).all()
     assert (range_low >= 0).all()
     assert (range_high <= 1).all()
+
+
+def test_intervals_of_few_users_are_those_of_student() -> None:
+    replicates = np.random.default_rng(1).normal(1.0, 1.0, (1, 1, 500))
+    many, few = (compare(np.ones((1, 1)), replicates, n_users=n) for n in (10**9, 10))
+    reach = (many["upper"] - 1) / many["standard_error"]
+    as_students = scipy.stats.t.isf(scipy.stats.norm.sf(reach), 9) * np.sqrt(10 / 9)
+    assert (few["upper"] - 1) / few["standard_error"] == pytest.approx(as_students, rel=1e-3)
+    assert few["p"] > many["p"]
+
+
+def test_the_range_of_a_difference_holds_what_the_bias_of_either_system_leaves(
+    corrected: Corrected,
+) -> None:
+    biases = corrected.contrasted_biases
+    found = corrected.differences()
+    for pair, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        for of_a in (0, *biases[0, a]):
+            for of_b in (0, *biases[0, b]):
+                assert found["range_low"][0, pair] <= found["lower"][0, pair] - of_a + of_b + 1e-12
+                assert found["range_high"][0, pair] >= found["upper"][0, pair] - of_a + of_b - 1e-12
 
 
 def test_differences_are_by_an_estimator_of_their_own_unless_one_is_chosen() -> None:
