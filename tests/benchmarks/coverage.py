@@ -189,7 +189,8 @@ def main(task: str) -> None:
     if task == "whole":
         return fill()
     kept = rows_of(FILE)
-    checked = [(part, name, 8, n) for part, name, n in product(PARTS, POPULATIONS, (30, 100))]
+    every = product(PARTS, POPULATIONS, (30, 100))
+    checked = [(part, name, 8, n) for part, name, n in every if n in PARTS[part].sizes]
     failed = 0
     for (_, name, *size), found in made(checked):
         for quantity, (share, error, _) in found.items():
@@ -215,7 +216,7 @@ def fill() -> None:
         (part, name, n_systems, n_users)
         for n_systems, n_users in product(SYSTEMS, USERS)
         for part, name in product(PARTS, POPULATIONS)
-        if n_systems <= PARTS[part].most_systems
+        if n_systems <= PARTS[part].most_systems and n_users in PARTS[part].sizes
     ]
     for (part, name, *size), found in made([c for c in every if c not in have]):
         for quantity, (share, error, n_studies) in found.items():
@@ -450,12 +451,13 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
 
 
 class Part(NamedTuple):
-    """What intervals are of, studies and users of each population, and the most systems."""
+    """What intervals are of, studies and users of each population, and the sizes of studies."""
 
     begin: Begin
     studies: int
     most_systems: int = 50
     n_users: int = N_USERS
+    sizes: tuple[int, ...] = USERS
 
 
 PARTS = {
@@ -469,7 +471,7 @@ PARTS = {
     "over users and systems": Part(over_both, SOME, n_users=1),
     "users needed": Part(users_needed, SOME, 20),
     "corrected": Part(corrected, SOME, 8),
-    "corrected, steep ranks": Part(partial(corrected, steep=True), SOME, 8),
+    "corrected, steep ranks": Part(partial(corrected, steep=True), SOME, 8, sizes=(1000,)),
 }
 
 
