@@ -11,7 +11,7 @@ from pydantic import Field
 from scipy.special import ndtr, stdtrit
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
-from analyses.sampled.estimators import Estimator, Metrics, find_estimator
+from analyses.sampled.estimators import Estimator, Fits, Metrics, find_estimator
 from analyses.sampled.metrics import METRICS, MetricNames, rank_metric, read_metrics
 from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
@@ -44,8 +44,8 @@ USELESS = 1.0
 FEW_USERS = 20
 """With fewer, systems that do not differ are told apart too often (.10 of the time with 8)."""
 
-OF_DIFFERENCES = "bv(gamma=0.01)"
-"""Estimator of differences, unless one is chosen: of less noise than MLE, whose bias is shared."""
+OF_TESTS = "bv(gamma=0.01)"
+"""Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
 
 
 class Settings(AnalysisSettings):
@@ -56,9 +56,8 @@ class Settings(AnalysisSettings):
     metrics: MetricNames = METRICS
     estimator: Annotated[str, read_by(find_estimator)] | None = Field(
         None,
-        description="Estimator of levels and differences, with options; default: mle(iters=100) "
-        "for levels and bv(gamma=0.01) for differences, or ht-plugin (for AUC) if negatives were "
-        "drawn with probabilities.",
+        description="Estimator, with options; default: mle(iters=100), and bv(gamma=0.01) to test "
+        "differences, or ht-plugin (for AUC) if negatives were drawn with probabilities.",
     )
     replicates: Whole = Field(
         1000, ge=100, description="Number of bootstrap replicates of the users."
@@ -100,9 +99,9 @@ def correct(
     metrics
         Metrics to estimate.
     estimator
-        Estimator of levels and differences, with its options. Default: ``mle(iters=100)`` for
-        levels and ``bv(gamma=0.01)`` for differences, or ``ht-plugin`` (of AUC) if negatives were
-        drawn with given probabilities.
+        Estimator, with its options. Default: ``mle(iters=100)``, with tests of differences by
+        ``bv(gamma=0.01)``, or ``ht-plugin`` (of AUC) if negatives were drawn with given
+        probabilities.
     replicates
         Number of resamples of the users for the intervals, at least 100.
     seed
@@ -145,9 +144,9 @@ def corrected_systems(
         )
     estimator = find_estimator(settings.estimator or ("ht-plugin" if any(known) else "mle"))
     sizes = np.concatenate([np.unique(one.n_negatives) for one in systems.values()])
-    of_differences = estimator
+    of_tests = estimator
     if settings.estimator is None and not any(known) and len(np.unique(sizes)) == 1:
-        of_differences = find_estimator(OF_DIFFERENCES)
+        of_tests = find_estimator(OF_TESTS)
     is_weighted, names = estimator.name == "ht-plugin", settings.metrics
     metrics = read_metrics(["AUC"] if is_weighted and names == METRICS else names)
     others = [str(metric) for metric in metrics if metric.name != "AUC"]
@@ -160,7 +159,7 @@ def corrected_systems(
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
             try:
-                every = estimator, of_differences
+                every = estimator, of_tests
                 found.append(_of_system(sample, every, metrics, settings.replicates, seed))
             except InputError as error:
                 raise InputError(f"system {name!r}: {error}") from None
@@ -172,7 +171,7 @@ def corrected_systems(
         population_of(first),
         first.replace,
         str(estimator),
-        str(of_differences),
+        str(of_tests),
         min(len(np.unique(one.user)) for one in systems.values()),
         (int(first.n_negatives.min()), int(first.n_negatives.max())),
         *(np.stack(each, axis=1) for each in zip(*found, strict=True)),
@@ -186,7 +185,7 @@ def _of_system(
     replicates: int,
     seed: int,
 ) -> tuple[Floats, ...]:
-    """Give the arrays of `Corrected` of one system, by the estimators of levels and differences."""
+    """Give the arrays of `Corrected` of one system, by the estimators of levels and of tests."""
     estimator = every[0]
     plain = find_estimator("uncorrected").fit_cells(Cells.of([sample])).estimates(metrics)[0]
     if estimator.name == "ht-plugin":
@@ -194,28 +193,28 @@ def _of_system(
         draws = draw_weights(len(of_users), replicates=replicates, seed=seed)
         means = np.concatenate([times @ of_users for _, times in draws]) / len(of_users)
         found = of_users.mean(keepdims=True), means[np.newaxis]
-        return plain, found[0], unknown, unknown, found[1], *found, np.zeros((1, 2))
-    cells = estimator.fit(sample).cells
-    again = cells.resampled(replicates, seed=seed)
-    levels, differences = (
-        (one.fit_cells(cells).estimates(metrics)[0], one.fit_cells(again).estimates(metrics).T)
+        return plain, found[0], unknown, unknown, found[1], *found
+    fits = estimator.fit(sample)
+    again = fits.cells.resampled(replicates, seed=seed)
+    levels, contrasted = (
+        (one.fit_cells(fits.cells).estimates(metrics)[0], one.fit_cells(again).estimates(metrics).T)
         for one in every
     )
-    of_levels, of_differences = bias_left(cells, metrics, every)
-    return plain, levels[0], *of_levels, levels[1], *differences, of_differences.T
+    return plain, levels[0], *bias_left(fits, metrics), levels[1], *contrasted
 
 
-def bias_left(cells: Cells, metrics: Metrics, every: Sequence[Estimator]) -> Floats:
-    """Guess the bias of estimators: what they make of ranks like those that EM finds.
+def bias_left(fits: Fits, metrics: Metrics) -> Floats:
+    """Guess the bias of an estimator: what it makes of ranks like those that EM finds.
 
-    (n_estimators, 2, n_metrics): the estimate from expected samples of such ranks less their exact
-    metric, for ranks that EM finds from a uniform start, as MLE does, and from a steep one.
+    (2, n_metrics): the estimate from expected samples of such ranks less their exact metric, for
+    ranks that EM finds from a uniform start, as MLE does, and from a steep one.
     """
-    guesses, suited = [], cells.suited(metrics)
+    guesses, cells = [], fits.cells.suited(metrics)
     for steep in (False, True):
-        expected, exact = suited.refilled(suited.most_likely(100, steep=steep), metrics)
-        guesses.append([one.fit_cells(expected).estimates(metrics)[0] - exact for one in every])
-    return np.swapaxes(guesses, 0, 1)
+        masses = cells.most_likely(100, steep=steep)
+        expected, exact = cells.refilled(masses, metrics)
+        guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
+    return np.array(guesses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,9 +224,8 @@ class Corrected(Result):
     Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
     systems, through the whole correction) have one more axis. ``bias`` is a guess of what estimates
     are too high, NaN where there is none, and ``steep_bias`` the same if many relevant items are at
-    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most. What is
-    ``contrasted`` are the levels whose differences are compared, by an estimator of their own, with
-    both guesses of its bias along the last axis of ``contrasted_biases``.
+    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most. Whether
+    systems differ is tested by what is ``contrasted``: levels by an estimator of less noise.
     """
 
     measures: Measures
@@ -235,7 +233,7 @@ class Corrected(Result):
     population: str
     replace: bool
     estimator: str
-    difference_estimator: str
+    test_estimator: str
     n_users: int
     negatives: tuple[int, int]
     uncorrected: Floats
@@ -245,7 +243,6 @@ class Corrected(Result):
     replicates: Floats
     contrasted: Floats
     contrasted_replicates: Floats
-    contrasted_biases: Floats
 
     @property
     def errors(self) -> Floats:
@@ -265,9 +262,14 @@ class Corrected(Result):
 
         They hold the exact value more often than `limits`, whose bias is not known.
         """
-        biases = np.nan_to_num(np.stack([np.zeros_like(self.bias), self.bias, self.steep_bias]))
-        low, high = self.limits
-        return (low - biases).min(axis=0).clip(0, 1), (high - biases).max(axis=0).clip(0, 1)
+        (low, high), (least, most) = self.limits, self._biases
+        return (low - most).clip(0, 1), (high - least).clip(0, 1)
+
+    @property
+    def _biases(self) -> tuple[Floats, Floats]:
+        """The least and the most of the guesses, and none."""
+        every = np.nan_to_num(np.stack([np.zeros_like(self.bias), self.bias, self.steep_bias]))
+        return every.min(axis=0), every.max(axis=0)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give estimates of systems, and differences of all pairs."""
@@ -303,16 +305,23 @@ class Corrected(Result):
     def differences(self) -> dict[str, Floats]:
         """Compare all pairs of systems, the first less the second; see `compare`.
 
-        With the limits of differences if the bias of either system is any of the guesses, or none:
-        range_low and range_high.
+        The limits range_low and range_high are those of differences if the bias of either system is
+        any of the guesses, or none. What is ``tested`` is the difference of what is contrasted, and
+        p its p-value.
         """
         a, b = pair_indices(len(self.systems))
-        every = self.contrasted, self.contrasted_replicates
-        found = compare(*(of[:, a] - of[:, b] for of in every), n_users=self.n_users)
-        least, most = (of(self.contrasted_biases, axis=2, initial=0) for of in (np.min, np.max))
-        low = found["lower"] - most[:, a] + least[:, b]
-        high = found["upper"] - least[:, a] + most[:, b]
-        return found | {"range_low": low.clip(-1, 1), "range_high": high.clip(-1, 1)}
+        found, tested = (
+            compare(of[:, a] - of[:, b], again[:, a] - again[:, b], n_users=self.n_users)
+            for of, again in (
+                (self.values, self.replicates),
+                (self.contrasted, self.contrasted_replicates),
+            )
+        )
+        least, most = self._biases
+        low = (found["lower"] - most[:, a] + least[:, b]).clip(-1, 1)
+        high = (found["upper"] - least[:, a] + most[:, b]).clip(-1, 1)
+        ranges = {"range_low": low, "range_high": high}
+        return found | ranges | {"tested": tested["difference"], "p": tested["p"]}
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
@@ -338,7 +347,7 @@ class Corrected(Result):
         """Tabulate the differences of all pairs of systems."""
         rows = [
             [f"{metric}, {a} - {b}", *_with_limits(difference, error, *limits), p]
-            for metric, a, b, difference, error, _, _, p, *limits, _ in (
+            for metric, a, b, difference, error, _, _, p, *limits, _, _ in (
                 self.differences_frame().to_numpy()
             )
         ]
@@ -379,17 +388,15 @@ class Corrected(Result):
             f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
             "bootstrap interval over users, extended by the bias that the estimator may have, for "
             "ranks as MLE finds them and for more relevant items at the top. Groups: systems that "
-            "share a letter do not differ significantly. Differences are estimated by "
-            f"{self.difference_estimator}, with intervals for all pairs at once that are extended "
-            "likewise, and p-values that take no bias into account. Metrics of the "
-            f"sampled ranks: {listed(sampled)}."
+            "share a letter do not differ significantly, for all pairs at once, by "
+            f"{self.test_estimator}. Metrics of the sampled ranks: {listed(sampled)}."
         )
 
     def findings(self) -> Sequence[str]:
         """Say for each metric how many pairs of systems differ, and which."""
         sentences = []
         for metric, own in self.differences_frame().groupby("metric", sort=False):
-            pairs = own[["system_a", "system_b", "difference", "told_apart"]].to_numpy()
+            pairs = own[["system_a", "system_b", "tested", "told_apart"]].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
             named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or [""])
             differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"

@@ -1,6 +1,7 @@
 """Metrics corrected for sampled negatives, in Python and on the command line."""
 
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_the_steep_guess_is_the_better_one_where_many_items_are_first() -> None:
     full = FullRanks.of(1 + ((N - 1) * np.linspace(0, 1, 3000) ** 4).astype(int), n_candidates=N)
     fits, metric = find_estimator("mle").fit_cells(Cells.expected(full, M)), rank_metric("AP")
     off = fits.estimates([metric]).item() - metric.exact(full)
-    smooth, steep = bias_left(fits.cells, (metric,), (fits.estimator,))[0, :, 0]
+    smooth, steep = bias_left(fits, (metric,))[:, 0]
     assert off < steep < smooth < 0
 
 
@@ -121,16 +122,15 @@ def test_intervals_of_few_users_are_those_of_student() -> None:
 def test_the_range_of_a_difference_holds_what_the_bias_of_either_system_leaves(
     corrected: Corrected,
 ) -> None:
-    biases = corrected.contrasted_biases
-    found = corrected.differences()
+    found, guesses = corrected.differences(), (corrected.bias, corrected.steep_bias)
     for pair, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
-        for of_a in (0, *biases[0, a]):
-            for of_b in (0, *biases[0, b]):
-                assert found["range_low"][0, pair] <= found["lower"][0, pair] - of_a + of_b + 1e-12
-                assert found["range_high"][0, pair] >= found["upper"][0, pair] - of_a + of_b - 1e-12
+        of_either = ([0.0, *(guess[0, n] for guess in guesses)] for n in (a, b))
+        for of_a, of_b in product(*of_either):
+            assert found["range_low"][0, pair] <= found["lower"][0, pair] - of_a + of_b + 1e-12
+            assert found["range_high"][0, pair] >= found["upper"][0, pair] - of_a + of_b - 1e-12
 
 
-def test_differences_are_by_an_estimator_of_their_own_unless_one_is_chosen() -> None:
+def test_differences_are_tested_by_an_estimator_of_their_own_unless_one_is_chosen() -> None:
     samples: Any = _sampled(_full(40))
     asked: dict[str, Any] = {"metrics": ["nDCG@10"], "replicates": 100}
     both, mle, bv = (
