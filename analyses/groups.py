@@ -16,6 +16,7 @@ from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, analysis
 from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import (
+    LOST_TWICE,
     Estimate,
     arcsine_around,
     joint_reach,
@@ -46,7 +47,7 @@ LIMITS: Sequence[Callable[[Floats, Floats], tuple[Floats, Floats]]] = (
     spread_around,
     arcsine_around,
     ratio_around,
-    partial(arcsine_around, wider=1.0),
+    partial(arcsine_around, wider=LOST_TWICE),
 )
 """How the limits of each quantity are found: those of areas as `RandomLoss` has them."""
 

@@ -20,6 +20,7 @@ from analyses.intervals.systems import taus_within
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
+from analyses.shared.estimate import LOST_TWICE
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
@@ -180,14 +181,9 @@ class RandomLoss(Result):
 
     @property
     def curves(self) -> Curves:
-        """The means, with their bands (95 %, over users and samples) and areas.
-
-        A user who is drawn twice loses the same judgements twice, so that replicates vary enough.
-        """
-        means, within = self.means(), self.within
-        return Curves(
-            self.measures, self.levels, means, self.replicates, within, self.families, wider=1.0
-        )
+        """The means, with their bands (95 %, over users and samples) and areas."""
+        parts = self.means(), self.replicates, self.within, self.families
+        return Curves(self.measures, self.levels, *parts, wider=LOST_TWICE)
 
     @property
     def loss(self) -> str:

@@ -32,6 +32,9 @@ Resampling adds noise to means that have it already, and taus of noisier means v
 12 % in the simulations of docs/methods/intervals.md.
 """
 
+LOST_TWICE = 0.92
+"""The same for areas under random loss, which users who are drawn twice suffer twice."""
+
 SAME = 1e-9
 """Numbers of measures that differ by less are equal."""
 

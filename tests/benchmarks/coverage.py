@@ -17,7 +17,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -189,8 +188,7 @@ def main(task: str) -> None:
     if task == "whole":
         return fill()
     kept = rows_of(FILE)
-    every = product(PARTS, POPULATIONS, (30, 100))
-    checked = [(part, name, 8, n) for part, name, n in every if n in PARTS[part].sizes]
+    checked = [(part, name, 8, n) for part, name, n in product(PARTS, POPULATIONS, (30, 100))]
     failed = 0
     for (_, name, *size), found in made(checked):
         for quantity, (share, error, _) in found.items():
@@ -216,7 +214,7 @@ def fill() -> None:
         (part, name, n_systems, n_users)
         for n_systems, n_users in product(SYSTEMS, USERS)
         for part, name in product(PARTS, POPULATIONS)
-        if n_systems <= PARTS[part].most_systems and n_users in PARTS[part].sizes
+        if n_systems <= PARTS[part].most_systems
     ]
     for (part, name, *size), found in made([c for c in every if c not in have]):
         for quantity, (share, error, n_studies) in found.items():
@@ -392,21 +390,15 @@ def users_needed(everybody: Lists, rng: np.random.Generator, kind: Population) -
     return study
 
 
-def corrected(
-    everybody: Lists, rng: np.random.Generator, kind: Population, *, steep: bool = False
-) -> Study:
+def corrected(everybody: Lists, rng: np.random.Generator, kind: Population) -> Study:
     """Correct ranks among negatives, of one relevant item of each user among 2,000.
 
     It stands the higher, the more relevant items the system has in its list for the user. Chances
-    of ranks fall as 1 / (rank + 20) where half of these are relevant, as they do on MovieLens; or
-    more steeply, and from the first rank on.
+    of ranks fall as 1 / (rank + 20) where half of these are relevant, as they do on MovieLens.
     """
     (found,) = everybody.scores.values[:1]
     uniform = rng.random(found.shape)
-    if steep:
-        places = N_RANKED * uniform ** (1 + 3 * found)
-    else:
-        places = OFFSET * (N_RANKED / OFFSET + 1) ** (uniform ** (0.5 + found)) - OFFSET
+    places = OFFSET * (N_RANKED / OFFSET + 1) ** (uniform ** (0.5 + found)) - OFFSET
     ranks = np.asarray(1 + np.floor(places).clip(0, N_RANKED - 1), dtype=np.intp)
     known = {m: np.array([rank_metric(m)(r, n=N_RANKED).mean() for r in ranks]) for m in OF_RANKS}
     first, second = pair_indices(len(ranks))
@@ -451,13 +443,12 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
 
 
 class Part(NamedTuple):
-    """What intervals are of, studies and users of each population, and the sizes of studies."""
+    """What intervals are of, studies and users of each population, and the most systems."""
 
     begin: Begin
     studies: int
     most_systems: int = 50
     n_users: int = N_USERS
-    sizes: tuple[int, ...] = USERS
 
 
 PARTS = {
@@ -471,7 +462,6 @@ PARTS = {
     "over users and systems": Part(over_both, SOME, n_users=1),
     "users needed": Part(users_needed, SOME, 20),
     "corrected": Part(corrected, SOME, 8),
-    "corrected, steep ranks": Part(partial(corrected, steep=True), SOME, 8, sizes=(1000,)),
 }
 
 
