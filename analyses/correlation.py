@@ -333,21 +333,19 @@ class Correlation(Result):
         roomy=True,
     )
     @figure("correlation_metrics", "Agreement among metrics", number=5)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
         curves = curves_of(self.measures, metric=metric)
         labels = {number: label.removeprefix("@") for number, label, _ in curves}
         self._draw_table(ax, labels if metric else self._by_likeness(labels))
         ax.set_title(panel_title(self.measures, metric=metric))
-        return ax
 
-    def plot_measures(self, ax: Axes) -> Axes:
+    def plot_measures(self, ax: Axes) -> None:
         """Draw a table of the report measures by their whole names."""
         numbers = self.measures.numbers(self.measures.reported)
         labels = {number: str(self.measures[number]) for number in numbers}
         self._draw_table(ax, self._by_likeness(labels))
         ax.set_title(find_coefficient(self.coefficient).label)
-        return ax
 
     def _by_likeness(self, labels: Mapping[int, str]) -> dict[int, str]:
         """Put measures that agree beside each other, those that agree least at the ends."""

@@ -603,7 +603,7 @@ class Discrimination(Result):
     @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8)
     def plot(
         self, ax: Axes, *, metric: str | None = None, axes: Literal["share", "pairs"] = "share"
-    ) -> Axes:
+    ) -> None:
         """Draw p-value curves: the share of the pairs whose p is at most that of the axis.
 
         The axis is logarithmic, from 1 to .001. The higher a curve is, the more discriminative the
@@ -640,7 +640,6 @@ class Discrimination(Result):
         self._frame_plot(ax, axes)
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
-        return ax
 
     def caption(self) -> str:
         """Say what the curves show."""

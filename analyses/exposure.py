@@ -179,12 +179,9 @@ class Exposure(Result):
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the aspects by system, at the deepest cut-off unless told otherwise."""
         place = self._place(cutoff)
-        rows = [
-            [system, *values]
-            for system, values in zip(self.systems, self.values[:, place].T.tolist(), strict=True)
-        ]
+        columns = {"system": self.systems} | dict(zip(ASPECTS, self.values[:, place], strict=True))
         title = f"Exposure of items at cut-off {self.cutoffs[place]}"
-        return Table("exposure", title, self.caption(), ["system", *ASPECTS], rows)
+        return Table.of_columns("exposure", title, self.caption(), columns)
 
     @figure(
         "exposure",
@@ -192,7 +189,7 @@ class Exposure(Result):
         panels="aspect",
         comparable=False,
     )
-    def plot(self, ax: Axes, *, aspect: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
         """Draw one aspect of every system against the cut-off, with 95 % intervals."""
         number = chosen_panel(ASPECTS, aspect)
         values = self.values[number]
@@ -204,7 +201,6 @@ class Exposure(Result):
         ax.set_xlabel("cut-off")
         ax.set_title(ASPECTS[number])
         label_curves(ax)
-        return ax
 
     def caption(self) -> str:
         """Say what the aspects are."""

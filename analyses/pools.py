@@ -169,20 +169,18 @@ class Pools(Result):
         return Table.crossed("pools", title, self.caption(), "metric", cells)
 
     @figure("pools", "Agreement of pooled judgements with all judgements")
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw tau against the depth of the pool."""
-        ax = self._draw(ax, self.taus)
+        self._draw(ax, self.taus)
         ax.set_ylabel("Kendall's tau-b with all judgements")
-        return ax
 
     @figure("pools_left_out", "Ranks that a system loses if it is not pooled")
-    def plot_falls(self, ax: Axes) -> Axes:
+    def plot_falls(self, ax: Axes) -> None:
         """Draw the mean fall of a system that is left out, against the depth of the pool."""
-        ax = self._draw(ax, self.falls.mean(axis=2))
+        self._draw(ax, self.falls.mean(axis=2))
         ax.set_ylabel("mean ranks lost")
-        return ax
 
-    def _draw(self, ax: Axes, values: Floats) -> Axes:
+    def _draw(self, ax: Axes, values: Floats) -> None:
         low, high = _limits(values)
         for number, label, style in curves_of(self.measures):
             if values.shape[-1] > 1:
@@ -195,7 +193,6 @@ class Pools(Result):
         ax.set_xlabel("depth of the pool")
         ax.set_title(panel_title(self.measures, metric=None))
         label_curves(ax)
-        return ax
 
     def findings(self) -> Sequence[str]:
         """Say how many ranks a system loses that is not pooled, by each measure."""

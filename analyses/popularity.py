@@ -249,15 +249,14 @@ class Popularity(Result):
         over_cutoffs=True,
     )
     @figure("popularity_metrics", "Robustness to loss of the judgements of popular items", number=7)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
         Metrics have their bands drawn.
         """
-        ax = self.curves.plot(ax, metric=metric)
+        self.curves.plot(ax, metric=metric)
         of = "items" if self.chosen.cut == "items" else "items, by ratings,"
         ax.set_xlabel(f"least popular {of} kept (%)")
-        return ax
 
     def cautions(self) -> Sequence[str]:
         """Name the metrics whose ordering never changes."""

@@ -14,7 +14,7 @@ from analyses.shared.drawing import chosen_panel, draw_rows
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
 from qrels import judge
 from runs import InputError, Run
@@ -218,26 +218,21 @@ class Residuals(Result):
     @table("residuals", "residuals of the measures, and pairs in a certain order")
     def table(self) -> Table:
         """Tabulate the mean and the largest residual, and the ordered pairs, by measure."""
-        residual, n_pairs = self.high - self.low, self.least.shape[1]
-        rows: list[list[Cell]] = [
-            [
-                label,
-                float(residual[n].mean()),
-                float(residual[n].max()),
-                self.systems[int(residual[n].argmax())],
-                f"{self.settled()[n].sum():,} of {n_pairs:,}",
-            ]
-            for n, label in enumerate(self.labels)
-        ]
-        headings = ["measure", "mean residual", "largest", "system", "ordered pairs"]
-        return Table("residuals", "Residuals", self.caption(), headings, rows, decimals=3)
+        residual, settled = self.high - self.low, self.settled()
+        columns = {
+            "measure": self.labels,
+            "mean residual": residual.mean(axis=1),
+            "largest": residual.max(axis=1),
+            "system": [self.systems[worst] for worst in residual.argmax(axis=1)],
+            "ordered pairs": [f"{marks.sum():,} of {len(marks):,}" for marks in settled],
+        }
+        return Table.of_columns("residuals", "Residuals", self.caption(), columns, decimals=3)
 
     @figure("residuals", "Limits of the scores", panels="label", comparable=False, roomy=True)
-    def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw a line a system from its lowest to its highest mean score."""
         number = chosen_panel(self.labels, label)
         low, high = self.low[number], self.high[number]
         draw_rows(ax, self.systems, low, (low, high))
         ax.set_xlabel("mean score (point: as judged)")
         ax.set_title(self.labels[number])
-        return ax

@@ -115,7 +115,7 @@ class Swaps(Result):
         )
 
     @figure("swaps", "Swap rate between halves of the {units}, by cut-off", over_cutoffs=True)
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw the rate of every metric against the cut-off."""
         curves = self.measures.curves
         for metric, style in categories(list(curves)):
@@ -126,7 +126,6 @@ class Swaps(Result):
         ax.set_xlabel("cut-off")
         ax.set_ylabel("swap rate")
         label_curves(ax)
-        return ax
 
 
 def half_means(values: Floats, *, repeats: int, seed: int) -> Iterator[Floats]:

@@ -270,7 +270,7 @@ class Systems(Result):
         roomy=True,
         of="means",
     )
-    def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw the rank of every system with its interval; bars join what does not differ.
 
         After the critical-difference diagram of Demsar (2006), Statistical comparisons of
@@ -284,7 +284,6 @@ class Systems(Result):
         draw_ranks(ax, names, ranks, (low, high), better | better.T)
         ax.set_xlabel("rank")
         ax.set_title(str(self.measures[number]))
-        return ax
 
 
 def draw_ranks(

@@ -194,30 +194,28 @@ class Users(Result):
         return Table.crossed("users", title, note, "metric", cells, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
 
         Metrics have their spread drawn, beside each other.
         """
         curves = curves_of(self.measures, metric=metric)
-        ax = self._draw(ax, self.taus, curves, with_spread=metric is None)
+        self._draw(ax, self.taus, curves, with_spread=metric is None)
         ax.set_ylabel(f"Kendall's tau-b with all {self.units}")
         ax.set_title(panel_title(self.measures, metric=metric))
-        return ax
 
     @figure("users_dp", "Discriminative power of subsets of the {units}", number=10, of="dp")
-    def plot_power(self, ax: Axes) -> Axes:
+    def plot_power(self, ax: Axes) -> None:
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
-        ax = self._draw(ax, self.dp, curves, with_spread=True)
+        self._draw(ax, self.dp, curves, with_spread=True)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("DP (sum of p over unordered pairs)")
         ax.set_title(self.tested.place)
-        return ax
 
     def _draw(
         self, ax: Axes, values: Floats, curves: Sequence[Curve], *, with_spread: bool
-    ) -> Axes:
+    ) -> None:
         """Draw means over subsets against the number of users, with their spread or without."""
         means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
@@ -235,7 +233,6 @@ class Users(Result):
         ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)
         ax.minorticks_off()
         label_curves(ax, ordered=not with_spread)
-        return ax
 
     def findings(self) -> Sequence[str]:
         """Say how well the largest subset of at most half of the users does."""

@@ -82,7 +82,7 @@ class Curves:
             "does not use judgements is robust to their loss, whether or not it is valid."
         ]
 
-    def plot(self, ax: Axes, *, metric: str | None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None) -> None:
         """Draw the taus against the share kept, from all to least; of two metrics with bands."""
         percent = 100 * np.asarray(self.levels)
         low, high = self.band()
@@ -95,7 +95,6 @@ class Curves:
         ax.set_ylabel("Kendall's tau-b with all judgements")
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
-        return ax
 
     def areas(self) -> pd.DataFrame:
         """Give the area under each curve, as `area` has it.

@@ -243,7 +243,7 @@ class RandomLoss(Result):
 
         Metrics have their bands drawn.
         """
-        ax = self.curves.plot(ax, metric=metric)
+        self.curves.plot(ax, metric=metric)
         ax.set_xlabel("judgements kept (%)")
         return ax
 

@@ -410,7 +410,7 @@ class Clicks(Result):
         panels="arm",
         of="daily",
     )
-    def plot_over_time(self, ax: Axes, *, arm: str) -> Axes:
+    def plot_over_time(self, ax: Axes, *, arm: str) -> None:
         """Draw the rates of an arm by day, with their intervals, before those of the others."""
         part = "week" if "weeks" in self.tables else "day"
         rates = self.tables[f"{part}s"]
@@ -430,7 +430,6 @@ class Clicks(Result):
         if self.alarm and ax.figure is not None:
             text = "Sample-ratio mismatch (p < .001)"
             ax.figure.suptitle(text, color="#C00000", fontweight="bold")
-        return ax
 
 
 def draw_among(axes: Axes, curves: pd.DataFrame, arm: str) -> None:

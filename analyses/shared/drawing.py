@@ -49,7 +49,7 @@ OTHERS = "0.8"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
-def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
+def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Give the axes back, or those of a new figure of pyplot's, which notebooks show."""
     if ax is not None:
         return ax

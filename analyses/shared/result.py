@@ -306,7 +306,7 @@ def _as_it_is(method: Method) -> Method:
 
 
 def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
-    """Let a method that draws a panel make its axes, and take the options of all figures."""
+    """Let a method that draws on axes make and give them, and take the options of all figures."""
     if hasattr(method, MARK):
         return method
 
@@ -316,8 +316,8 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
         options, own = _options_in(self, method, chosen, name)
         with options.look(STYLE if ax is None else None):
             shown = options.chosen_of(self, figure=name)
-            size = options.width or 5.0, options.height or 3.6
-            drawn: Axes = method(shown, axes_or_new(ax, size), **own)
+            drawn = axes_or_new(ax, (options.width or 5.0, options.height or 3.6))
+            method(shown, drawn, **own)
             options.applied(drawn, figure=name, systems=getattr(self, "systems", ()))
         if options.title is False:
             drawn.set_title("")

@@ -281,7 +281,7 @@ class ValiditySweep(Result):
         panels="aspect",
         comparable=False,
     )
-    def plot(self, ax: Axes, *, aspect: str | None = None, density: float | None = None) -> Axes:
+    def plot(self, ax: Axes, *, aspect: str | None = None, density: float | None = None) -> None:
         """Draw the means of one aspect, by default validity, against the strength of the bias."""
         d = self._usual(self.densities) if density is None else self.densities.index(density)
         place, along = self._place(aspect), np.asarray(self.strengths)
@@ -294,14 +294,13 @@ class ValiditySweep(Result):
         title, axis = self._labels(place)
         ax.set(xlabel=f"strength of {FOLLOWED[self.bias]}", ylabel=axis, title=title)
         label_curves(ax)
-        return ax
 
     @figure(
         "validity_sweep_robustness",
         "Robustness against validity over worlds, by metric",
         of="means",
     )
-    def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> Axes:
+    def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> None:
         """Draw one point a measure: its means at one strength, by default next to the study's."""
         s = self._usual(self.strengths) if strength is None else self.strengths.index(strength)
         at = slice(None), s, self._usual(self.densities)
@@ -309,7 +308,6 @@ class ValiditySweep(Result):
         robustness = self.means[self._place(ROBUSTNESS)][at]
         draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))
         ax.set_title(f"strength of {FOLLOWED[self.bias]}: {self.strengths[s]:g}")
-        return ax
 
     def _place(self, aspect: str | None) -> int:
         return chosen_panel(self.aspects, self.main if aspect is None else aspect)
