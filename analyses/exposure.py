@@ -14,6 +14,7 @@ from pydantic import Field
 from scipy.special import entr
 
 from analyses.intervals.resampling import band, draw_weights
+from analyses.ordering.agreement import divided
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
@@ -269,12 +270,12 @@ def gini(counts: Floats) -> Floats:
     """
     n = counts.shape[-1]
     ranked = np.sort(counts, axis=-1) @ (2.0 * np.arange(1, n + 1) - n - 1)
-    return _divided(ranked, n * counts.sum(axis=-1))
+    return divided(ranked, n * counts.sum(axis=-1))
 
 
 def shannon_entropy(counts: Floats) -> Floats:
     r"""Give the entropy of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis."""
-    shares = _divided(counts, counts.sum(axis=-1, keepdims=True))
+    shares = divided(counts, counts.sum(axis=-1, keepdims=True))
     return np.asarray(entr(shares).sum(axis=-1) / np.log(2))
 
 
@@ -287,9 +288,9 @@ def pop_reo(recalls: Floats) -> Floats:
     """
     defined = ~np.isnan(recalls)
     n, filled = defined.sum(axis=-1), np.where(defined, recalls, 0.0)
-    means = _divided(filled.sum(axis=-1), n)
+    means = divided(filled.sum(axis=-1), n)
     deviations = np.where(defined, recalls - means[..., np.newaxis], 0.0)
-    return _divided(np.sqrt(_divided((deviations**2).sum(axis=-1), n)), means)
+    return divided(np.sqrt(divided((deviations**2).sum(axis=-1), n)), means)
 
 
 def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
@@ -304,12 +305,6 @@ def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
     groups = np.empty(len(counts), dtype=np.intp)
     groups[order] = n_groups * before_middle // max(2 * int(known.sum()), 1)
     return groups
-
-
-def _divided(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
-    """Divide, giving NaN where the denominator is 0."""
-    nothing = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
-    return np.divide(numerator, denominator, out=nothing, where=denominator > 0)
 
 
 def _weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, Floats]]:
@@ -339,7 +334,7 @@ class _Lists:
             listed = self.run.items[:, first:last]
             counts += np.asarray(self._held(listed).T @ weights.T).T
             found += self._found(first, last)
-            recalls = _divided(weights @ found, wanted)
+            recalls = divided(weights @ found, wanted)
             covered = np.count_nonzero(counts, axis=1) / known
             evenness = [covered, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
             yield np.array(evenness), recalls

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,7 +27,6 @@ from analyses.shared.measure import Measures, Scores, grid_exponents, tidy, to_g
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
-from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes, Whole
@@ -79,11 +77,7 @@ def users(work: Work, settings: Settings) -> Users:
     """
     scores, repeats = work.scores, settings.repeats
     n_users = len(scores.users)
-    if len(scores.systems) < 2 or n_users == 0:
-        raise InputError(
-            "the analysis of users needs at least two systems and one user, got "
-            f"{len(scores.systems)} and {n_users}."
-        )
+    scores.require("the analysis of users")
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
@@ -182,8 +176,8 @@ class Users(Result):
         """Tabulate how subsets of the users order the systems, compared with all users."""
         compared, sizes = self.measures.compared(cutoff), self.sizes[:-1] or self.sizes
         some = self.taus[self.measures.numbers(compared), : len(sizes)]
-        keys = product(compared.labels, [f"{size} {self.units}" for size in sizes])
-        cells = dict(zip(keys, mean_of_defined(some).ravel().tolist(), strict=True))
+        headings = [f"{size} {self.units}" for size in sizes]
+        means = dict(zip(headings, mean_of_defined(some).T, strict=True))
         low, high = percentiles(some, confidence=CONFIDENCE)
         decimals = common_decimals(low.ravel(), high.ravel())
         title = f"Agreement of subsets of the {self.units} with all {self.units}{compared.where}"
@@ -191,7 +185,8 @@ class Users(Result):
             f"Kendall's tau-b between the orderings of the systems on random subsets of the "
             f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size."
         )
-        return Table.crossed("users", title, note, "metric", cells, decimals=decimals)
+        columns = {"metric": compared.labels} | means
+        return Table.of_columns("users", title, note, columns, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
     def plot(self, ax: Axes, *, metric: str | None = None) -> None:

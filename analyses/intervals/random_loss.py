@@ -220,7 +220,7 @@ class RandomLoss(Result):
         judgements (left), and by its name one for each further coefficient (the mean of the samples
         in which it is defined).
         """
-        low, high = self.curves.band()
+        low, high = self.curves.band
         deviations = deviation_of_defined(self.taus)
         defined = self.n_samples - self.undefined
         return tidy(

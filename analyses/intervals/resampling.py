@@ -56,17 +56,18 @@ def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArra
     return (wide * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
-def count_in_parts(
+def monte_carlo_p(
     count: Callable[[int, int], NDArray[np.int64]],
     n_draws: int,
     *,
     part: int,
     n_jobs: int,
     advance: Callable[[int], object] | None,
-) -> NDArray[np.int64]:
-    """Add up the counts of draws 0 to n_draws, a part of them at a time.
+) -> Floats:
+    """Count the draws 0 to n_draws that are as extreme, a part of them at a time, for p-values.
 
-    The sum must not depend on how draws are parted. Parts are counted in threads, each with one of
+    These are (count + 1) / (n_draws + 1), as the observed counts, too (Phipson & Smyth 2010). The
+    sum must not depend on how draws are parted. Parts are counted in threads, each with one of
     BLAS; ``advance`` is called with the number of draws finished since the last call.
     """
     parts = list(ranges(n_draws, part))
@@ -78,7 +79,7 @@ def count_in_parts(
             total = total + some
             if advance is not None:
                 advance(stop - start)
-    return np.asarray(total)
+    return np.asarray((total + 1) / (n_draws + 1))
 
 
 def ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
@@ -178,7 +179,9 @@ def interval(
 
 
 def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> tuple[Floats, Floats]:
-    """Give the limits of the middle part along the last axis, 95 % by default."""
+    """Give the limits of the middle part along the last axis, 95 % by default; NaN of nothing."""
+    if replicates.shape[-1] == 0:
+        replicates = np.full((*replicates.shape[:-1], 1), np.nan)
     tail = (1 - confidence) / 2
     undefined = np.asarray(np.isnan(replicates).all(axis=-1))
     filled = np.where(undefined[..., None], 0.0, replicates)
@@ -360,7 +363,5 @@ def band(
 
     The result: both limits; NaN without replicates.
     """
-    if replicates.size == 0:
-        return np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
     shifts = observed - mean_of_defined(replicates)
     return percentiles(np.clip(replicates + shifts[..., None], *limits))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from analyses.ordering import DECIMALS
+from analyses.ordering.agreement import divided
 from analyses.sampled.metrics import with_cutoffs
 from analyses.sampled.papers import (
     AP,
@@ -256,15 +257,15 @@ class Estimates(Result):
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        mean, sd, rows = self.estimated.mean(axis=3), self.sd, list[list[Cell]]()
-        for (m, metric), (s, system) in product(
-            enumerate(self.measures.metrics), enumerate(self.systems)
-        ):
-            pairs = zip(mean[:, m, s].tolist(), sd[:, m, s].tolist(), strict=True)
-            texts = [MISSING if of != of else f"{shown(of)} ± {shown(off)}" for of, off in pairs]
-            rows.append([f"{metric}, {system}", float(self.exact[m, s]), *texts])
-        title, headings = "Exact metrics, and estimates from samples", ["metric, system", "exact"]
-        return Table("sampled", title, self.caption(), [*headings, *self.names], rows)
+        names = map(", ".join, product(self.measures.metrics, self.systems))
+        columns: dict[str, Any] = {"metric, system": names, "exact": self.exact.ravel()}
+        for name, *ways in zip(self.names, self.estimated.mean(axis=3), self.sd, strict=True):
+            pairs = zip(*(way.ravel().tolist() for way in ways), strict=True)
+            columns[name] = [
+                MISSING if np.isnan(of) else f"{shown(of)} ± {shown(off)}" for of, off in pairs
+            ]
+        title = "Exact metrics, and estimates from samples"
+        return Table.of_columns("sampled", title, self.caption(), columns)
 
     @table("sampled_orders", "bias and noise of the estimates, and pairs in the true order")
     def distances(self) -> Table:
@@ -373,5 +374,4 @@ class Estimates(Result):
 
 def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
     """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
-    counted, n_pairs = (right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1)
-    return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
+    return divided((right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1))

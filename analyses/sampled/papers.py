@@ -177,7 +177,6 @@ def paper_table(title: str, rows: Callable[..., Rows], *names: str) -> Any:
         headings, cells = [*(every[0] if every else ())], [[*row.values()] for row in every]
         return Table(names[0], f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
 
-    make.__name__ = names[0].replace("-", "_")
     for name in reversed(names):
         make = table(name, title)(make)
     return make

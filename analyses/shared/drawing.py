@@ -291,7 +291,10 @@ class EndLabels(Artist):
         super().__init__()
         self.box, self.curves = ax.bbox, curves
         self.names = [Text(text=str(c.get_label()), va="center") for c in curves]
-        self.leaders = [_leader(curve) for curve in curves]
+        self.leaders = [Line2D([], [], linewidth=0.6, markevery=[1]) for _ in curves]
+        for leader, curve in zip(self.leaders, curves, strict=True):
+            leader.set(color=curve.get_color(), marker=curve.get_marker())
+            leader.set_markersize(curve.get_markersize())
         ax.add_artist(self)
         self.set_clip_on(False)
         root = ax.get_figure(root=True)
@@ -324,18 +327,6 @@ class EndLabels(Artist):
         for name, leader, end, y in zip(self.names, self.leaders, ends, heights, strict=True):
             name.set_position((x + GAP * point, y))
             leader.set_data([end[0], x], [end[1], y])
-
-
-def _leader(curve: Line2D) -> Line2D:
-    return Line2D(
-        [],
-        [],
-        color=curve.get_color(),
-        linewidth=0.6,
-        marker=curve.get_marker(),
-        markersize=curve.get_markersize(),
-        markevery=[1],
-    )
 
 
 def right_end(curve: Line2D, box: Bbox) -> tuple[float, float]:

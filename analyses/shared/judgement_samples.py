@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 Mode = Literal["all", "per-user", "stratified"]
 
-LARGEST = 2**32 - 1
-NEAR = 2.0
-"""Four standard deviations of the share of n random keys below any number, times the root of n."""
-
 
 @dataclass(frozen=True)
 class Sampling:
@@ -108,21 +104,10 @@ def sample_groups(
 
 def _lowest(keys: NDArray[np.uint32], n_kept: int) -> Masks:
     """Choose the lowest keys, of equal ones at the border the first."""
-    border = _nth_lowest(keys, n_kept - 1)
+    border = np.partition(keys, n_kept - 1)[n_kept - 1]
     chosen = keys < border
     chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
     return chosen
-
-
-def _nth_lowest(keys: NDArray[np.uint32], n: int) -> np.uint32:
-    """Find the key that has n below it, among those near where random keys have it."""
-    share, near = (n + 0.5) / len(keys), NEAR / np.sqrt(len(keys))
-    low, high = (np.uint32(np.clip(each, 0, 1) * LARGEST) for each in (share - near, share + near))
-    some = keys[(low <= keys) & (keys <= high)]
-    place = n - int(np.count_nonzero(keys < low))
-    if not 0 <= place < len(some):
-        some, place = keys, n
-    return np.partition(some, place)[place]
 
 
 class LossSettings(AnalysisSettings):

@@ -100,6 +100,11 @@ class Measures(tuple[Measure, ...]):
         return np.array([measure.cutoff for measure in self], dtype=object)
 
     @property
+    def signs(self) -> Floats:
+        """Give -1 for measures of which less is better, else 1."""
+        return np.array([-1.0 if measure.metric in self.falling else 1.0 for measure in self])
+
+    @property
     def reported(self) -> Measures:
         """The measures that are compared with one another, at the depth each is used at."""
         return self._only(self._reported)
@@ -275,6 +280,15 @@ class Scores:
             raise InputError(
                 f"scores must be finite, got {self.values[measure, system, user]} for "
                 f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
+            )
+
+    def require(self, analysis: str, *, users: int = 1) -> None:
+        """Refuse fewer than two systems, or fewer users than an analysis needs: one or two."""
+        if len(self.systems) < 2 or len(self.users) < users:
+            least = "one user" if users == 1 else "two users"
+            raise InputError(
+                f"{analysis} needs at least two systems and {least}, got {len(self.systems)} and "
+                f"{len(self.users)}."
             )
 
     def mean_values(self) -> Floats:

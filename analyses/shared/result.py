@@ -291,18 +291,13 @@ def _declaring(
 
     def decorator(*args: Facts.args, **facts: Facts.kwargs) -> Callable[[Method], Shown]:
         def declare(method: Method) -> Shown:
-            face = replace(kind(*args, **facts), method=method.__name__)
             shown = made(method)
-            setattr(shown, MARK, (face, *getattr(method, MARK, ())))
+            setattr(shown, MARK, (kind(*args, **facts), *getattr(method, MARK, ())))
             return shown
 
         return declare
 
     return decorator
-
-
-def _as_it_is(method: Method) -> Method:
-    return method
 
 
 def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
@@ -343,7 +338,7 @@ def _options_in(
     return FigureOptions.read(others), own
 
 
-table = _declaring(TableFace, _as_it_is)
+table = _declaring(TableFace, lambda method: method)
 """Declare a method of a result as a table; see `TableFace`."""
 
 figure = _declaring(FigureFace, _with_options)
@@ -361,8 +356,9 @@ def figures_of(kind: type[Result]) -> list[FigureFace]:
 
 
 def _faces(kind: type[Result]) -> Iterator[TableFace | FigureFace]:
-    for method in vars(kind).values():
-        yield from getattr(method, MARK, ())
+    for name, method in vars(kind).items():
+        for face in getattr(method, MARK, ()):
+            yield replace(face, method=name)
 
 
 def choices_of(kind: type[Result], face: TableFace | FigureFace) -> dict[str, tuple[Any, ...]]:

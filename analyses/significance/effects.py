@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from analyses.ordering.agreement import divided
 from analyses.shared.families import Source, reach_of
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import (
@@ -109,8 +110,7 @@ def _columns_of_rows(differences: Floats) -> Floats:
 def _relative(differences: Floats, scores: Floats) -> Floats:
     _, second = pair_indices(scores.shape[1])
     baselines = np.abs(scores.mean(axis=2))[:, second]
-    missing = np.full(differences.shape, np.nan)
-    return np.divide(differences, baselines, out=missing, where=baselines > 0)
+    return divided(differences, baselines)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -267,13 +267,10 @@ class ValiditySweep(Result):
         """Tabulate the means over worlds at each strength: of validity, or another aspect."""
         place, density = self._place(aspect), self._usual(self.densities)
         means = self.means[place, :, :, density]
-        cells = {
-            (str(measure), f"{strength:g}"): float(means[m, s])
-            for m, measure in enumerate(self.measures)
-            for s, strength in enumerate(self.strengths)
-        }
+        columns: dict[str, Any] = {"measure": map(str, self.measures)}
+        columns |= zip((f"{strength:g}" for strength in self.strengths), means.T, strict=True)
         title = f"{self._labels(place)[0]}, by the strength of the bias"
-        return Table.crossed("validity_sweep", title, self.caption(), "measure", cells)
+        return Table.of_columns("validity_sweep", title, self.caption(), columns)
 
     @figure(
         "validity_sweep",

@@ -221,7 +221,7 @@ class Validity(Result):
         parts = [self._rows("all", [1.0], **everything)]
         for name, lost in (("judgements", self.kept), ("items", self.popular)):
             if lost is not None:
-                bands = [lost.curves(n, self.measures).band() for n in range(len(self.truths))]
+                bands = [lost.curves(n, self.measures).band for n in range(len(self.truths))]
                 low, high = map(np.stack, zip(*bands, strict=True))
                 curves = {"tau": lost.taus, "low": low, "high": high, "itself": lost.itself}
                 by_level = {name: own[..., np.newaxis, :] for name, own in curves.items()}
