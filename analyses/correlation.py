@@ -28,7 +28,7 @@ from analyses.shared.estimate import (
     stabilised,
 )
 from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
-from analyses.shared.measure import Measures, Scores, tidy
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
@@ -90,7 +90,9 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             systems=scores.systems,
             coefficient=settings.coefficient,
         )
-        resampled = _resampled(scores, replicates=replicates, seed=work.seed)
+        # Over other users and other runs: (n_measures, n_systems, replicates).
+        how: Any = {"replicates": replicates, "seed": work.seed}
+        resampled = resample_means(scores.values, **how) + run_noise(scores.runs, **how)
         numbers = scores.measures.numbers(scores.measures.reported)
         compare = partial(_every_two, find_coefficient(settings.coefficient))
         means, subsets = scores.mean_values()[numbers], work.families.subsets(seed=work.seed)
@@ -402,14 +404,6 @@ def correlate_means(
         low=none,
         high=none,
     )
-
-
-def _resampled(scores: Scores, *, replicates: int, seed: int) -> Floats:
-    """Give means over other users and other runs, of shape (n_measures, n_systems, replicates)."""
-    if not replicates:
-        return np.empty((*scores.values.shape[:2], 0))
-    means = resample_means(scores.values, replicates=replicates, seed=seed)
-    return means + run_noise(scores.runs, replicates=replicates, seed=seed)
 
 
 def _with_intervals(found: Correlation, resampled: Floats, *, every_pair: bool) -> Correlation:

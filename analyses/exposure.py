@@ -31,7 +31,6 @@ from runs.shared.settings import Cutoffs, Whole
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from scipy.sparse import csr_array
 
 
 ASPECTS = ("coverage", "Gini index", "Shannon entropy", "PopREO")
@@ -91,9 +90,10 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     recalls = np.empty((settings.groups, *shape[1:]))
     with work.progress("Counting what is recommended", len(runs)) as bar:
         for number, run in enumerate(runs):
-            lists = _Lists(run, work.qrels, groups, relevant, catalogue)
+            facts = run, work.qrels, groups, relevant, catalogue
             for some, weights in _weights(run.n_users, settings.replicates, work.seed):
-                for place, (evenness, found) in enumerate(lists.measured(weights, cutoffs)):
+                measured = _measured(*facts, weights=weights, cutoffs=cutoffs)
+                for place, (evenness, found) in enumerate(measured):
                     replicates[:, place, number, some] = evenness
                     if some.start == 0:
                         recalls[:, place, number] = found[0]
@@ -314,45 +314,35 @@ def _weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, 
     return chain([(slice(0, 1), np.ones((1, n_users)))], moved)
 
 
-@dataclass(frozen=True, eq=False)
-class _Lists:
-    """The lists of one system, the groups of items, and the relevant items of users by group."""
+def _measured(
+    run: Run,
+    qrels: Qrels,
+    groups: Numbers,
+    relevant: Floats,
+    catalogue: Masks,
+    *,
+    weights: Floats,
+    cutoffs: Sequence[int],
+) -> Iterator[tuple[Floats, Floats]]:
+    """Measure the lists of a system at every cut-off, users weighed, (n_replicates, n_users).
 
-    run: Run
-    qrels: Qrels
-    groups: Numbers
-    relevant: Floats
-    catalogue: Masks
+    Relevant items of users are counted by group, of shape (n_users, n_groups).
+    """
+    from scipy.sparse import csr_array
 
-    def measured(self, weights: Floats, cutoffs: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
-        """Measure users weighed, (n_replicates, n_users), at every cut-off."""
-        known = np.count_nonzero(self.catalogue)
-        counts = np.zeros((len(weights), known))
-        found = np.zeros(self.relevant.shape)
-        wanted = weights @ self.relevant
-        for first, last in pairwise([0, *cutoffs]):
-            listed = self.run.items[:, first:last]
-            counts += np.asarray(self._held(listed).T @ weights.T).T
-            found += self._found(first, last)
-            recalls = divided(weights @ found, wanted)
-            covered = np.count_nonzero(counts, axis=1) / known
-            evenness = [covered, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
-            yield np.array(evenness), recalls
-
-    def _held(self, listed: NDArray[np.int32]) -> csr_array[np.float64]:
-        """Mark the items that lists hold, of shape (n_users, n_items of the catalogue)."""
-        from scipy.sparse import csr_array
-
-        numbers = np.cumsum(self.catalogue) - 1
+    known, numbers = np.count_nonzero(catalogue), np.cumsum(catalogue) - 1
+    counts, found = np.zeros((len(weights), known)), np.zeros(relevant.shape)
+    is_relevant = np.append(qrels.relevant, False)[match(run, qrels)]
+    for first, last in pairwise([0, *cutoffs]):
+        listed = run.items[:, first:last]
         user, rank = np.nonzero(listed != NO_ITEM)
+        # Which items of the catalogue users are recommended.
         places = (user, numbers[listed[user, rank]])
-        shape = (len(listed), np.count_nonzero(self.catalogue))
-        return csr_array((np.ones(len(user)), places), shape=shape)
-
-    def _found(self, first: int, last: int) -> Floats:
-        """Count the relevant items at these ranks by group, of shape (n_users, n_groups)."""
-        listed = Run(self.run.system, self.run.items[:, first:last])
-        user, rank = np.nonzero(np.append(self.qrels.relevant, False)[match(listed, self.qrels)])
-        found = np.zeros(self.relevant.shape)
-        np.add.at(found, (user, self.groups[listed.items[user, rank]]), 1.0)
-        return found
+        held = csr_array((np.ones(len(user)), places), shape=(len(listed), known))
+        counts += np.asarray(held.T @ weights.T).T
+        user, rank = np.nonzero(is_relevant[:, first:last])
+        np.add.at(found, (user, groups[listed[user, rank]]), 1.0)
+        recalls = divided(weights @ found, weights @ relevant)
+        covered = np.count_nonzero(counts, axis=1) / known
+        evenness = [covered, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
+        yield np.array(evenness), recalls

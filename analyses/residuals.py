@@ -73,29 +73,22 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     )
     weights = [work.score_lists(measure, one_each) for measure in bounded]
     first, second = pair_indices(len(lists))
-    limits = np.empty((2, len(bounded), len(first)))
+    gains = np.empty((2, len(bounded), len(first)))
     with work.progress("Bounding differences", len(first)) as bar:
         for pair, (a, b) in enumerate(zip(first, second, strict=True)):
-            ranks = other_ranks(lists[a], lists[b]), other_ranks(lists[b], lists[a])
-            for n, measure in enumerate(bounded):
-                most = [
-                    largest_gain(
-                        kinds[measure], weights[n], own, other, low[n, i], low[n, j], high[n, i]
-                    ).mean()
-                    for own, other, i, j in (
-                        (unjudged[a], ranks[0], a, b),
-                        (unjudged[b], ranks[1], b, a),
-                    )
-                ]
-                limits[:, n, pair] = -most[1], most[0]
+            for side, (i, j) in enumerate([(a, b), (b, a)]):
+                other = other_ranks(lists[i], lists[j])
+                for n, measure in enumerate(bounded):
+                    facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
+                    gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
             bar.advance()
     return Residuals(
         measures=Measures(bounded, reported=bounded),
         systems=tuple(work.recommended),
         low=low.mean(axis=2),
         high=high.mean(axis=2),
-        least=limits[0],
-        most=limits[1],
+        least=-gains[1],
+        most=gains[0],
         others=others,
         n_users=work.qrels.n_users,
         top=top,

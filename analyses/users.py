@@ -23,7 +23,7 @@ from analyses.shared.drawing import (
     panel_title,
     side_by_side,
 )
-from analyses.shared.measure import Measures, Scores, grid_exponents, tidy, to_grid
+from analyses.shared.measure import Measures, Scores, sums_on_grid, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
@@ -294,15 +294,9 @@ def subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     for number, subset in enumerate(subsets):
         chosen[subset, number] = 1.0
     with single_threaded("blas"):
-        means = np.stack([_means(values, chosen) for values in scores.values])
+        sums = np.stack([sums_on_grid(values, chosen).T for values in scores.values])
+    means = sums / chosen.sum(axis=0)[:, None]
     return means[:, :-1], means[:, -1:]
-
-
-def _means(values: Floats, chosen: Floats) -> Floats:
-    """Average scores (n_systems, n_users) over the chosen users: (n_subsets, n_systems)."""
-    grid, exponents = to_grid(values[None])[0], grid_exponents(values[None])[0]
-    sums = np.ldexp(chosen.T @ grid.T, exponents)
-    return np.asarray(sums / chosen.sum(axis=0)[:, None])
 
 
 def _test(work: Work, settings: Settings, measures: Sequence[int], subsets: Numbers) -> Floats:

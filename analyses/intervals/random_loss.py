@@ -268,8 +268,6 @@ class RandomLoss(Result):
 def _resample_samples(taus: Floats, *, level: float, seed: int) -> Floats:
     """Average replicates (n_measures, n_samples, n_replicates), each over samples drawn anew."""
     _, n_samples, replicates = taus.shape
-    if replicates == 0:
-        return np.empty((len(taus), 0))
     first = round(level * 1e9) * replicates
     weights = resampled_users(
         first, first + replicates, n_users=n_samples, seed=seed, purpose=RESAMPLING_SAMPLES

@@ -14,7 +14,7 @@ from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import CROSSED
-from analyses.shared.measure import RunDeviations, exponents_of, grid_exponents, to_grid
+from analyses.shared.measure import RunDeviations, exponents_of, sums_on_grid
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
@@ -136,11 +136,9 @@ def resample_means(values: Floats, *, replicates: int, seed: int) -> Floats:
     which sums are exact: an error of less than n_users 2^-52 of the largest value.
     """
     rows = values.reshape(-1, values.shape[-1])
-    # Weighted sums, whose weights add up to n_users, fit the grid as plain sums do.
-    grid, exponents = to_grid(rows[None])[0], grid_exponents(rows[None])[0]
     draws = draw_weights(rows.shape[1], replicates=replicates, seed=seed)
-    sums = np.concatenate([grid @ weights.T for _, weights in draws], axis=1)
-    means = np.ldexp(sums, exponents) / rows.shape[1]
+    sums = [rows[:, :0], *(sums_on_grid(rows, weights.T) for _, weights in draws)]
+    means = np.concatenate(sums, axis=1) / rows.shape[1]
     return means.reshape(*values.shape[:-1], replicates)
 
 

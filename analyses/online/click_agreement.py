@@ -60,10 +60,6 @@ class Settings(AnalysisSettings):
         "all orders.",
     )
 
-    def files(self) -> list[Path]:
-        """Give the table."""
-        return [self.rates]
-
     def check(self, given: StudyFacts) -> None:
         """Refuse rates that do not fit the systems; warn of those left out."""
         try:

@@ -49,16 +49,6 @@ OTHERS = "0.8"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
-def axes_or_new(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    """Give the axes back, or those of a new figure of pyplot's, which notebooks show."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    axes: Axes = pyplot.figure(figsize=size, layout="constrained").subplots()
-    return axes
-
-
 def chosen_panel(names: Sequence[str], name: str | None) -> int:
     """Number the panel that is asked for; the first by default."""
     if name is not None and name not in names:

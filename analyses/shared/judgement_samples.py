@@ -72,7 +72,12 @@ def sample_judgements(n_judgements: int, *, level: float, n_samples: int, seed: 
     kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
         words = random_words((n_judgements + 1) // 2, seed, "sparsity", round(level * 1e9), sample)
-        kept[sample] = _lowest(words.astype("<u8").view("<u4")[:n_judgements], n_kept)
+        keys = words.astype("<u8").view("<u4")[:n_judgements]
+        # The lowest keys, of equal ones at the border the first.
+        border = np.partition(keys, n_kept - 1)[n_kept - 1]
+        chosen = keys < border
+        chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
+        kept[sample] = chosen
     return np.ascontiguousarray(kept.T)
 
 
@@ -100,14 +105,6 @@ def sample_groups(
         chosen = np.sort(fixed | (words & drawn))[lowest] & np.uint64((1 << for_place) - 1)
         kept[sample, order[starts[lowest] + chosen.astype(np.int64)]] = True
     return np.ascontiguousarray(kept.T)
-
-
-def _lowest(keys: NDArray[np.uint32], n_kept: int) -> Masks:
-    """Choose the lowest keys, of equal ones at the border the first."""
-    border = np.partition(keys, n_kept - 1)[n_kept - 1]
-    chosen = keys < border
-    chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
-    return chosen
 
 
 class LossSettings(AnalysisSettings):

@@ -408,6 +408,15 @@ def grid_exponents(scores: Floats) -> NDArray[np.intc]:
     return exponents_of(largest, scores.shape[2])
 
 
+def sums_on_grid(rows: Floats, weights: Floats) -> Floats:
+    """Add up rows, (n_rows, n_users), with whole weights, (n_users, n_sums), on their one grid.
+
+    Weights of a sum that add up to no more than n_users fit the grid as plain sums do.
+    """
+    grid, exponents = to_grid(rows[None])[0], grid_exponents(rows[None])[0]
+    return np.asarray(np.ldexp(grid @ weights, exponents))
+
+
 def exponents_of(largest: Floats, count: int) -> NDArray[np.intc]:
     """Give the k of the grid 2^k for sums of so many numbers that are no larger, likewise."""
     return np.frexp(largest * count)[1] - 51

@@ -9,7 +9,6 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
-from analyses.shared.drawing import axes_or_new
 from analyses.shared.figure_options import SHOWN, STYLE, FigureOptions
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
@@ -311,12 +310,17 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
         options, own = _options_in(self, method, chosen, name)
         with options.look(STYLE if ax is None else None):
             shown = options.chosen_of(self, figure=name)
-            drawn = axes_or_new(ax, (options.width or 5.0, options.height or 3.6))
-            method(shown, drawn, **own)
-            options.applied(drawn, figure=name, systems=getattr(self, "systems", ()))
+            if ax is None:
+                from matplotlib import pyplot
+
+                # Notebooks show figures of pyplot's.
+                size = options.width or 5.0, options.height or 3.6
+                ax = pyplot.figure(figsize=size, layout="constrained").subplots()
+            method(shown, ax, **own)
+            options.applied(ax, figure=name, systems=getattr(self, "systems", ()))
         if options.title is False:
-            drawn.set_title("")
-        return drawn
+            ax.set_title("")
+        return ax
 
     return plot
 

@@ -176,8 +176,6 @@ class JointUsers:
 
         The means are of shape (..., n_replicates); NaN where none of these users was drawn.
         """
-        if self.replicates == 0:
-            return np.empty((*values.shape[:-1], 0))
         filled = np.zeros((*values.shape[:-1], len(self.users)))
         filled[..., np.searchsorted(self.users, users)] = values
         return divided(self._resampled(filled), self.shares(users)) + self.noise(runs)
@@ -313,11 +311,6 @@ def ratio_of(some: Masks, among: Masks, weights: Floats | None = None) -> Floats
     return divided(counted, others)
 
 
-def can_be_resampled(question: Question) -> bool:
-    """Tell whether a test is of means and its correction of p-values: Student's t is like it."""
-    return question.test in OF_MEANS and question.correction in ("none", *ADJUSTMENTS)
-
-
 def resampled_rates(
     comparison: Comparison, numbers: list[int], users: JointUsers, question: Question
 ) -> Floats:
@@ -328,7 +321,9 @@ def resampled_rates(
     """
     references = comparison.references
     rates = np.full((len(RATES), *references.shape, users.replicates), np.nan)
-    if users.replicates == 0 or not can_be_resampled(question):
+    # Student's t is like any test of means.
+    adjustments = ("none", *ADJUSTMENTS)
+    if question.test not in OF_MEANS or question.correction not in adjustments:
         return rates
     # References are few, and tested once.
     tested = lru_cache(maxsize=8)(lambda number: _tested(comparison.true, number, users, question))
