@@ -144,10 +144,8 @@ class Exposure(Result):
     n_users: int
     counted_in: CountedIn
 
-    @property
-    def aspects(self) -> tuple[str, ...]:
-        """Panels of the figure."""
-        return ASPECTS
+    aspects = ASPECTS
+    """Panels of the figure."""
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``exposure``, with ``..._differences`` and ``..._groups``."""
@@ -179,7 +177,9 @@ class Exposure(Result):
     @table("exposure", "how evenly systems recommend the catalogue")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the aspects by system, at the deepest cut-off unless told otherwise."""
-        place = self._place(cutoff)
+        if cutoff not in (None, *self.cutoffs):
+            raise InputError(f"nothing was measured for cut-off {cutoff}.")
+        place = -1 if cutoff is None else self.cutoffs.index(cutoff)
         columns = {"system": self.systems} | dict(zip(ASPECTS, self.values[:, place], strict=True))
         title = f"Exposure of items at cut-off {self.cutoffs[place]}"
         return Table.of_columns("exposure", title, self.caption(), columns)
@@ -251,13 +251,6 @@ class Exposure(Result):
                 f"popularity, which have no item that is relevant to any {self.unit}."
             )
         return found
-
-    def _place(self, cutoff: int | None) -> int:
-        if cutoff is None:
-            return len(self.cutoffs) - 1
-        if cutoff not in self.cutoffs:
-            raise InputError(f"nothing was measured for cut-off {cutoff}.")
-        return self.cutoffs.index(cutoff)
 
 
 def gini(counts: Floats) -> Floats:

@@ -228,10 +228,8 @@ class Groups(Result):
     means: Floats
     everyone: Floats
 
-    @property
-    def aspects(self) -> tuple[str, ...]:
-        """Names of the quantities, a panel each."""
-        return QUANTITIES
+    aspects = QUANTITIES
+    """Names of the quantities, a panel each."""
 
     def reversals(self, number: int) -> list[tuple[str, str]]:
         """Name the pairs whose order over all users is the reverse of that in most groups.
