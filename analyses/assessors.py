@@ -17,7 +17,7 @@ from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, rounded
+from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import Question
@@ -271,39 +271,29 @@ class Assessors(Result):
     @table("assessors", "agreement of the assessors on the systems")
     def agreement_on_systems(self) -> Table:
         """Tabulate the pairs of systems by agreement, and the correlations, by measure."""
-        correlations = self.correlations()
-        rows: list[list[Cell]] = [
-            [label, *map(int, self.agreement[n]), *(float(t[n]) for t, _ in correlations.values())]
-            for n, label in enumerate(self.labels)
-        ]
-        headings = ["measure", *AGREEMENTS, *(f"tau-b, {name}" for name in correlations)]
-        return Table(
-            "assessors", "Agreement on systems", self.caption(), headings, rows, decimals=2
-        )
+        columns = {"measure": self.labels, **dict(zip(AGREEMENTS, self.agreement.T, strict=True))}
+        columns |= {f"tau-b, {name}": tau for name, (tau, _) in self.correlations().items()}
+        title = "Agreement on systems"
+        return Table.of_columns("assessors", title, self.caption(), columns, decimals=2)
 
     @table("assessor_grades", "items by the grades of both assessors")
     def confusion(self) -> Table:
         """Tabulate the items that both judged: grades of the first down, of the second across."""
-        rows: list[list[Cell]] = [
-            [grade, *map(int, counts)]
-            for grade, counts in zip(self.grades, self.tables[0], strict=True)
-        ]
-        headings = ["first \\ second", *map(str, self.grades)]
-        return Table("assessor_grades", "Items by grade", "", headings, rows)
+        counts = dict(zip(map(str, self.grades), self.tables[0].astype(int).T, strict=True))
+        columns = {"first \\ second": self.grades, **counts}
+        return Table.of_columns("assessor_grades", "Items by grade", "", columns)
 
     @table("assessor_kappas", "Cohen's kappa")
     def agreement_on_items(self) -> Table:
         """Tabulate Cohen's kappa with its interval over users."""
-        rows: list[list[Cell]] = [
-            [name, each.value, each.interval] for name, each in self.kappas().items()
-        ]
+        kappas = self.kappas()
+        values, intervals = zip(*((k.value, k.interval) for k in kappas.values()), strict=True)
+        columns = {"of": kappas, "kappa": values, "95 %": intervals}
         note = f"Intervals: 95 % bootstrap over {self.units}."
-        return Table(
-            "assessor_kappas", "Cohen's kappa", note, ["of", "kappa", "95 %"], rows, decimals=2
-        )
+        return Table.of_columns("assessor_kappas", "Cohen's kappa", note, columns, decimals=2)
 
     @figure("assessors", "Bias of the first assessor, by system", panels="label", roomy=True)
-    def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw the bias of every system with its interval, and the mean bias as a line."""
         number = chosen_panel(self.labels, label)
         value, low, high = self.bias[:, number]
@@ -311,4 +301,3 @@ class Assessors(Result):
         draw_rows(ax, self.systems, value, (low, high))
         ax.set_xlabel("mean score, first less second assessor")
         ax.set_title(self.labels[number])
-        return ax

@@ -5,11 +5,11 @@ Figures 1 and 5 of Valcarce et al. (2018), with intervals over users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations, product
-from typing import TYPE_CHECKING, Annotated
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -28,7 +28,7 @@ from analyses.shared.estimate import (
     stabilised,
 )
 from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
-from analyses.shared.measure import Measures, Scores, tidy
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
@@ -82,8 +82,7 @@ def correlation(work: Work, settings: Settings) -> Correlation:
     Valcarce et al. (2018), sections 4.1 and 4.2.
     """
     scores, replicates = work.scores, settings.replicates
-    if len(scores.systems) < 2:
-        raise InputError(f"a correlation needs at least two systems, got {len(scores.systems)}.")
+    scores.require("a correlation")
     with work.progress("Correlating orderings", 1) as bar:
         found = correlate_means(
             scores.mean_values(),
@@ -91,7 +90,9 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             systems=scores.systems,
             coefficient=settings.coefficient,
         )
-        resampled = _resampled(scores, replicates=replicates, seed=work.seed)
+        # Over other users and other runs: (n_measures, n_systems, replicates).
+        how: Any = {"replicates": replicates, "seed": work.seed}
+        resampled = resample_means(scores.values, **how) + run_noise(scores.runs, **how)
         numbers = scores.measures.numbers(scores.measures.reported)
         compare = partial(_every_two, find_coefficient(settings.coefficient))
         means, subsets = scores.mean_values()[numbers], work.families.subsets(seed=work.seed)
@@ -192,10 +193,9 @@ class Correlation(Result):
             "correlation_cutoffs": self.among_cutoffs(),
             "correlation_metrics": self.among_metrics(),
         }
-        mixed = (
-            {} if self.measures.reported.place else {"correlation_measures": self.among_reported()}
-        )
-        return frames | mixed
+        if not self.measures.reported.place:
+            frames["correlation_measures"] = self.among_reported()
+        return frames
 
     def to_frame(self) -> pd.DataFrame:
         """All pairs of measures; the second is the reference.
@@ -236,10 +236,8 @@ class Correlation(Result):
 
     def among_reported(self) -> pd.DataFrame:
         """Pairs of report measures, with the columns of `to_frame`."""
-        chosen = np.zeros(len(self.measures), dtype=np.bool_)
-        chosen[self.measures.numbers(self.measures.reported)] = True
-        both = (chosen[:, None] & chosen).ravel()
-        return self.to_frame()[both].reset_index(drop=True)
+        chosen = np.isin(range(len(self.measures)), self.measures.numbers(self.measures.reported))
+        return self.to_frame()[np.outer(chosen, chosen).ravel()].reset_index(drop=True)
 
     def headline(self) -> Estimates | None:
         """Give the mean agreement of each report measure with the others."""
@@ -276,10 +274,9 @@ class Correlation(Result):
 
     def findings(self) -> Sequence[str]:
         """Say how far the report measures agree on the ordering of the systems."""
-        compared = self.measures.reported
-        cells = self._cells(compared, combinations(compared.labels, 2))
-        unknown = self._wide()
-        taus = {pair: tau for pair, tau in cells if not np.isnan(tau) and pair not in unknown}
+        pairs, wide = self._pairs, self._wide()
+        known = {pair: float(self.taus[place]) for pair, place in pairs.items() if pair not in wide}
+        taus = {pair: tau for pair, tau in known.items() if not np.isnan(tau)}
         if not taus:
             return []
         mean = sum(taus.values()) / len(taus)
@@ -287,27 +284,29 @@ class Correlation(Result):
         lowest, highest = (f"{rounded(taus[pair], 2)} ({listed(pair)})" for pair in ends)
         ranges = f", from {lowest} to {highest}" if taus[ends[0]] < taus[ends[1]] else ""
         return [
-            f"The report measures{compared.where} agree on the ordering of the systems with "
-            f"{find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on average over "
-            f"pairs{ranges}."
+            f"The report measures{self.measures.reported.where} agree on the ordering of the "
+            f"systems with {find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on "
+            f"average over pairs{ranges}."
         ]
 
-    def _cells(
-        self, compared: Measures, pairs: Iterable[tuple[str, str]]
-    ) -> Iterator[tuple[tuple[str, str], float]]:
-        """Look up the agreement of pairs of measures, by their labels."""
-        number = dict(zip(compared.labels, self.measures.numbers(compared), strict=True))
-        return (((a, b), float(self.taus[number[a], number[b]])) for a, b in pairs)
+    @property
+    def _pairs(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Where the pairs of report measures stand, by their labels."""
+        reported = self.measures.reported
+        places = dict(zip(reported.labels, self.measures.numbers(reported), strict=True))
+        return {(a, b): (places[a], places[b]) for a, b in combinations(places, 2)}
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the agreement of the metrics' orderings of the systems."""
         compared = self.measures.compared(cutoff)
-        cells = dict(self._cells(compared, product(compared.labels, compared.labels)))
+        numbers, labels = self.measures.numbers(compared), compared.labels
+        taus = dict(zip(labels, self.taus[np.ix_(numbers, numbers)].T, strict=True))
         label = find_coefficient(self.coefficient).label
         note = f"{label[0].upper()}{label[1:]} between the orderings of the systems by mean score."
         title = f"Agreement among metrics{compared.where}"
-        return Table.crossed("correlation", title, note, "metric", cells, decimals=2)
+        columns: dict[str, Any] = {"metric": labels, **taus}
+        return Table.of_columns("correlation", title, note, columns, decimals=2)
 
     def of_measures(self) -> Table:
         """Tabulate the report measures down and across, with intervals where there are any."""
@@ -333,21 +332,19 @@ class Correlation(Result):
         roomy=True,
     )
     @figure("correlation_metrics", "Agreement among metrics", number=5)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw a table of taus: cut-offs of one metric, or metrics at one cut-off."""
         curves = curves_of(self.measures, metric=metric)
         labels = {number: label.removeprefix("@") for number, label, _ in curves}
         self._draw_table(ax, labels if metric else self._by_likeness(labels))
         ax.set_title(panel_title(self.measures, metric=metric))
-        return ax
 
-    def plot_measures(self, ax: Axes) -> Axes:
+    def plot_measures(self, ax: Axes) -> None:
         """Draw a table of the report measures by their whole names."""
         numbers = self.measures.numbers(self.measures.reported)
         labels = {number: str(self.measures[number]) for number in numbers}
         self._draw_table(ax, self._by_likeness(labels))
         ax.set_title(find_coefficient(self.coefficient).label)
-        return ax
 
     def _by_likeness(self, labels: Mapping[int, str]) -> dict[int, str]:
         """Put measures that agree beside each other, those that agree least at the ends."""
@@ -371,10 +368,8 @@ class Correlation(Result):
 
     def _wide(self) -> list[tuple[str, str]]:
         """Name the pairs of report measures whose interval is too wide to tell anything."""
-        reported = self.measures.reported
-        places = dict(zip(reported.labels, self.measures.numbers(reported), strict=True))
         width = self.high - self.low
-        return [(a, b) for a, b in combinations(places, 2) if width[places[a], places[b]] > WIDE]
+        return [pair for pair, place in self._pairs.items() if width[place] > WIDE]
 
     def caption(self) -> str:
         """Say what the numbers are, how ties count, and what the intervals are."""
@@ -409,14 +404,6 @@ def correlate_means(
         low=none,
         high=none,
     )
-
-
-def _resampled(scores: Scores, *, replicates: int, seed: int) -> Floats:
-    """Give means over other users and other runs, of shape (n_measures, n_systems, replicates)."""
-    if not replicates:
-        return np.empty((*scores.values.shape[:2], 0))
-    means = resample_means(scores.values, replicates=replicates, seed=seed)
-    return means + run_noise(scores.runs, replicates=replicates, seed=seed)
 
 
 def _with_intervals(found: Correlation, resampled: Floats, *, every_pair: bool) -> Correlation:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -19,10 +20,10 @@ from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, Estimate, Estimates, deviations, ratio_around
 from analyses.shared.families import CROSSED, Families, WithinSubsets
-from analyses.shared.measure import Measures, Scores, tidy
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table, common_decimals, decimals_of, rounded, shown
+from analyses.shared.table import Table, common_decimals, decimals_of, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -33,7 +34,6 @@ from analyses.significance.question import (
     Question,
     Standard,
     Test,
-    cautions,
     check_scales,
     correct,
     pair_tests,
@@ -84,6 +84,9 @@ LEAST_SHARE = 0.5
 See docs/methods/thresholds.md.
 """
 
+MANY_USERS, FEW_USERS = 1000, 200
+"""From so many users on tests of ranks reject too often; sums of fewer are not close to normal."""
+
 BOUND = "2e-16"
 """Below this are p-values of which only an upper bound is known."""
 
@@ -107,19 +110,15 @@ VERDICTS = ("different", "equivalent", "undecided")
 Convention = Literal["dp", "dp_ordered"]
 
 
-def _as_tuple(names: Any) -> Any:
-    return (names,) if isinstance(names, str) else names
-
-
 class Settings(Question):
     """Tests between pairs of systems."""
 
     replicates: Whole = Field(
         REPLICATES, ge=0, description="Bootstrap replicates; 0: no intervals."
     )
-    baseline: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = Field(
-        (), description="Systems to compare with: only pairs with one of them are tested."
-    )
+    baseline: Annotated[
+        tuple[str, ...], BeforeValidator(lambda of: (of,) if isinstance(of, str) else of)
+    ] = Field((), description="Systems to compare with: only pairs with one of them are tested.")
     standardised: Standard | None = Field(
         None,
         description="Standardise the scores of each user: normal (Webber et al. 2008), uniform "
@@ -169,7 +168,7 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     """Test all pairs of systems under every measure, and sum the p-values of each measure."""
     families, work = work.families, standardised(work, settings.standardised)
     scores, scales = work.scores, work.scales
-    _check(scores)
+    scores.require("discrimination")
     check_scales(scores, scales)
     chosen = pair_numbers(scores.systems, settings.baseline)
     with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
@@ -394,9 +393,8 @@ class Discrimination(Result):
         import pandas as pd
 
         low, high = self.interval
+        required, limits = pd.DataFrame(self.required), self.estimates().limits_over_systems()
         columns = {
-            "metric": [measure.metric for measure in self.measures],
-            "cutoff": self.measures.column,
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
             "significant_05": self.significant,
@@ -404,13 +402,14 @@ class Discrimination(Result):
             "median_p_is_bound": self.median_is_bound,
             "dp_mean": self.p.mean(axis=1),
             "significant_01": (self.p < 0.01).mean(axis=1),
-            "required_max": _over_pairs(np.max, self.required),
-            "required_median": _over_pairs(np.median, self.required),
+            "required_max": required.max(axis=1),
+            "required_median": required.median(axis=1),
             "detectable": self.detectable(),
             "dp_sd": deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
-            **self._over_systems(),
+            # No more than all pairs have.
+            **{f"dp_{name}": np.minimum(x, self.p.shape[1]) for name, x in limits.items()},
         }
         if self.p_adjusted is not None:
             columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
@@ -418,11 +417,15 @@ class Discrimination(Result):
             columns |= {name: (verdicts == name).mean(axis=1) for name in VERDICTS}
         if self.alike.any():
             columns["dp_without_alike"] = self.dp_without_alike
-        return pd.DataFrame(columns)
+        return tidy(self.measures, **columns)
 
     def estimates(self) -> Estimates:
         """Discriminative power, with intervals over the same resampled users."""
-        low, high = self.interval
+        (low, high), within = self.interval, None
+        # DP in random subsets, as of all pairs, where these were tested.
+        if not self.baseline:
+            weights = _pair_weights(self.families, seed=self.seed)
+            within = WithinSubsets(self.families.n, self.p @ weights.T, self.samples.crossed)
         return Estimates(
             name="DP",
             quantity="DP over unordered pairs",
@@ -434,7 +437,7 @@ class Discrimination(Result):
             high=high,
             replicates=self.samples.powers,
             lower_is_better=True,
-            systems=self._within_subsets(),
+            systems=within,
             by_ratio=True,
             threshold=LEAST_SHARE,
             shares=self.significant,
@@ -485,45 +488,21 @@ class Discrimination(Result):
         """Decimals of the DP of each measure that its interval supports."""
         return [decimals_of(low, high) for low, high in zip(*self.interval, strict=True)]
 
-    def _over_systems(self) -> dict[str, Floats]:
-        """Give limits over systems, and over users and systems: no more than all pairs have."""
-        limits = self.estimates().limits_over_systems()
-        return {f"dp_{name}": np.minimum(x, self.p.shape[1]) for name, x in limits.items()}
-
-    def _within_subsets(self) -> WithinSubsets | None:
-        """Give DP in random subsets, as of all pairs; None where not all pairs were tested."""
-        if self.baseline:
-            return None
-        weights = _pair_weights(self.families, seed=self.seed)
-        return WithinSubsets(self.families.n, self.p @ weights.T, self.samples.crossed)
-
-    def _alike_in_words(self) -> str:
-        pairs = [pair for pair, alike in zip(self.pairs, self.alike, strict=True) if alike]
-        return (
-            f"{paired(pairs)} have identical scores for every {self.unit} by every measure; each "
-            "such pair adds 1 to DP over unordered pairs."
-        ) * bool(pairs)
-
     def cautions(self) -> Sequence[str]:
         """Say where significance tells little, and what the literature warns of."""
-        drawn = self.test in ("monte-carlo", "bootstrap")
-        warned = cautions(
-            self.p,
-            test=self.test,
-            n_users=self.n_users,
-            draws=self.permutations if drawn else None,
-            alpha=self.alpha,
-            units=self.units,
-        )
         few = [] if self.baseline else self.families.cautions()
         reported = self.p[self.measures.numbers(self.measures.reported)]
-        near, found = (reported >= LEVEL).all(axis=0) & ~self.alike, []
-        if near.any():
-            pairs = [pair for pair, is_near in zip(self.pairs, near, strict=True) if is_near]
+        found, alike = [], [*compress(self.pairs, self.alike)]
+        if alike:
             found.append(
-                f"For {len(pairs):,} of {len(self.pairs):,} pairs of systems, none of the report "
+                f"{paired(alike)} have identical scores for every {self.unit} by every measure; "
+                "each such pair adds 1 to DP over unordered pairs."
+            )
+        if near := [*compress(self.pairs, (reported >= LEVEL).all(axis=0) & ~self.alike)]:
+            found.append(
+                f"For {len(near):,} of {len(self.pairs):,} pairs of systems, none of the report "
                 f"measures finds a significant difference (p < .05), even without correction "
-                f"({paired(pairs)}); corrected tests leave more pairs undecided."
+                f"({paired(near)}); corrected tests leave more pairs undecided."
             )
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
         if len(reported) and least >= MOST:
@@ -533,12 +512,31 @@ class Discrimination(Result):
                 "systems significantly different (p < .05); consider the size of the differences, "
                 "too."
             )
-        return [*filter(None, [self._alike_in_words()]), *found, *few, *warned]
+        return [*found, *few, *self._of_test()]
 
-    def _median_in_words(self, number: int) -> str:
-        """Print the median p of a measure; a bound as one."""
-        median = float(np.median(self.p[number]))
-        return f"< {BOUND}" if self.median_is_bound[number] else shown(median)
+    def _of_test(self) -> list[str]:
+        """Say how p-values, before any correction, can mislead."""
+        sentences, n_pairs = [], len(self.pairs)
+        if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
+            name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
+            sentences.append(
+                f"The {name} test compares {about}, not means: with {self.n_users:,} {self.units} "
+                "it rejects too often if differences have mean 0 but are not symmetric (Ihemelandu "
+                "& Ekstrand 2023); prefer the permutation test."
+            )
+        if self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS:
+            sentences.append(
+                f"The test assumes that means are normally distributed, which {self.n_users:,} "
+                f"{self.units} may be too few for; compare with the exact permutation test."
+            )
+        needed = n_pairs / self.alpha
+        if self.test in ("monte-carlo", "bootstrap") and self.permutations + 1 <= needed:
+            sentences.append(
+                f"{self.permutations:,} random permutations are too few to correct for {n_pairs:,} "
+                f"pairs at alpha = {self.alpha:g}, as no p-value is below "
+                f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}."
+            )
+        return sentences
 
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
@@ -565,33 +563,34 @@ class Discrimination(Result):
         summary = self.summary().iloc[chosen].sort_values("dp", kind="stable")
         note = f"{self._tested()} {CONVENTIONS['dp']}"
         limits = zip(summary["dp"], summary["dp_low"], summary["dp_high"], strict=True)
-        columns: dict[str, Sequence[Cell]] = {
+        columns: dict[str, Any] = {
             "measure": [str(self.measures[n]) for n in summary.index],
             "DP [95 %]": [str(Estimate(*each)) for each in limits],
+            "mean p": summary["dp_mean"],
+            "median p": [
+                f"< {BOUND}" if is_bound else shown(median)
+                for median, is_bound in summary[["median_p", "median_p_is_bound"]].to_numpy()
+            ],
         }
-        columns["mean p"] = summary["dp_mean"].tolist()
-        columns["median p"] = [self._median_in_words(n) for n in summary.index]
-        columns["share p < .05"] = summary["significant_05"].tolist()
-        columns["share p < .01"] = summary["significant_01"].tolist()
-        if "significant_adjusted" in summary:
-            columns[f"share adjusted p ≤ {self.alpha:g}"] = summary["significant_adjusted"].tolist()
-        columns |= {name: summary[name].tolist() for name in VERDICTS if name in summary}
+        further = {
+            "significant_05": "share p < .05",
+            "significant_01": "share p < .01",
+            "significant_adjusted": f"share adjusted p ≤ {self.alpha:g}",
+            **{verdict: verdict for verdict in VERDICTS},
+            "required_max": "required difference",
+            "detectable": "detectable difference",
+        }
+        known = summary.dropna(axis=1, how="all")
+        columns |= {heading: known[name] for name, heading in further.items() if name in known}
         if summary["required_max"].notna().any():
-            columns["required difference"] = summary["required_max"].tolist()
             note += (
                 " Required difference: the smallest difference in means from which every pair is "
                 f"significant at {self.alpha:g}."
             )
         if summary["detectable"].notna().any():
-            columns["detectable difference"] = summary["detectable"].tolist()
             note += " Detectable: a difference found with power .8 in the median pair."
-        return Table(
-            name="discrimination",
-            title=f"Discriminative power{'' if compared == self.measures else compared.where}",
-            note=self._with_pairs(note),
-            headings=list(columns),
-            rows=list(zip(*columns.values(), strict=True)),
-        )
+        title = f"Discriminative power{'' if compared == self.measures else compared.where}"
+        return Table.of_columns("discrimination", title, self._with_pairs(note), columns)
 
     @figure(
         "pvalues_cutoffs",
@@ -603,7 +602,7 @@ class Discrimination(Result):
     @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8)
     def plot(
         self, ax: Axes, *, metric: str | None = None, axes: Literal["share", "pairs"] = "share"
-    ) -> Axes:
+    ) -> None:
         """Draw p-value curves: the share of the pairs whose p is at most that of the axis.
 
         The axis is logarithmic, from 1 to .001. The higher a curve is, the more discriminative the
@@ -614,33 +613,29 @@ class Discrimination(Result):
         """
         require_choice("axes", axes, ("share", "pairs"))
         falling, n_pairs = -np.sort(-self.p, axis=1), len(self.pairs)
-        percent = 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
+        ranks, percent = np.arange(1.0, n_pairs + 1), 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
         for number, name, style in curves_of(self.measures, metric=metric):
             power = rounded(self.dp[number], self.decimals[number])
             label = name if metric is not None else f"{name} (DP {power})"
             own, high = falling[number], self.samples.curve_high[number]
             line: dict[str, Any] = {"marker": ".", "markersize": 2.0, **style}
-            # On a logarithmic axis the band reaches as far to either side.
-            low = own**2 / np.maximum(high, FLOOR)
-            places, seen = percent, min(np.count_nonzero(high >= SHOWN_P) + 1, n_pairs)
             if axes == "pairs":
-                places, seen, low = (
-                    np.arange(1.0, n_pairs + 1),
-                    n_pairs,
-                    self.samples.curve_low[number],
-                )
-                ax.plot(places, own, label=label, markevery=_every(n_pairs), **line)
+                places, low, points = ranks, self.samples.curve_low[number], (ranks, own)
+                seen = n_pairs
             else:
+                # On a logarithmic axis the band reaches as far to either side.
+                places, low = percent, own**2 / np.maximum(high, FLOOR)
+                seen = min(int(np.count_nonzero(high >= SHOWN_P)) + 1, n_pairs)
                 some = np.append(own[own >= SHOWN_P], SHOWN_P)
-                line |= {"drawstyle": "steps-pre", "markevery": _every(len(some))}
-                ax.plot(some, percent[: len(some)], label=label, **line)
+                points, line["drawstyle"] = (some, percent[: len(some)]), "steps-pre"
+            every = max(1, len(points[0]) // MARKERS_PER_CURVE)
+            ax.plot(*points, label=label, markevery=every, **line)
             if metric is None and np.isfinite(high).all():
                 limits, across = (low[:seen], high[:seen]), axes == "share"
                 draw_band(ax, places[:seen], limits, style, label=label, across=across)
         self._frame_plot(ax, axes)
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
-        return ax
 
     def caption(self) -> str:
         """Say what the curves show."""
@@ -693,11 +688,6 @@ class Discrimination(Result):
         return TESTS_IN_WORDS[self.test] + draws * (self.test in ("monte-carlo", "bootstrap"))
 
 
-def _every(n_points: int) -> int:
-    """Say how far apart the marked points of a curve are."""
-    return max(1, n_points // MARKERS_PER_CURVE)
-
-
 def pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
     """Number the pairs with a baseline, or all, in the order of `pair_indices`."""
     for name in baseline:
@@ -708,20 +698,7 @@ def pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers
     return np.flatnonzero(np.isin(ends, places).any(axis=0) | (not places))
 
 
-def _check(scores: Scores) -> None:
-    if len(scores.systems) < 2:
-        raise InputError(f"discrimination needs at least two systems, got {len(scores.systems)}.")
-    if len(scores.users) == 0:
-        raise InputError("discrimination needs at least one user, got none.")
-
-
 def _pair_weights(families: Families, *, seed: int) -> Floats:
     """Weigh the pairs in each subset of the systems as if they were all: (n_subsets, n_pairs)."""
     pairs = pairs_within(families.subsets(seed=seed))
     return pairs * (pairs.shape[1] / pairs.sum(axis=1, keepdims=True))
-
-
-def _over_pairs(summarise: Callable[[Floats], np.floating], required: Floats) -> list[float]:
-    """Summarise each measure's required differences, leaving out what is not known."""
-    known = [row[~np.isnan(row)] for row in required]
-    return [float(summarise(row)) if len(row) > 0 else np.nan for row in known]

@@ -14,6 +14,7 @@ from pydantic import Field
 from scipy.special import entr
 
 from analyses.intervals.resampling import band, draw_weights
+from analyses.ordering.agreement import divided
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
@@ -30,7 +31,6 @@ from runs.shared.settings import Cutoffs, Whole
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from scipy.sparse import csr_array
 
 
 ASPECTS = ("coverage", "Gini index", "Shannon entropy", "PopREO")
@@ -90,9 +90,10 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     recalls = np.empty((settings.groups, *shape[1:]))
     with work.progress("Counting what is recommended", len(runs)) as bar:
         for number, run in enumerate(runs):
-            lists = _Lists(run, work.qrels, groups, relevant, catalogue)
+            facts = run, work.qrels, groups, relevant, catalogue
             for some, weights in _weights(run.n_users, settings.replicates, work.seed):
-                for place, (evenness, found) in enumerate(lists.measured(weights, cutoffs)):
+                measured = _measured(*facts, weights=weights, cutoffs=cutoffs)
+                for place, (evenness, found) in enumerate(measured):
                     replicates[:, place, number, some] = evenness
                     if some.start == 0:
                         recalls[:, place, number] = found[0]
@@ -143,10 +144,8 @@ class Exposure(Result):
     n_users: int
     counted_in: CountedIn
 
-    @property
-    def aspects(self) -> tuple[str, ...]:
-        """Panels of the figure."""
-        return ASPECTS
+    aspects = ASPECTS
+    """Panels of the figure."""
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``exposure``, with ``..._differences`` and ``..._groups``."""
@@ -178,13 +177,12 @@ class Exposure(Result):
     @table("exposure", "how evenly systems recommend the catalogue")
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the aspects by system, at the deepest cut-off unless told otherwise."""
-        place = self._place(cutoff)
-        rows = [
-            [system, *values]
-            for system, values in zip(self.systems, self.values[:, place].T.tolist(), strict=True)
-        ]
+        if cutoff not in (None, *self.cutoffs):
+            raise InputError(f"nothing was measured for cut-off {cutoff}.")
+        place = -1 if cutoff is None else self.cutoffs.index(cutoff)
+        columns = {"system": self.systems} | dict(zip(ASPECTS, self.values[:, place], strict=True))
         title = f"Exposure of items at cut-off {self.cutoffs[place]}"
-        return Table("exposure", title, self.caption(), ["system", *ASPECTS], rows)
+        return Table.of_columns("exposure", title, self.caption(), columns)
 
     @figure(
         "exposure",
@@ -192,7 +190,7 @@ class Exposure(Result):
         panels="aspect",
         comparable=False,
     )
-    def plot(self, ax: Axes, *, aspect: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
         """Draw one aspect of every system against the cut-off, with 95 % intervals."""
         number = chosen_panel(ASPECTS, aspect)
         values = self.values[number]
@@ -204,7 +202,6 @@ class Exposure(Result):
         ax.set_xlabel("cut-off")
         ax.set_title(ASPECTS[number])
         label_curves(ax)
-        return ax
 
     def caption(self) -> str:
         """Say what the aspects are."""
@@ -255,13 +252,6 @@ class Exposure(Result):
             )
         return found
 
-    def _place(self, cutoff: int | None) -> int:
-        if cutoff is None:
-            return len(self.cutoffs) - 1
-        if cutoff not in self.cutoffs:
-            raise InputError(f"nothing was measured for cut-off {cutoff}.")
-        return self.cutoffs.index(cutoff)
-
 
 def gini(counts: Floats) -> Floats:
     r"""Give the Gini index of counts along the last axis.
@@ -273,12 +263,12 @@ def gini(counts: Floats) -> Floats:
     """
     n = counts.shape[-1]
     ranked = np.sort(counts, axis=-1) @ (2.0 * np.arange(1, n + 1) - n - 1)
-    return _divided(ranked, n * counts.sum(axis=-1))
+    return divided(ranked, n * counts.sum(axis=-1))
 
 
 def shannon_entropy(counts: Floats) -> Floats:
     r"""Give the entropy of shares, :math:`-\sum_j p_j \log_2 p_j`, along the last axis."""
-    shares = _divided(counts, counts.sum(axis=-1, keepdims=True))
+    shares = divided(counts, counts.sum(axis=-1, keepdims=True))
     return np.asarray(entr(shares).sum(axis=-1) / np.log(2))
 
 
@@ -291,9 +281,9 @@ def pop_reo(recalls: Floats) -> Floats:
     """
     defined = ~np.isnan(recalls)
     n, filled = defined.sum(axis=-1), np.where(defined, recalls, 0.0)
-    means = _divided(filled.sum(axis=-1), n)
+    means = divided(filled.sum(axis=-1), n)
     deviations = np.where(defined, recalls - means[..., np.newaxis], 0.0)
-    return _divided(np.sqrt(_divided((deviations**2).sum(axis=-1), n)), means)
+    return divided(np.sqrt(divided((deviations**2).sum(axis=-1), n)), means)
 
 
 def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
@@ -310,12 +300,6 @@ def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:
     return groups
 
 
-def _divided(numerator: Floats, denominator: NDArray[np.number]) -> Floats:
-    """Divide, giving NaN where the denominator is 0."""
-    nothing = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
-    return np.divide(numerator, denominator, out=nothing, where=denominator > 0)
-
-
 def _weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, Floats]]:
     """Give all users once, as replicate 0, and then resampled users, some replicates at a time."""
     draws = draw_weights(n_users, replicates=replicates, seed=seed)
@@ -323,45 +307,35 @@ def _weights(n_users: int, replicates: int, seed: int) -> Iterator[tuple[slice, 
     return chain([(slice(0, 1), np.ones((1, n_users)))], moved)
 
 
-@dataclass(frozen=True, eq=False)
-class _Lists:
-    """The lists of one system, the groups of items, and the relevant items of users by group."""
+def _measured(
+    run: Run,
+    qrels: Qrels,
+    groups: Numbers,
+    relevant: Floats,
+    catalogue: Masks,
+    *,
+    weights: Floats,
+    cutoffs: Sequence[int],
+) -> Iterator[tuple[Floats, Floats]]:
+    """Measure the lists of a system at every cut-off, users weighed, (n_replicates, n_users).
 
-    run: Run
-    qrels: Qrels
-    groups: Numbers
-    relevant: Floats
-    catalogue: Masks
+    Relevant items of users are counted by group, of shape (n_users, n_groups).
+    """
+    from scipy.sparse import csr_array
 
-    def measured(self, weights: Floats, cutoffs: Sequence[int]) -> Iterator[tuple[Floats, Floats]]:
-        """Measure users weighed, (n_replicates, n_users), at every cut-off."""
-        known = np.count_nonzero(self.catalogue)
-        counts = np.zeros((len(weights), known))
-        found = np.zeros(self.relevant.shape)
-        wanted = weights @ self.relevant
-        for first, last in pairwise([0, *cutoffs]):
-            listed = self.run.items[:, first:last]
-            counts += np.asarray(self._held(listed).T @ weights.T).T
-            found += self._found(first, last)
-            recalls = _divided(weights @ found, wanted)
-            covered = np.count_nonzero(counts, axis=1) / known
-            evenness = [covered, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
-            yield np.array(evenness), recalls
-
-    def _held(self, listed: NDArray[np.int32]) -> csr_array[np.float64]:
-        """Mark the items that lists hold, of shape (n_users, n_items of the catalogue)."""
-        from scipy.sparse import csr_array
-
-        numbers = np.cumsum(self.catalogue) - 1
+    known, numbers = np.count_nonzero(catalogue), np.cumsum(catalogue) - 1
+    counts, found = np.zeros((len(weights), known)), np.zeros(relevant.shape)
+    is_relevant = np.append(qrels.relevant, False)[match(run, qrels)]
+    for first, last in pairwise([0, *cutoffs]):
+        listed = run.items[:, first:last]
         user, rank = np.nonzero(listed != NO_ITEM)
+        # Which items of the catalogue users are recommended.
         places = (user, numbers[listed[user, rank]])
-        shape = (len(listed), np.count_nonzero(self.catalogue))
-        return csr_array((np.ones(len(user)), places), shape=shape)
-
-    def _found(self, first: int, last: int) -> Floats:
-        """Count the relevant items at these ranks by group, of shape (n_users, n_groups)."""
-        listed = Run(self.run.system, self.run.items[:, first:last])
-        user, rank = np.nonzero(np.append(self.qrels.relevant, False)[match(listed, self.qrels)])
-        found = np.zeros(self.relevant.shape)
-        np.add.at(found, (user, self.groups[listed.items[user, rank]]), 1.0)
-        return found
+        held = csr_array((np.ones(len(user)), places), shape=(len(listed), known))
+        counts += np.asarray(held.T @ weights.T).T
+        user, rank = np.nonzero(is_relevant[:, first:last])
+        np.add.at(found, (user, groups[listed[user, rank]]), 1.0)
+        recalls = divided(weights @ found, weights @ relevant)
+        covered = np.count_nonzero(counts, axis=1) / known
+        evenness = [covered, gini(counts), shannon_entropy(counts), pop_reo(recalls)]
+        yield np.array(evenness), recalls

@@ -229,10 +229,8 @@ class Groups(Result):
     means: Floats
     everyone: Floats
 
-    @property
-    def aspects(self) -> tuple[str, ...]:
-        """Names of the quantities, a panel each."""
-        return QUANTITIES
+    aspects = QUANTITIES
+    """Names of the quantities, a panel each."""
 
     def reversals(self, number: int) -> list[tuple[str, str]]:
         """Name the pairs whose order over all users is the reverse of that in most groups.
@@ -339,7 +337,7 @@ class Groups(Result):
         return Table("groups", f"Groups of {self.units}", self.caption(), headings, rows)
 
     @figure("groups", "Groups of {units}", panels="aspect", comparable=False)
-    def plot(self, ax: Axes, *, aspect: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, aspect: str | None = None) -> None:
         """Draw a quantity of every measure, a point for each group."""
         number = chosen_panel(QUANTITIES, aspect)
         rows = np.arange(len(self.measures))[::-1]
@@ -352,4 +350,3 @@ class Groups(Result):
         ax.set_xlabel(QUANTITIES[number])
         if number == 0:
             ax.legend(title=self.unit + "s", fontsize=6, title_fontsize=6)
-        return ax

@@ -16,7 +16,7 @@ from analyses.shared.drawing import draw_matrix
 from analyses.shared.measure import pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table, frame_table
 from analyses.significance.permutation import pair_indices
 from runs.shared.arrays import Floats
 
@@ -166,15 +166,13 @@ class Overlap(Result):
     def table(self) -> Table:
         """Tabulate the pairs, the most similar first."""
         frame = self.frame().sort_values("shared", ascending=False, kind="stable")
-        rows: list[Sequence[Cell]] = [*map(tuple, frame.to_numpy().tolist())]
-        headings = ["first", "second", f"in common at {self.cutoff}", "RBO"]
-        return Table("overlap", "Overlap of the lists", self.caption(), headings, rows, decimals=3)
+        frame.columns = ["first", "second", f"in common at {self.cutoff}", "RBO"]
+        return frame_table("overlap", "Overlap of the lists", frame, self.caption(), decimals=3)
 
     @figure("overlap", "Overlap of the lists of every two systems", roomy=True)
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw the matrix of shares in common, similar systems beside each other."""
         order = order_by_likeness(self.shared, range(len(self.systems)))
         names = [self.systems[number] for number in order]
         shared = self.shared[np.ix_(order, order)]
         draw_matrix(ax, shared, names, label=f"items in common at {self.cutoff}", lowest=0.0)
-        return ax

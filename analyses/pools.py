@@ -64,8 +64,7 @@ def pools(work: Work, settings: Settings) -> Pools:
     resampling = Resampling.of(work.qrels.n_users, replicates=settings.replicates, seed=work.seed)
     everything = np.ones((len(work.qrels.items), 1), dtype=np.bool_)
     truths = resampling.means(sum_samples(everything, blocks=resampling.blocks)[..., 0])
-    falling = [m.metric in work.scores.measures.falling for m in work.scores.measures]
-    signs = np.where(falling, -1.0, 1.0)[:, None, None]
+    signs = work.scores.measures.signs[:, None, None]
     taus, falls, losses, kept = [], [], [], []
     with work.progress("Judging pools", len(settings.depths)) as bar:
         for depth in settings.depths:
@@ -129,8 +128,9 @@ class Pools(Result):
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``pools``, and ``pools_left_out`` with a row for each measure, depth and system."""
         falls, mean_falls = self.falls[..., 0], self.falls.mean(axis=2)
-        (low, high), (fall_low, fall_high) = _limits(self.taus), _limits(mean_falls)
-        each_low, each_high = _limits(self.falls)
+        (low, high), (fall_low, fall_high), (each_low, each_high) = (
+            percentiles(of[..., 1:]) for of in (self.taus, mean_falls, self.falls)
+        )
         of_pools = tidy(
             self.measures,
             {"depth": self.depths},
@@ -159,31 +159,26 @@ class Pools(Result):
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the mean fall of a system that is left out of the pool, by depth."""
         compared = self.measures.compared(cutoff)
-        values = self.falls[..., 0].mean(axis=2)
-        cells = {
-            (label, f"top {depth}"): float(values[number, place])
-            for label, number in zip(compared.labels, self.measures.numbers(compared), strict=True)
-            for place, depth in enumerate(self.depths)
-        }
+        values = self.falls[self.measures.numbers(compared), ..., 0].mean(axis=2)
+        tops = [f"top {depth}" for depth in self.depths]
+        columns = {"metric": compared.labels} | dict(zip(tops, values.T, strict=True))
         title = f"Mean ranks that a system loses if it is not pooled{compared.where}"
-        return Table.crossed("pools", title, self.caption(), "metric", cells)
+        return Table.of_columns("pools", title, self.caption(), columns)
 
     @figure("pools", "Agreement of pooled judgements with all judgements")
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw tau against the depth of the pool."""
-        ax = self._draw(ax, self.taus)
+        self._draw(ax, self.taus)
         ax.set_ylabel("Kendall's tau-b with all judgements")
-        return ax
 
     @figure("pools_left_out", "Ranks that a system loses if it is not pooled")
-    def plot_falls(self, ax: Axes) -> Axes:
+    def plot_falls(self, ax: Axes) -> None:
         """Draw the mean fall of a system that is left out, against the depth of the pool."""
-        ax = self._draw(ax, self.falls.mean(axis=2))
+        self._draw(ax, self.falls.mean(axis=2))
         ax.set_ylabel("mean ranks lost")
-        return ax
 
-    def _draw(self, ax: Axes, values: Floats) -> Axes:
-        low, high = _limits(values)
+    def _draw(self, ax: Axes, values: Floats) -> None:
+        low, high = percentiles(values[..., 1:])
         for number, label, style in curves_of(self.measures):
             if values.shape[-1] > 1:
                 limits = low[number], high[number]
@@ -195,7 +190,6 @@ class Pools(Result):
         ax.set_xlabel("depth of the pool")
         ax.set_title(panel_title(self.measures, metric=None))
         label_curves(ax)
-        return ax
 
     def findings(self) -> Sequence[str]:
         """Say how many ranks a system loses that is not pooled, by each measure."""
@@ -260,11 +254,3 @@ def _losses(means: Floats) -> Floats:
     without, pooled = means[:, own, 1 + own], means[:, :, 0]
     undefined = np.full(pooled.shape, np.nan)
     return 1 - np.divide(without, pooled, out=undefined, where=pooled != 0)
-
-
-def _limits(values: Floats) -> tuple[Floats, Floats]:
-    """Give the limits over the replicates, about what was observed."""
-    if values.shape[-1] < 2:
-        nothing = np.full(values.shape[:-1], np.nan)
-        return nothing, nothing
-    return percentiles(values[..., 1:])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,33 +86,10 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     chosen: Choice = (settings.cut, "most popular", counted_in)
     every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
     sum_samples = work.rescorer(len(settings.levels) * (settings.orders + len(every) - 1))
-    runs, subsets = work.scores.runs, work.families.subsets(seed=work.seed)
     found = []
     with work.progress("Taking popular items away", len(every)) as bar:
         for choice in every:
-            # Only what is chosen has bands, subsets, and several orders of equally popular items.
-            replicates, orders = (
-                (settings.replicates, settings.orders) if choice == chosen else (0, 1)
-            )
-            some = subsets if choice == chosen else subsets[:0]
-            resampling = Resampling.of(
-                work.qrels.n_users, replicates=replicates, seed=work.seed, runs=runs
-            )
-            cut, removed, where = choice
-            kept = (
-                keep_items(
-                    work.qrels,
-                    counts[where],
-                    levels=settings.levels,
-                    cut=cut,
-                    removed=removed,
-                    ties=random_words(len(counts[where]), work.seed, "popularity", order),
-                )
-                for order in range(orders)
-            )
-            removal = _removal(
-                choice, sum_samples, work, kept, resampling, levels=settings.levels, subsets=some
-            )
+            removal = _removal(choice, sum_samples, work, settings, is_chosen=choice == chosen)
             found.append(removal)
             bar.advance()
     return Popularity(
@@ -218,7 +195,7 @@ class Popularity(Result):
         import pandas as pd
 
         frame = self._frame(self.chosen)
-        for place, limits in enumerate(self.curves.band()):
+        for place, limits in enumerate(self.curves.band):
             frame.insert(5 + place, ("low", "high")[place], limits.ravel())
         checks = [self._frame(check) for check in self.checks]
         return {
@@ -249,15 +226,14 @@ class Popularity(Result):
         over_cutoffs=True,
     )
     @figure("popularity_metrics", "Robustness to loss of the judgements of popular items", number=7)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
         Metrics have their bands drawn.
         """
-        ax = self.curves.plot(ax, metric=metric)
+        self.curves.plot(ax, metric=metric)
         of = "items" if self.chosen.cut == "items" else "items, by ratings,"
         ax.set_xlabel(f"least popular {of} kept (%)")
-        return ax
 
     def cautions(self) -> Sequence[str]:
         """Name the metrics whose ordering never changes."""
@@ -281,17 +257,22 @@ class Popularity(Result):
 
 
 def _removal(
-    choice: Choice,
-    sum_samples: SumSamples,
-    work: Work,
-    kept: Iterable[Masks],
-    resampling: Resampling,
-    *,
-    levels: Sequence[float],
-    subsets: Masks,
+    choice: Choice, sum_samples: SumSamples, work: Work, settings: Settings, *, is_chosen: bool
 ) -> Removal:
-    """Compare the orderings on the judgements kept, by order (n_judgements, n_levels), with all."""
+    """Compare the orderings on the judgements kept with those on all.
+
+    Only what is chosen has bands, subsets, and several orders of equally popular items.
+    """
     qrels, runs, measures = work.qrels, work.scores.runs, work.scores.measures
+    cut, removed, where = choice
+    levels, counts = settings.levels, work.popularity_counts[where]
+    replicates, orders = (settings.replicates, settings.orders) if is_chosen else (0, 1)
+    every = work.families.subsets(seed=work.seed)
+    subsets = every if is_chosen else every[:0]
+    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=work.seed, runs=runs)
+    ties = (random_words(len(counts), work.seed, "popularity", order) for order in range(orders))
+    how: Any = {"levels": levels, "cut": cut, "removed": removed}
+    kept = (keep_items(qrels, counts, ties=own, **how) for own in ties)
     # Where no items at a cut are equally popular, orders keep the same judgements.
     flat, of_order = _distinct(kept)
     sums = sum_samples(flat, blocks=resampling.blocks)
@@ -365,13 +346,10 @@ def keep_items(
     leaving = by_count[::-1] if removed == "most popular" else by_count
     place = np.full(len(counts), n_items)
     place[leaving] = np.arange(n_items)
-    n_removed = [_n_removed(counts[leaving], level, cut=cut) for level in levels]
-    return place[qrels.items][:, None] >= np.array(n_removed)
-
-
-def _n_removed(counts: NDArray[np.integer], level: float, *, cut: Cut) -> int:
-    """Say how many items go, given the ratings of each in the order in which they go."""
     if cut == "items":
-        return len(counts) - round(level * len(counts))
-    gone = np.concatenate([[0], np.cumsum(counts)])
-    return int(np.searchsorted(gone, (1 - level - TOLERANCE) * gone[-1]))
+        n_removed = [n_items - round(level * n_items) for level in levels]
+    else:
+        gone = np.concatenate([[0], np.cumsum(counts[leaving])])
+        least = (1 - np.array(levels) - TOLERANCE) * gone[-1]
+        n_removed = np.searchsorted(gone, least).tolist()
+    return place[qrels.items][:, None] >= np.array(n_removed)

@@ -14,7 +14,7 @@ from analyses.shared.drawing import chosen_panel, draw_rows
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table
+from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
 from qrels import judge
 from runs import InputError, Run
@@ -73,29 +73,22 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     )
     weights = [work.score_lists(measure, one_each) for measure in bounded]
     first, second = pair_indices(len(lists))
-    limits = np.empty((2, len(bounded), len(first)))
+    gains = np.empty((2, len(bounded), len(first)))
     with work.progress("Bounding differences", len(first)) as bar:
         for pair, (a, b) in enumerate(zip(first, second, strict=True)):
-            ranks = other_ranks(lists[a], lists[b]), other_ranks(lists[b], lists[a])
-            for n, measure in enumerate(bounded):
-                most = [
-                    largest_gain(
-                        kinds[measure], weights[n], own, other, low[n, i], low[n, j], high[n, i]
-                    ).mean()
-                    for own, other, i, j in (
-                        (unjudged[a], ranks[0], a, b),
-                        (unjudged[b], ranks[1], b, a),
-                    )
-                ]
-                limits[:, n, pair] = -most[1], most[0]
+            for side, (i, j) in enumerate([(a, b), (b, a)]):
+                other = other_ranks(lists[i], lists[j])
+                for n, measure in enumerate(bounded):
+                    facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
+                    gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
             bar.advance()
     return Residuals(
         measures=Measures(bounded, reported=bounded),
         systems=tuple(work.recommended),
         low=low.mean(axis=2),
         high=high.mean(axis=2),
-        least=limits[0],
-        most=limits[1],
+        least=-gains[1],
+        most=gains[0],
         others=others,
         n_users=work.qrels.n_users,
         top=top,
@@ -218,26 +211,21 @@ class Residuals(Result):
     @table("residuals", "residuals of the measures, and pairs in a certain order")
     def table(self) -> Table:
         """Tabulate the mean and the largest residual, and the ordered pairs, by measure."""
-        residual, n_pairs = self.high - self.low, self.least.shape[1]
-        rows: list[list[Cell]] = [
-            [
-                label,
-                float(residual[n].mean()),
-                float(residual[n].max()),
-                self.systems[int(residual[n].argmax())],
-                f"{self.settled()[n].sum():,} of {n_pairs:,}",
-            ]
-            for n, label in enumerate(self.labels)
-        ]
-        headings = ["measure", "mean residual", "largest", "system", "ordered pairs"]
-        return Table("residuals", "Residuals", self.caption(), headings, rows, decimals=3)
+        residual, settled = self.high - self.low, self.settled()
+        columns = {
+            "measure": self.labels,
+            "mean residual": residual.mean(axis=1),
+            "largest": residual.max(axis=1),
+            "system": [self.systems[worst] for worst in residual.argmax(axis=1)],
+            "ordered pairs": [f"{marks.sum():,} of {len(marks):,}" for marks in settled],
+        }
+        return Table.of_columns("residuals", "Residuals", self.caption(), columns, decimals=3)
 
     @figure("residuals", "Limits of the scores", panels="label", comparable=False, roomy=True)
-    def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw a line a system from its lowest to its highest mean score."""
         number = chosen_panel(self.labels, label)
         low, high = self.low[number], self.high[number]
         draw_rows(ax, self.systems, low, (low, high))
         ax.set_xlabel("mean score (point: as judged)")
         ax.set_title(self.labels[number])
-        return ax

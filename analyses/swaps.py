@@ -16,7 +16,6 @@ from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_indices
-from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.settings import Whole
 from runs.shared.streams import random_words
@@ -53,11 +52,7 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     """
     scores = work.scores
     n_users = len(scores.users)
-    if len(scores.systems) < 2 or n_users < 2:
-        raise InputError(
-            "the analysis of swaps needs at least two systems and two users, got "
-            f"{len(scores.systems)} and {n_users}."
-        )
+    scores.require("the analysis of swaps", users=2)
     n_swapped = np.zeros(len(scores.measures))
     with work.progress("Swaps", settings.repeats) as bar:
         for means in half_means(scores.values, repeats=settings.repeats, seed=work.seed):
@@ -115,7 +110,7 @@ class Swaps(Result):
         )
 
     @figure("swaps", "Swap rate between halves of the {units}, by cut-off", over_cutoffs=True)
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw the rate of every metric against the cut-off."""
         curves = self.measures.curves
         for metric, style in categories(list(curves)):
@@ -126,7 +121,6 @@ class Swaps(Result):
         ax.set_xlabel("cut-off")
         ax.set_ylabel("swap rate")
         label_curves(ax)
-        return ax
 
 
 def half_means(values: Floats, *, repeats: int, seed: int) -> Iterator[Floats]:

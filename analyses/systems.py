@@ -21,7 +21,6 @@ from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_indices
 from analyses.significance.question import JOINT
-from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ def systems(work: Work, settings: Settings) -> Systems:
     measures = work.scores.measures.reported
     chosen = work.scores.measures.numbers(measures)
     names, values = work.scores.systems, work.scores.values[chosen]
-    if len(names) < 2:
-        raise InputError(f"a comparison needs at least two systems, got {len(names)}.")
+    work.scores.require("a comparison")
     by_user_id = values[:, :, np.argsort(work.scores.users, kind="stable")]
     with work.progress("Comparing systems", settings.permutations) as bar:
         adjusted = JOINT[settings.correction](
@@ -135,8 +133,7 @@ class Systems(Result):
         Of shape (n_measures, n_systems, n_systems): whether the first is better than the second.
         """
         first, second = pair_indices(len(self.systems))
-        signs = np.array([self._sign(number) for number in range(len(self.measures))])
-        gains = (self.means[:, first] - self.means[:, second]) * signs[:, None]
+        gains = (self.means[:, first] - self.means[:, second]) * self.measures.signs[:, None]
         found = self.p_adjusted <= self.alpha
         marks = np.zeros((len(self.measures), len(self.systems), len(self.systems)), dtype=np.bool_)
         marks[:, first, second] = found & (gains > 0)
@@ -157,10 +154,7 @@ class Systems(Result):
 
     def order(self, number: int) -> Numbers:
         """Number the systems from the best mean under a measure, given by its number."""
-        return np.argsort(-self._sign(number) * self.means[number], kind="stable")
-
-    def _sign(self, number: int) -> float:
-        return -1.0 if self.measures[number].metric in self.measures.falling else 1.0
+        return np.argsort(-self.measures.signs[number] * self.means[number], kind="stable")
 
     def letters(self, number: int) -> tuple[str, ...]:
         """Give each system letters: two that share one do not differ significantly.
@@ -270,7 +264,7 @@ class Systems(Result):
         roomy=True,
         of="means",
     )
-    def plot(self, ax: Axes, *, label: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, label: str | None = None) -> None:
         """Draw the rank of every system with its interval; bars join what does not differ.
 
         After the critical-difference diagram of Demsar (2006), Statistical comparisons of
@@ -284,7 +278,6 @@ class Systems(Result):
         draw_ranks(ax, names, ranks, (low, high), better | better.T)
         ax.set_xlabel("rank")
         ax.set_title(str(self.measures[number]))
-        return ax
 
 
 def draw_ranks(

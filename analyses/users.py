@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,11 +23,10 @@ from analyses.shared.drawing import (
     panel_title,
     side_by_side,
 )
-from analyses.shared.measure import Measures, Scores, grid_exponents, tidy, to_grid
+from analyses.shared.measure import Measures, Scores, sums_on_grid, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
-from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes, Whole
@@ -79,11 +77,7 @@ def users(work: Work, settings: Settings) -> Users:
     """
     scores, repeats = work.scores, settings.repeats
     n_users = len(scores.users)
-    if len(scores.systems) < 2 or n_users == 0:
-        raise InputError(
-            "the analysis of users needs at least two systems and one user, got "
-            f"{len(scores.systems)} and {n_users}."
-        )
+    scores.require("the analysis of users")
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
@@ -182,8 +176,8 @@ class Users(Result):
         """Tabulate how subsets of the users order the systems, compared with all users."""
         compared, sizes = self.measures.compared(cutoff), self.sizes[:-1] or self.sizes
         some = self.taus[self.measures.numbers(compared), : len(sizes)]
-        keys = product(compared.labels, [f"{size} {self.units}" for size in sizes])
-        cells = dict(zip(keys, mean_of_defined(some).ravel().tolist(), strict=True))
+        headings = [f"{size} {self.units}" for size in sizes]
+        means = dict(zip(headings, mean_of_defined(some).T, strict=True))
         low, high = percentiles(some, confidence=CONFIDENCE)
         decimals = common_decimals(low.ravel(), high.ravel())
         title = f"Agreement of subsets of the {self.units} with all {self.units}{compared.where}"
@@ -191,33 +185,32 @@ class Users(Result):
             f"Kendall's tau-b between the orderings of the systems on random subsets of the "
             f"{self.units} and on all {self.units}: mean of {self.n_repeats} subsets of each size."
         )
-        return Table.crossed("users", title, note, "metric", cells, decimals=decimals)
+        columns = {"metric": compared.labels} | means
+        return Table.of_columns("users", title, note, columns, decimals=decimals)
 
     @figure("users_tau", "Agreement of subsets of the {units} with all {units}", number=9)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the number of users: cut-offs of one metric, or the reverse.
 
         Metrics have their spread drawn, beside each other.
         """
         curves = curves_of(self.measures, metric=metric)
-        ax = self._draw(ax, self.taus, curves, with_spread=metric is None)
+        self._draw(ax, self.taus, curves, with_spread=metric is None)
         ax.set_ylabel(f"Kendall's tau-b with all {self.units}")
         ax.set_title(panel_title(self.measures, metric=metric))
-        return ax
 
     @figure("users_dp", "Discriminative power of subsets of the {units}", number=10, of="dp")
-    def plot_power(self, ax: Axes) -> Axes:
+    def plot_power(self, ax: Axes) -> None:
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
-        ax = self._draw(ax, self.dp, curves, with_spread=True)
+        self._draw(ax, self.dp, curves, with_spread=True)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("DP (sum of p over unordered pairs)")
         ax.set_title(self.tested.place)
-        return ax
 
     def _draw(
         self, ax: Axes, values: Floats, curves: Sequence[Curve], *, with_spread: bool
-    ) -> Axes:
+    ) -> None:
         """Draw means over subsets against the number of users, with their spread or without."""
         means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
@@ -235,7 +228,6 @@ class Users(Result):
         ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)
         ax.minorticks_off()
         label_curves(ax, ordered=not with_spread)
-        return ax
 
     def findings(self) -> Sequence[str]:
         """Say how well the largest subset of at most half of the users does."""
@@ -302,15 +294,9 @@ def subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     for number, subset in enumerate(subsets):
         chosen[subset, number] = 1.0
     with single_threaded("blas"):
-        means = np.stack([_means(values, chosen) for values in scores.values])
+        sums = np.stack([sums_on_grid(values, chosen).T for values in scores.values])
+    means = sums / chosen.sum(axis=0)[:, None]
     return means[:, :-1], means[:, -1:]
-
-
-def _means(values: Floats, chosen: Floats) -> Floats:
-    """Average scores (n_systems, n_users) over the chosen users: (n_subsets, n_systems)."""
-    grid, exponents = to_grid(values[None])[0], grid_exponents(values[None])[0]
-    sums = np.ldexp(chosen.T @ grid.T, exponents)
-    return np.asarray(sums / chosen.sum(axis=0)[:, None])
 
 
 def _test(work: Work, settings: Settings, measures: Sequence[int], subsets: Numbers) -> Floats:

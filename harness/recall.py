@@ -129,11 +129,11 @@ class MeasuredRecalls(Result):
         return frame_table("recall", "Recall of hidden items", wide.reset_index(), self.caption())
 
     @figure("recall", "Recall over the exponent of popularity", panels="panel")
-    def plot_recall(self, ax: Axes, *, panel: str) -> Axes:
+    def plot_recall(self, ax: Axes, *, panel: str) -> None:
         """Draw recall over the exponent, a line for each cut-off."""
         labels = self.recalls[["model", "weights", "validation"]]
         some = self.recalls[(labels == panel.rsplit(", ", 2)).all(axis=1)]
-        return draw_recalls(ax, some, title=panel)
+        draw_recalls(ax, some, title=panel)
 
     def write_ranks(self, folder: Path) -> None:
         """Write the hidden items, and their ranks by the model, if there is one."""

@@ -53,12 +53,9 @@ class Curves:
     families: Families | None = None
     wider: float = WIDER
 
+    @cached_property
     def band(self) -> tuple[Floats, Floats]:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
-        return self._band
-
-    @cached_property
-    def _band(self) -> tuple[Floats, Floats]:
         return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
     def bands_in_words(self, over: str) -> str:
@@ -69,23 +66,22 @@ class Curves:
 
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals."""
-        return [*self._unmoved(), *([] if self.families is None else self.families.cautions())]
-
-    def _unmoved(self) -> list[str]:
-        """Name the metrics whose ordering no loss changes, with these users or others."""
+        few = [] if self.families is None else self.families.cautions()
+        # With these users, and with others.
         unmoved = (self.taus == 1).all(axis=1) & (self.replicates == 1).all(axis=(1, 2))
         metrics = {self.measures[number].metric: None for number in np.flatnonzero(unmoved)}
         if not metrics or min(self.levels) == 1:
-            return []
+            return few
         return [
             f"The ordering of the systems by {listed(list(metrics))} never changes: a measure that "
-            "does not use judgements is robust to their loss, whether or not it is valid."
+            "does not use judgements is robust to their loss, whether or not it is valid.",
+            *few,
         ]
 
-    def plot(self, ax: Axes, *, metric: str | None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None) -> None:
         """Draw the taus against the share kept, from all to least; of two metrics with bands."""
         percent = 100 * np.asarray(self.levels)
-        low, high = self.band()
+        low, high = self.band
         for number, label, style in curves_of(self.measures, metric=metric):
             if metric is None and self.replicates.size:
                 draw_band(ax, percent, (low[number], high[number]), style, label=label)
@@ -95,7 +91,6 @@ class Curves:
         ax.set_ylabel("Kendall's tau-b with all judgements")
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
-        return ax
 
     def areas(self) -> pd.DataFrame:
         """Give the area under each curve, as `area` has it.

@@ -216,7 +216,7 @@ class RandomLoss(Result):
         judgements (left), and by its name one for each further coefficient (the mean of the samples
         in which it is defined).
         """
-        low, high = self.curves.band()
+        low, high = self.curves.band
         deviations = deviation_of_defined(self.taus)
         defined = self.n_samples - self.undefined
         return tidy(
@@ -239,7 +239,7 @@ class RandomLoss(Result):
 
         Metrics have their bands drawn.
         """
-        ax = self.curves.plot(ax, metric=metric)
+        self.curves.plot(ax, metric=metric)
         ax.set_xlabel("judgements kept (%)")
         return ax
 
@@ -264,8 +264,6 @@ class RandomLoss(Result):
 def _resample_samples(taus: Floats, *, level: float, seed: int) -> Floats:
     """Average replicates (n_measures, n_samples, n_replicates), each over samples drawn anew."""
     _, n_samples, replicates = taus.shape
-    if replicates == 0:
-        return np.empty((len(taus), 0))
     first = round(level * 1e9) * replicates
     weights = resampled_users(
         first, first + replicates, n_users=n_samples, seed=seed, purpose=RESAMPLING_SAMPLES

@@ -14,7 +14,7 @@ from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.estimate import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import CROSSED
-from analyses.shared.measure import RunDeviations, exponents_of, grid_exponents, to_grid
+from analyses.shared.measure import RunDeviations, exponents_of, sums_on_grid
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import single_threaded
 from runs.shared.streams import random_words
@@ -56,17 +56,18 @@ def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArra
     return (wide * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
-def count_in_parts(
+def monte_carlo_p(
     count: Callable[[int, int], NDArray[np.int64]],
     n_draws: int,
     *,
     part: int,
     n_jobs: int,
     advance: Callable[[int], object] | None,
-) -> NDArray[np.int64]:
-    """Add up the counts of draws 0 to n_draws, a part of them at a time.
+) -> Floats:
+    """Count the draws 0 to n_draws that are as extreme, a part of them at a time, for p-values.
 
-    The sum must not depend on how draws are parted. Parts are counted in threads, each with one of
+    These are (count + 1) / (n_draws + 1), as the observed counts, too (Phipson & Smyth 2010). The
+    sum must not depend on how draws are parted. Parts are counted in threads, each with one of
     BLAS; ``advance`` is called with the number of draws finished since the last call.
     """
     parts = list(ranges(n_draws, part))
@@ -78,7 +79,7 @@ def count_in_parts(
             total = total + some
             if advance is not None:
                 advance(stop - start)
-    return np.asarray(total)
+    return np.asarray((total + 1) / (n_draws + 1))
 
 
 def ranges(n_draws: int, part: int) -> Iterator[tuple[int, int]]:
@@ -135,11 +136,9 @@ def resample_means(values: Floats, *, replicates: int, seed: int) -> Floats:
     which sums are exact: an error of less than n_users 2^-52 of the largest value.
     """
     rows = values.reshape(-1, values.shape[-1])
-    # Weighted sums, whose weights add up to n_users, fit the grid as plain sums do.
-    grid, exponents = to_grid(rows[None])[0], grid_exponents(rows[None])[0]
     draws = draw_weights(rows.shape[1], replicates=replicates, seed=seed)
-    sums = np.concatenate([grid @ weights.T for _, weights in draws], axis=1)
-    means = np.ldexp(sums, exponents) / rows.shape[1]
+    sums = [rows[:, :0], *(sums_on_grid(rows, weights.T) for _, weights in draws)]
+    means = np.concatenate(sums, axis=1) / rows.shape[1]
     return means.reshape(*values.shape[:-1], replicates)
 
 
@@ -178,7 +177,9 @@ def interval(
 
 
 def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> tuple[Floats, Floats]:
-    """Give the limits of the middle part along the last axis, 95 % by default."""
+    """Give the limits of the middle part along the last axis, 95 % by default; NaN of nothing."""
+    if replicates.shape[-1] == 0:
+        replicates = np.full((*replicates.shape[:-1], 1), np.nan)
     tail = (1 - confidence) / 2
     undefined = np.asarray(np.isnan(replicates).all(axis=-1))
     filled = np.where(undefined[..., None], 0.0, replicates)
@@ -360,7 +361,5 @@ def band(
 
     The result: both limits; NaN without replicates.
     """
-    if replicates.size == 0:
-        return np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
     shifts = observed - mean_of_defined(replicates)
     return percentiles(np.clip(replicates + shifts[..., None], *limits))

@@ -211,7 +211,7 @@ class ArmRecalls(Result):
         )
 
     @figure("thesis2021-figure4.6", "Recall over time", panels="arm")
-    def plot_over_time(self, ax: Axes, *, arm: str) -> Axes:
+    def plot_over_time(self, ax: Axes, *, arm: str) -> None:
         """Draw the recall with the largest beta over the periods, with errors, before all others.
 
         It is LLOO at the cut-off nearest to 5.
@@ -230,14 +230,13 @@ class ArmRecalls(Result):
         ax.locator_params(axis="x", integer=True)
         ax.set_xlabel("period")
         ax.set_ylabel(name)
-        return ax
 
     @figure("thesis2021-figure4.7", "Recall over beta (figures 4.7 to 4.11)", panels="panel")
-    def plot_over_beta(self, ax: Axes, *, panel: str) -> Axes:
+    def plot_over_beta(self, ax: Axes, *, panel: str) -> None:
         """Draw the mean recall of an arm over the exponent, a line for each cut-off."""
         arm, _, validation = panel.rpartition(", ")
         some = self.recall[self.recall["validation"] == validation]
         keys = ["beta", "cutoff"]
         shares = some.groupby(keys)["effective_share"].mean()
         own = some[some["arm"] == arm].groupby(keys)[["value"]].mean()
-        return draw_recalls(ax, own.join(shares).reset_index(), title=panel)
+        draw_recalls(ax, own.join(shares).reset_index(), title=panel)

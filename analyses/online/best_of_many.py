@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import ranges
 from analyses.online.experiments import Experiment, require_unique
 from analyses.ordering import DECIMALS
+from analyses.ordering.agreement import divided
 from analyses.shared.sentences import p_value
 from analyses.shared.table import rounded
 from runs import InputError
@@ -175,7 +176,7 @@ def scaled_ranks(values: Floats) -> Floats:
     ranks = rankdata(np.round(values, DECIMALS), axis=-1, nan_policy="propagate")
     ranks -= (values.shape[-1] + 1) / 2
     length = np.sqrt((ranks * ranks).sum(axis=-1, keepdims=True))
-    return np.divide(ranks, length, out=np.full(ranks.shape, np.nan), where=length > 0)
+    return divided(ranks, length)
 
 
 def _random_orders(

@@ -60,10 +60,6 @@ class Settings(AnalysisSettings):
         "all orders.",
     )
 
-    def files(self) -> list[Path]:
-        """Give the table."""
-        return [self.rates]
-
     def check(self, given: StudyFacts) -> None:
         """Refuse rates that do not fit the systems; warn of those left out."""
         try:
@@ -237,7 +233,7 @@ class ClickStudy(Result):
         panels="panel",
         comparable=False,
     )
-    def plot(self, ax: Axes, *, panel: str) -> Axes:
+    def plot(self, ax: Axes, *, panel: str) -> None:
         """Draw rhos of metrics over the cut-off, or those of a grid of betas and cut-offs."""
         dataset, _, side = panel.rpartition(", ")
         ax.set_title(panel)
@@ -245,10 +241,10 @@ class ClickStudy(Result):
         rhos = rhos[(rhos["dataset"] == dataset) & (rhos["validation"] == side)]
         if rhos.empty:
             raise InputError(f"there is no panel {panel!r}; there are {', '.join(self.panels)}.")
-        return _plot_metrics(ax, rhos) if side == "metrics" else _plot_grid(ax, rhos)
+        (_plot_metrics if side == "metrics" else _plot_grid)(ax, rhos)
 
 
-def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> Axes:
+def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> None:
     """Draw a line for each metric; the depth of a metric without a cut-off is the whole run."""
     parts = rhos["measure"].str.extract(r"^(?P<metric>.*?)(?:@(?P<depth>\d+))?$")
     parts = parts.assign(depth=parts["depth"].astype(float).fillna(np.inf), rho=rhos["rho"])
@@ -261,10 +257,9 @@ def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> Axes:
     ax.set_ylim(-1.05, 1.05)
     ax.axhline(0, color="0.6", linewidth=0.6)
     label_curves(ax)
-    return ax
 
 
-def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> Axes:
+def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> None:
     """Draw rhos with cut-offs up and betas right, undefined ones grey."""
     # The first weights, where there are two.
     cells = rhos.pivot_table("rho", "cutoff", "beta", aggfunc="first", dropna=False)
@@ -278,4 +273,3 @@ def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> Axes:
     ax.set_xlabel("beta")
     ax.set_ylabel("cut-off")
     image.set_label("rho with click-through rate")
-    return ax

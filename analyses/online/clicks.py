@@ -203,16 +203,10 @@ def count_clicks(
     people, alarm = firsts[~firsts.index.isin(robots)], ""
     if len(log.arms) > 1:
         ratio = tables["sample_ratio"] = sample_ratio(people, log.arms, shares)
-        users = people["arm"].value_counts().reindex(range(len(log.arms)), fill_value=0)
-        tables["split"] = pd.DataFrame(
-            {
-                "arm": [*log.arms],
-                "users": users.to_numpy(),
-                "%": (100 * users / users.sum()).to_numpy(),
-                "planned %": 100 * np.array(shares),
-                "p": ratio["p"][0],
-            }
-        )
+        of_all, planned = ratio.iloc[0], 100 * np.array(shares)
+        users, percents = ([of_all[f"{n}_{arm}"] for arm in log.arms] for n in ("users", "percent"))
+        split = {"arm": log.arms, "users": users, "%": percents, "planned %": planned}
+        tables["split"] = pd.DataFrame(split | {"p": of_all["p"]})
         if ratio["mismatch"].any():
             found = ", ".join(ratio["day"][ratio["mismatch"]])
             alarm = (
@@ -410,7 +404,7 @@ class Clicks(Result):
         panels="arm",
         of="daily",
     )
-    def plot_over_time(self, ax: Axes, *, arm: str) -> Axes:
+    def plot_over_time(self, ax: Axes, *, arm: str) -> None:
         """Draw the rates of an arm by day, with their intervals, before those of the others."""
         part = "week" if "weeks" in self.tables else "day"
         rates = self.tables[f"{part}s"]
@@ -430,7 +424,6 @@ class Clicks(Result):
         if self.alarm and ax.figure is not None:
             text = "Sample-ratio mismatch (p < .001)"
             ax.figure.suptitle(text, color="#C00000", fontweight="bold")
-        return ax
 
 
 def draw_among(axes: Axes, curves: pd.DataFrame, arm: str) -> None:

@@ -291,12 +291,8 @@ class LinkedSystems(NamedTuple):
         """
         names = tuple(str(measure) for measure in scores.measures)
         places = [scores.systems.index(system) for system in self.systems]
-        falling = scores.measures.falling
-        signs = np.array([-1.0 if m.metric in falling else 1.0 for m in scores.measures])
-        values, own = (
-            signs[:, np.newaxis] * scores.mean_values()[:, places],
-            scores.values[:, places],
-        )
+        means, own = scores.mean_values()[:, places], scores.values[:, places]
+        values = scores.measures.signs[:, np.newaxis] * means
         errors, n_users = np.zeros(own.shape[:2]), own.shape[2]
         if n_users > 1:
             apart = own - own.mean(axis=1, keepdims=True)

@@ -348,13 +348,10 @@ def _read_models(table: LogTable, arms: Numbering) -> pd.DataFrame:
     models = pd.DataFrame(columns | {"valid_from": start, "valid_to": end})
     models = models.sort_values(["arm", "valid_from"], kind="stable")
     before = models.groupby("arm")["valid_to"].shift()
+    overlaps = (models["valid_from"] < before).sort_index().to_numpy()
     for column, is_wrong, finding in (
         ("valid_to", end <= start, "must end after it begins"),
-        (
-            "valid_from",
-            (models["valid_from"] < before).sort_index().to_numpy(),
-            "begins before another version of the same arm ends",
-        ),
+        ("valid_from", overlaps, "begins before another version of the same arm ends"),
     ):
         if is_wrong.any():
             row = int(is_wrong.argmax())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
+from analyses.ordering.agreement import divided
 from analyses.shared.estimate import REACH
 from analyses.shared.measure import pairs_of
 from analyses.significance.corrections import holm
@@ -111,8 +112,7 @@ def differences(rates: pd.DataFrame) -> pd.DataFrame:
     rate, error = rates["rate"].to_numpy(), rates["error"].to_numpy()
     difference = rate[first] - rate[second]
     errors = np.sqrt(error[first] ** 2 + error[second] ** 2)
-    deviates = np.full(len(errors), np.nan)
-    p = 2 * ndtr(-np.divide(np.abs(difference), errors, out=deviates, where=errors > 0))
+    p = 2 * ndtr(-divided(np.abs(difference), errors))
     return pd.DataFrame(pairs_of([*rates["arm"]], "arm_a", "arm_b")).assign(
         difference=difference,
         error=errors,

@@ -6,7 +6,6 @@ Tables 4.3 to 4.11 are made of two tidy frames: values (dataset, system, measure
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,8 +49,7 @@ def frame_of(
 ) -> Callable[[Any], Table]:
     """Declare a table that shows one of the frames of a result, or a part of it, if it has rows.
 
-    Without a note it is the caption of the result. The class must call it by its name, in which
-    dots and dashes are underscores.
+    Without a note it is the caption of the result.
     """
 
     def tabulate(self: Result) -> Table:
@@ -61,7 +59,6 @@ def frame_of(
         rows = pd.DataFrame() if found is None else part(found)
         return frame_table(name, heading, rows, note or self.caption(), decimals=decimals)
 
-    tabulate.__name__ = re.sub(r"\W", "_", name)
     return table(name, title, alias)(tabulate)
 
 
@@ -183,6 +180,8 @@ def _counts(
     shared: str = "share of parametrizations",
 ) -> pd.DataFrame:
     """Tables 4.4, 4.6, 4.8 and 4.9: how many cells of some data sets have which sign."""
+    import pandas as pd
+
     rows: list[tuple[Any, ...]] = []
     for name, members in groups.items():
         own = cells.loc[cells["dataset"].isin(members), "sign"]
@@ -191,7 +190,9 @@ def _counts(
             first, share = (name, sign if label is None else label), 100 * count / len(own)
             rows.append((*first, counted, count, "", note))
             rows.append((*first, shared, share, "%", note))
-    return _frame(rows, ["dataset", column, "quantity", "value", "unit", "note"])
+    columns = ["dataset", column, "quantity", "value", "unit", "note"]
+    # Counts stay whole numbers beside percentages.
+    return pd.DataFrame(rows, columns=columns, dtype=object)
 
 
 def _crossed(cells: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
@@ -210,12 +211,5 @@ def _crossed(cells: pd.DataFrame, datasets: Sequence[str]) -> pd.DataFrame:
         for validation, n in zip(validations.values(), row, strict=True)
     ]
     columns = ["datasets", "penalisation_comparison", "validation_comparison"]
-    frame = _frame(rows, [*columns, "value", "unit", "note"])
+    frame = pd.DataFrame(rows, columns=[*columns, "value", "unit", "note"], dtype=object)
     return frame.assign(note=[f"{n} of {len(known)} cells" for n in frame["note"]])
-
-
-def _frame(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd
-
-    # Counts stay whole numbers beside percentages.
-    return pd.DataFrame(rows, columns=[*columns], dtype=object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from runs.shared.arrays import Floats
 
@@ -11,12 +11,17 @@ DECIMALS = 12
 """System scores are rounded to this many decimals, so that equal systems tie."""
 
 
+def divided(above: ArrayLike, below: NDArray[np.number]) -> Floats:
+    """Divide; NaN where what is divided by is not above 0. Shapes broadcast."""
+    nothing = np.full(np.broadcast_shapes(np.shape(above), below.shape), np.nan)
+    return np.divide(above, below, out=nothing, where=below > 0)
+
+
 def mean_of_defined(values: Floats, weights: ArrayLike = 1.0) -> Floats:
     """Average along the last axis what is not NaN, weighted; NaN where nothing is left."""
     defined = ~np.isnan(values)
     total = (np.where(defined, values, 0.0) * weights).sum(axis=-1)
-    weight = (defined * weights).sum(axis=-1)
-    return np.divide(total, weight, out=np.full(total.shape, np.nan), where=weight > 0)
+    return divided(total, (defined * weights).sum(axis=-1))
 
 
 def deviation_of_defined(values: Floats) -> Floats:
@@ -29,5 +34,4 @@ def deviation_of_defined(values: Floats) -> Floats:
     highest = np.where(defined, values, -np.inf).max(axis=-1)
     lowest = np.where(defined, values, np.inf).min(axis=-1)
     squares = np.where(highest == lowest, 0.0, squares)
-    spread = np.divide(squares, count - 1, out=np.full(squares.shape, np.nan), where=count > 1)
-    return np.sqrt(spread)
+    return np.sqrt(divided(squares, count - 1))

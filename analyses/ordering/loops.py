@@ -59,15 +59,6 @@ def _are_comparable(estimate: Row, reference: Row) -> bool:
 
 
 @jit()
-def _has_ties(row: Row) -> bool:
-    n_equal = 0
-    for i in range(len(row)):
-        for j in range(len(row)):
-            n_equal += row[j] == row[i]
-    return n_equal > len(row)
-
-
-@jit()
 def _pair_signs(row: Row) -> NDArray[np.int64]:
     """Tell of every pair i < j whether j is better (1), worse (-1) or equal (0)."""
     signs = np.empty(len(row) * (len(row) - 1) // 2, dtype=np.int64)
@@ -94,28 +85,19 @@ def _agree(row: Row, signs: NDArray[np.int64]) -> tuple[int, int]:
 
 
 @jit()
-def _look_above(row: Row, wanted: Row, i: int) -> tuple[int, int, int]:
-    """Count who is above system i, who of them belongs there, and who is tied with it."""
-    n_above, n_right, n_tied = 0, 0, 0
-    for j in range(len(row)):
-        is_above = row[j] > row[i]
-        n_above += is_above
-        n_right += is_above & (wanted[j] > wanted[i])
-        n_tied += row[j] == row[i]
-    return n_above, n_right, n_tied
+def _places(row: Row) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count, for every system, who is above it, and who is tied with it, itself among them."""
+    above, tied = np.zeros((2, len(row)), dtype=np.int64)
+    for i in range(len(row)):
+        for j in range(len(row)):
+            above[i] += row[j] > row[i]
+            tied[i] += row[j] == row[i]
+    return above, tied
 
 
 @jit()
-def _places(row: Row) -> tuple[Row, Row]:
-    """Count, for every system, who is above it, and who is tied with it."""
-    above, tied = np.empty(len(row)), np.empty(len(row))
-    for i in range(len(row)):
-        n_above, n_tied = 0, 0
-        for j in range(len(row)):
-            n_above += row[j] > row[i]
-            n_tied += row[j] == row[i]
-        above[i], tied[i] = n_above, n_tied
-    return above, tied
+def _has_ties(row: Row) -> bool:
+    return _places(row)[1].sum() > len(row)
 
 
 @jit()
@@ -174,12 +156,12 @@ def tau_ap_a(estimates: Row, references: Row) -> Row:
         row, wanted = estimates[n], references[n]
         if not _are_comparable(row, wanted) or _has_ties(wanted):
             continue
-        excess = 0.0
+        excess, (above, tied) = 0.0, _places(row)
         for i in range(len(row)):
-            n_above, n_right, n_tied = _look_above(row, wanted, i)
-            for n_before in range(n_tied):
-                if n_above + n_before > 0:
-                    excess += (2 * n_right - n_above) / (n_above + n_before) / n_tied
+            n_right = ((row > row[i]) & (wanted > wanted[i])).sum()
+            for n_better in range(above[i], above[i] + tied[i]):
+                if n_better > 0:
+                    excess += (2 * n_right - above[i]) / n_better / tied[i]
         values[n] = excess / (len(row) - 1)
     return values
 

@@ -159,7 +159,7 @@ def _rows(
     return _Rows(user, hidden.item[kept], rank[kept].astype(np.int64), reachable[kept])
 
 
-def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> Axes:
+def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> None:
     """Draw recall over beta, a line per cut-off (figures 4.7 to 4.11 of Kasalický 2021).
 
     The recalls are rows of `measure_recall` of one validation. The effective share of the hidden
@@ -180,4 +180,3 @@ def draw_recalls(ax: Axes, recalls: pd.DataFrame, *, title: str) -> Axes:
     ax.set_title(title, pad=28.0)
     ax.set_ylabel("recall")
     label_curves(ax, ordered=True)
-    return ax

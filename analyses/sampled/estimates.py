@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from analyses.ordering import DECIMALS
+from analyses.ordering.agreement import divided
 from analyses.sampled.metrics import with_cutoffs
 from analyses.sampled.papers import (
     AP,
@@ -256,15 +257,15 @@ class Estimates(Result):
     @table("sampled", "exact metrics, and estimates from sampled negatives")
     def means(self) -> Table:
         """Tabulate exact values, and means and deviations of estimates, by metric and system."""
-        mean, sd, rows = self.estimated.mean(axis=3), self.sd, list[list[Cell]]()
-        for (m, metric), (s, system) in product(
-            enumerate(self.measures.metrics), enumerate(self.systems)
-        ):
-            pairs = zip(mean[:, m, s].tolist(), sd[:, m, s].tolist(), strict=True)
-            texts = [MISSING if of != of else f"{shown(of)} ± {shown(off)}" for of, off in pairs]
-            rows.append([f"{metric}, {system}", float(self.exact[m, s]), *texts])
-        title, headings = "Exact metrics, and estimates from samples", ["metric, system", "exact"]
-        return Table("sampled", title, self.caption(), [*headings, *self.names], rows)
+        names = map(", ".join, product(self.measures.metrics, self.systems))
+        columns: dict[str, Any] = {"metric, system": names, "exact": self.exact.ravel()}
+        for name, *ways in zip(self.names, self.estimated.mean(axis=3), self.sd, strict=True):
+            pairs = zip(*(way.ravel().tolist() for way in ways), strict=True)
+            columns[name] = [
+                MISSING if np.isnan(of) else f"{shown(of)} ± {shown(off)}" for of, off in pairs
+            ]
+        title = "Exact metrics, and estimates from samples"
+        return Table.of_columns("sampled", title, self.caption(), columns)
 
     @table("sampled_orders", "bias and noise of the estimates, and pairs in the true order")
     def distances(self) -> Table:
@@ -286,13 +287,12 @@ class Estimates(Result):
         return Table("sampled_orders", title, note, [*headings, f"users for {IN_ORDER:g}"], rows)
 
     @figure("aaai2023-figure1a", "Ranks of the relevant items in the samples")
-    def plot_sampled_ranks(self, ax: Axes) -> Axes:
+    def plot_sampled_ranks(self, ax: Axes) -> None:
         """Draw the shares of the items at each rank of the samples, by system."""
         shares = np.where(self.sampled_shares > 0, self.sampled_shares, np.nan)
         curves = dict(zip(self.systems, shares.T, strict=True))
-        ax = draw_curves(ax, curves, xlabel="rank in the sample", ylabel="share of the items")
+        draw_curves(ax, curves, xlabel="rank in the sample", ylabel="share of the items")
         scale_by_factors(ax, along="y")
-        return ax
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -305,7 +305,7 @@ class Estimates(Result):
         return tuple(reversed(names.values()))
 
     @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)
-    def plot_errors(self, ax: Axes, *, part: str | None = None) -> Axes:
+    def plot_errors(self, ax: Axes, *, part: str | None = None) -> None:
         """Draw relative errors of a metric by cut-off, in the mean over systems and repeats."""
         chosen = self.parts[chosen_panel(self.parts, part)]
         errors = self.errors_by_cutoff[:, self.measures.metrics.index(chosen)].mean(axis=1)
@@ -314,13 +314,12 @@ class Estimates(Result):
             self.ways["estimator"][way].replace(",prior=uniform", ""): errors[way]
             for way in np.flatnonzero((designs == designs.iloc[0]).all(axis=1))
         }
-        ax = draw_curves(ax, curves, title=chosen.partition("@")[0], xlabel="cut-off K")
+        draw_curves(ax, curves, title=chosen.partition("@")[0], xlabel="cut-off K")
         ax.set_ylabel("relative error, %")
         scale_by_factors(ax, along="y")
-        return ax
 
     @figure("aaai2023-figure2", "Cost of larger adaptive samples", of="adaptive")
-    def plot_costs(self, ax: Axes) -> Axes:
+    def plot_costs(self, ax: Axes) -> None:
         """Draw scores for a user who ends at a size against the sizes, by system."""
         assert self.adaptive is not None
         costs = self.adaptive.dropna()
@@ -333,7 +332,6 @@ class Estimates(Result):
         ax.set_xscale("log", base=2)
         ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
         label_curves(ax)
-        return ax
 
     kdd2020_table3 = paper_table("exact and corrected metrics", kdd_values, "kdd2020-table3")
     kdd2020_table4 = paper_table("repeats with pairs in order", kdd_orders, "kdd2020-table4")
@@ -376,5 +374,4 @@ class Estimates(Result):
 
 def shares_in_order(right: NDArray[Any], true: Floats) -> Floats:
     """Give the share of what is right among pairs, the last axis, that truly differ; or NaN."""
-    counted, n_pairs = (right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1)
-    return np.divide(counted, n_pairs, out=np.full(counted.shape, np.nan), where=n_pairs > 0)
+    return divided((right * (true != 0)).sum(axis=-1), np.abs(np.sign(true)).sum(axis=-1))

@@ -177,7 +177,6 @@ def paper_table(title: str, rows: Callable[..., Rows], *names: str) -> Any:
         headings, cells = [*(every[0] if every else ())], [[*row.values()] for row in every]
         return Table(names[0], f"{title[0].upper()}{title[1:]}", self.caption(), headings, cells)
 
-    make.__name__ = names[0].replace("-", "_")
     for name in reversed(names):
         make = table(name, title)(make)
     return make
@@ -318,45 +317,45 @@ class Example(Result):
         return Table("example_orders", title, self.caption(), ["metric", "order", "from m ="], rows)
 
     @figure("kdd2020-figure1", "Metrics by rank", panels="view", comparable=False, roomy=True)
-    def plot_metrics(self, ax: Axes, *, view: str) -> Axes:
+    def plot_metrics(self, ax: Axes, *, view: str) -> None:
         """Draw the metrics against all ranks, or the first."""
         ranks = EVERY if view == self.views[0] else EVERY[:TOP]
         curves = {name: rank_metric(name)(ranks, n=N_CANDIDATES) for name in self.names}
-        return draw_curves(ax, curves, title=view, xlabel="rank", ylabel="metric")
+        draw_curves(ax, curves, title=view, xlabel="rank", ylabel="metric")
 
     @figure("kdd2020-figure2", "Metrics by negatives", panels="name", comparable=False, roomy=True)
-    def plot_sizes(self, ax: Axes, *, name: str) -> Axes:
+    def plot_sizes(self, ax: Axes, *, name: str) -> None:
         """Draw an expected metric of the lists against the number of negatives (Rendle: 2)."""
         curves = dict(zip(LISTS, self.by_size[name], strict=True))
         labels: dict[str, Any] = {"xlabel": "negatives", "ylabel": f"expected {name}"}
-        ax = draw_curves(ax, curves, title=name, xscale="log", **labels)
+        draw_curves(ax, curves, title=name, xscale="log", **labels)
         for start, _ in orderings(self.by_size[name])[1:]:
             ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
-        return ax
 
     @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, roomy=True)
-    def plot_expectations(self, ax: Axes, *, name: str) -> Axes:
+    def plot_expectations(self, ax: Axes, *, name: str) -> None:
         """Draw an expected metric against the rank, by number of negatives (Rendle: 3)."""
         one, curves = rank_metric(name), dict[str, Floats]()
         for m in FIGURE_SIZES:
             curves[f"m = {m:,}"] = _expected_by_rank(one(np.arange(1, m + 2), n=m + 1))
         curves["exact"] = one(EVERY[:CLOSE], n=N_CANDIDATES)
         labels = {"title": name, "xlabel": "rank", "ylabel": f"expected {name}"}
-        return draw_curves(ax, curves, ordered=True, **labels)
+        draw_curves(ax, curves, ordered=True, **labels)
 
     @figure("kdd2020-figure4", "Corrected AP by rank", panels="side", comparable=False, roomy=True)
-    def plot_corrections(self, ax: Axes, *, side: str) -> Axes:
+    def plot_corrections(self, ax: Axes, *, side: str) -> None:
         """Draw corrected values against the rank in the sample, or what is expected of them."""
         sample = SampledRanks.of([1], n_negatives=NEGATIVES, n_candidates=N_CANDIDATES)
         every = map(find_estimator, CORRECTIONS)
         values = {str(one): one.fit(sample).corrected(["AP"])[:, 0] for one in every}
-        labels: dict[str, Any] = {"title": side, "xlabel": "rank"}
+        labels: dict[str, Any] = {"title": side, "xlabel": "rank", "ylabel": "corrected AP"}
         if side == self.sides[0]:
-            first = {name: own[:SHOWN] for name, own in values.items()}
-            return draw_curves(ax, first, ylabel="corrected AP", **labels)
-        curves = {name: _expected_by_rank(own) for name, own in values.items()}
-        curves["exact"] = rank_metric("AP")(EVERY[:CLOSE], n=N_CANDIDATES)
-        return draw_curves(ax, curves, ylabel="expected corrected AP", xscale="log", **labels)
+            curves = {name: own[:SHOWN] for name, own in values.items()}
+        else:
+            curves = {name: _expected_by_rank(own) for name, own in values.items()}
+            curves["exact"] = rank_metric("AP")(EVERY[:CLOSE], n=N_CANDIDATES)
+            labels |= {"ylabel": "expected corrected AP", "xscale": "log"}
+        draw_curves(ax, curves, **labels)
 
     def caption(self) -> str:
         """Say what is shown."""
@@ -374,7 +373,7 @@ def _expected_by_rank(values: Floats) -> Floats:
 
 def draw_curves(
     ax: Axes, curves: Mapping[str, Floats], *, ordered: bool = False, **labels: Any
-) -> Axes:
+) -> None:
     """Draw curves of values by rank or cut-off, from 1, with labels of the axes."""
     styles = (gradations if ordered else categories)([*curves])
     for (label, style), curve in zip(styles, curves.values(), strict=True):
@@ -383,4 +382,3 @@ def draw_curves(
             ax.plot(np.arange(1, len(curve) + 1), curve, label=label, **own)
     ax.set(**labels)
     label_curves(ax, ordered=ordered)
-    return ax

@@ -121,7 +121,7 @@ class Sizes(Result):
     @figure(
         "kdd2020-figure6", "Metrics by negatives", panels="metric", comparable=False, roomy=True
     )
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw one metric by number of negatives, and exact values, as shares of the best one."""
         shown = self.measures.reported.metrics
         name = shown[chosen_panel(shown, metric)]
@@ -144,7 +144,6 @@ class Sizes(Result):
         ax.set_ylabel("expected / exact value of the best system")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax, ordered=True)
-        return ax
 
     def caption(self) -> str:
         """Say what is shown."""
@@ -206,7 +205,7 @@ class RankDistributions(Result):
         return Table("sampled_ranks", title, self.caption(), headings, rows)
 
     @figure("kdd2020-figure5", "Ranks of the relevant items among all candidates")
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw the share of the items in each bin, by system."""
         frame = self.shares.set_index("last")
         bins = equal_bins(int(frame.index[-1]))
@@ -218,7 +217,6 @@ class RankDistributions(Result):
         ax.set(yscale="log", xlabel="rank of the relevant item", ylabel="share of the items")
         ax.yaxis.set_major_formatter("{x:g}")
         label_curves(ax)
-        return ax
 
     def caption(self) -> str:
         """Say what is shown."""

@@ -49,16 +49,6 @@ OTHERS = "0.8"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
 
 
-def axes_or_new(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6)) -> Axes:
-    """Give the axes back, or those of a new figure of pyplot's, which notebooks show."""
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    axes: Axes = pyplot.figure(figsize=size, layout="constrained").subplots()
-    return axes
-
-
 def chosen_panel(names: Sequence[str], name: str | None) -> int:
     """Number the panel that is asked for; the first by default."""
     if name is not None and name not in names:
@@ -291,7 +281,10 @@ class EndLabels(Artist):
         super().__init__()
         self.box, self.curves = ax.bbox, curves
         self.names = [Text(text=str(c.get_label()), va="center") for c in curves]
-        self.leaders = [_leader(curve) for curve in curves]
+        self.leaders = [Line2D([], [], linewidth=0.6, markevery=[1]) for _ in curves]
+        for leader, curve in zip(self.leaders, curves, strict=True):
+            leader.set(color=curve.get_color(), marker=curve.get_marker())
+            leader.set_markersize(curve.get_markersize())
         ax.add_artist(self)
         self.set_clip_on(False)
         root = ax.get_figure(root=True)
@@ -324,18 +317,6 @@ class EndLabels(Artist):
         for name, leader, end, y in zip(self.names, self.leaders, ends, heights, strict=True):
             name.set_position((x + GAP * point, y))
             leader.set_data([end[0], x], [end[1], y])
-
-
-def _leader(curve: Line2D) -> Line2D:
-    return Line2D(
-        [],
-        [],
-        color=curve.get_color(),
-        linewidth=0.6,
-        marker=curve.get_marker(),
-        markersize=curve.get_markersize(),
-        markevery=[1],
-    )
 
 
 def right_end(curve: Line2D, box: Bbox) -> tuple[float, float]:

@@ -51,11 +51,11 @@ CELL_TEXT, LEAST_TEXT = 2.0, 5.0
 
 CURVE = "curve"
 CANVASES = {
-    "svg": ("backend_svg", "FigureCanvasSVG"),
-    "png": ("backend_agg", "FigureCanvasAgg"),
-    "pdf": ("backend_pdf", "FigureCanvasPdf"),
+    "svg": ("backend_svg", "FigureCanvasSVG", ["Date"]),
+    "png": ("backend_agg", "FigureCanvasAgg", ["Software"]),
+    "pdf": ("backend_pdf", "FigureCanvasPdf", ["CreationDate", "Creator", "Producer"]),
 }
-"""What draws each kind of file: a module of matplotlib's, and its class."""
+"""What draws each kind of file: a module of matplotlib's, its class, and what it must not write."""
 
 NUMBER = re.compile(r"[\d.,]+")
 MARK = re.compile(r"<use ([^>]*)/>")
@@ -322,20 +322,10 @@ def as_svg(figure: Figure) -> bytes:
     ]
     for number, curve in enumerate(curves):
         curve.set_gid(f"{CURVE}{number}")
-    svg = _render(figure, "svg", {"Date": None}).decode()
+    svg = _render(figure, "svg").decode()
     for curve in curves:
         svg = _with_values(svg, str(curve.get_gid()), values_of(curve))
     return svg.encode()
-
-
-def as_png(figure: Figure) -> bytes:
-    """Render as PNG."""
-    return _render(figure, "png", {"Software": None})
-
-
-def as_pdf(figure: Figure) -> bytes:
-    """Render as PDF, with its fonts embedded as TrueType."""
-    return _render(figure, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
 
 
 def values_of(curve: Line2D) -> list[str]:
@@ -365,10 +355,8 @@ def written_as(path: Path) -> Callable[[Figure], bytes]:
     """Give what writes a figure in the format that the name of a file ends in."""
     from matplotlib.backend_bases import FigureCanvasBase
 
-    ending, known = (
-        path.suffix.lower().removeprefix("."),
-        FigureCanvasBase.get_supported_filetypes(),
-    )
+    ending = path.suffix.lower().removeprefix(".")
+    known = FigureCanvasBase.get_supported_filetypes()
     if ending not in known:
         endings = ", ".join(f".{each}" for each in sorted(known))
         raise InputError(f"{path}: the name must end in one of {endings}.")
@@ -384,18 +372,22 @@ def _save(figure: Figure, *, kind: str) -> bytes:
     return stream.getvalue()
 
 
-def _render(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
-    """Draw a figure, whose places are found, once."""
+def _render(figure: Figure, kind: str) -> bytes:
+    """Draw a figure, whose places are found, once; fonts in PDF are embedded as TrueType."""
     from matplotlib import rc_context
 
-    stream, (canvas, method) = BytesIO(), CANVASES[kind]
+    stream, (canvas, method, undated) = BytesIO(), CANVASES[kind]
     with rc_context(STYLE):
         figure.set_dpi(RESOLUTION)
         drawn = getattr(import_module(f"matplotlib.backends.{canvas}"), method)(figure)
         figure.set_dpi(RESOLUTION)
-        getattr(drawn, f"print_{kind}")(stream, metadata=metadata)
+        getattr(drawn, f"print_{kind}")(stream, metadata=dict.fromkeys(undated))
     return stream.getvalue()
 
 
-WRITERS: Mapping[str, Callable[[Figure], bytes]] = {"svg": as_svg, "png": as_png, "pdf": as_pdf}
+WRITERS: Mapping[str, Callable[[Figure], bytes]] = {
+    "svg": as_svg,
+    "png": partial(_render, kind="png"),
+    "pdf": partial(_render, kind="pdf"),
+}
 """What writes a figure as bytes that are equal between runs."""

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 Mode = Literal["all", "per-user", "stratified"]
 
-LARGEST = 2**32 - 1
-NEAR = 2.0
-"""Four standard deviations of the share of n random keys below any number, times the root of n."""
-
 
 @dataclass(frozen=True)
 class Sampling:
@@ -76,7 +72,12 @@ def sample_judgements(n_judgements: int, *, level: float, n_samples: int, seed: 
     kept = np.empty((n_samples, n_judgements), dtype=np.bool_)
     for sample in range(n_samples):
         words = random_words((n_judgements + 1) // 2, seed, "sparsity", round(level * 1e9), sample)
-        kept[sample] = _lowest(words.astype("<u8").view("<u4")[:n_judgements], n_kept)
+        keys = words.astype("<u8").view("<u4")[:n_judgements]
+        # The lowest keys, of equal ones at the border the first.
+        border = np.partition(keys, n_kept - 1)[n_kept - 1]
+        chosen = keys < border
+        chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
+        kept[sample] = chosen
     return np.ascontiguousarray(kept.T)
 
 
@@ -104,25 +105,6 @@ def sample_groups(
         chosen = np.sort(fixed | (words & drawn))[lowest] & np.uint64((1 << for_place) - 1)
         kept[sample, order[starts[lowest] + chosen.astype(np.int64)]] = True
     return np.ascontiguousarray(kept.T)
-
-
-def _lowest(keys: NDArray[np.uint32], n_kept: int) -> Masks:
-    """Choose the lowest keys, of equal ones at the border the first."""
-    border = _nth_lowest(keys, n_kept - 1)
-    chosen = keys < border
-    chosen[np.flatnonzero(keys == border)[: n_kept - np.count_nonzero(chosen)]] = True
-    return chosen
-
-
-def _nth_lowest(keys: NDArray[np.uint32], n: int) -> np.uint32:
-    """Find the key that has n below it, among those near where random keys have it."""
-    share, near = (n + 0.5) / len(keys), NEAR / np.sqrt(len(keys))
-    low, high = (np.uint32(np.clip(each, 0, 1) * LARGEST) for each in (share - near, share + near))
-    some = keys[(low <= keys) & (keys <= high)]
-    place = n - int(np.count_nonzero(keys < low))
-    if not 0 <= place < len(some):
-        some, place = keys, n
-    return np.partition(some, place)[place]
 
 
 class LossSettings(AnalysisSettings):

@@ -100,6 +100,11 @@ class Measures(tuple[Measure, ...]):
         return np.array([measure.cutoff for measure in self], dtype=object)
 
     @property
+    def signs(self) -> Floats:
+        """Give -1 for measures of which less is better, else 1."""
+        return np.array([-1.0 if measure.metric in self.falling else 1.0 for measure in self])
+
+    @property
     def reported(self) -> Measures:
         """The measures that are compared with one another, at the depth each is used at."""
         return self._only(self._reported)
@@ -277,6 +282,15 @@ class Scores:
                 f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
             )
 
+    def require(self, analysis: str, *, users: int = 1) -> None:
+        """Refuse fewer than two systems, or fewer users than an analysis needs: one or two."""
+        if len(self.systems) < 2 or len(self.users) < users:
+            least = "one user" if users == 1 else "two users"
+            raise InputError(
+                f"{analysis} needs at least two systems and {least}, got {len(self.systems)} and "
+                f"{len(self.users)}."
+            )
+
     def mean_values(self) -> Floats:
         """Give the mean over all users as an array of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))
@@ -392,6 +406,15 @@ def grid_exponents(scores: Floats) -> NDArray[np.intc]:
     """Give the k of each measure's grid 2^k, of shape (n_measures, 1, 1)."""
     largest = np.abs(scores).max(axis=(1, 2), keepdims=True, initial=0.0)
     return exponents_of(largest, scores.shape[2])
+
+
+def sums_on_grid(rows: Floats, weights: Floats) -> Floats:
+    """Add up rows, (n_rows, n_users), with whole weights, (n_users, n_sums), on their one grid.
+
+    Weights of a sum that add up to no more than n_users fit the grid as plain sums do.
+    """
+    grid, exponents = to_grid(rows[None])[0], grid_exponents(rows[None])[0]
+    return np.asarray(np.ldexp(grid @ weights, exponents))
 
 
 def exponents_of(largest: Floats, count: int) -> NDArray[np.intc]:

@@ -9,7 +9,6 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args, get_type_hints
 
-from analyses.shared.drawing import axes_or_new
 from analyses.shared.figure_options import SHOWN, STYLE, FigureOptions
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
@@ -291,9 +290,8 @@ def _declaring(
 
     def decorator(*args: Facts.args, **facts: Facts.kwargs) -> Callable[[Method], Shown]:
         def declare(method: Method) -> Shown:
-            face = replace(kind(*args, **facts), method=method.__name__)
             shown = made(method)
-            setattr(shown, MARK, (face, *getattr(method, MARK, ())))
+            setattr(shown, MARK, (kind(*args, **facts), *getattr(method, MARK, ())))
             return shown
 
         return declare
@@ -301,12 +299,8 @@ def _declaring(
     return decorator
 
 
-def _as_it_is(method: Method) -> Method:
-    return method
-
-
 def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
-    """Let a method that draws a panel make its axes, and take the options of all figures."""
+    """Let a method that draws on axes make and give them, and take the options of all figures."""
     if hasattr(method, MARK):
         return method
 
@@ -316,12 +310,17 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
         options, own = _options_in(self, method, chosen, name)
         with options.look(STYLE if ax is None else None):
             shown = options.chosen_of(self, figure=name)
-            size = options.width or 5.0, options.height or 3.6
-            drawn: Axes = method(shown, axes_or_new(ax, size), **own)
-            options.applied(drawn, figure=name, systems=getattr(self, "systems", ()))
+            if ax is None:
+                from matplotlib import pyplot
+
+                # Notebooks show figures of pyplot's.
+                size = options.width or 5.0, options.height or 3.6
+                ax = pyplot.figure(figsize=size, layout="constrained").subplots()
+            method(shown, ax, **own)
+            options.applied(ax, figure=name, systems=getattr(self, "systems", ()))
         if options.title is False:
-            drawn.set_title("")
-        return drawn
+            ax.set_title("")
+        return ax
 
     return plot
 
@@ -343,7 +342,7 @@ def _options_in(
     return FigureOptions.read(others), own
 
 
-table = _declaring(TableFace, _as_it_is)
+table = _declaring(TableFace, lambda method: method)
 """Declare a method of a result as a table; see `TableFace`."""
 
 figure = _declaring(FigureFace, _with_options)
@@ -361,8 +360,9 @@ def figures_of(kind: type[Result]) -> list[FigureFace]:
 
 
 def _faces(kind: type[Result]) -> Iterator[TableFace | FigureFace]:
-    for method in vars(kind).values():
-        yield from getattr(method, MARK, ())
+    for name, method in vars(kind).items():
+        for face in getattr(method, MARK, ()):
+            yield replace(face, method=name)
 
 
 def choices_of(kind: type[Result], face: TableFace | FigureFace) -> dict[str, tuple[Any, ...]]:

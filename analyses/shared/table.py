@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
 from textwrap import shorten
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +51,14 @@ class Table:
     best: Mapping[int, Best] = field(default_factory=dict)
     poor: Collection[tuple[int, int]] = ()
     decimals: int = 4
+
+    @classmethod
+    def of_columns(
+        cls, name: str, title: str, note: str, columns: Mapping[str, Iterable[Any]], **marks: Any
+    ) -> Table:
+        """Lay out columns, such as lists and arrays, by their headings."""
+        cells = [c.tolist() if hasattr(c, "tolist") else c for c in columns.values()]
+        return cls(name, title, note, [*columns], [*zip(*cells, strict=True)], **marks)
 
     @classmethod
     def crossed(
@@ -405,5 +413,5 @@ def frame_table(
     name: str, title: str, frame: pd.DataFrame, note: str, *, decimals: int = 4
 ) -> Table:
     """Show a frame, its fractions with so many decimals."""
-    rows = [list(row) for row in frame.astype(object).itertuples(index=False)]
-    return Table(name, title, note, [str(column) for column in frame], rows, decimals=decimals)
+    columns = {str(heading): column for heading, column in frame.items()}
+    return Table.of_columns(name, title, note, columns, decimals=decimals)

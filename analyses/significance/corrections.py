@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import SHUFFLING, below, count_in_parts, random_halves
+from analyses.intervals.resampling import SHUFFLING, below, monte_carlo_p, random_halves
 from analyses.shared.measure import to_grid
 from analyses.significance.permutation import PairSums, flipped_sums, pair_indices
 from runs.shared.arrays import Floats, Numbers
@@ -108,10 +108,7 @@ def max_t_test(
     grid = to_grid(scores)
     families = [Family.of(one) for one in grid]
     count = partial(count_maxima, grid, families, seed=seed)
-    counts = count_in_parts(
-        count, permutations, part=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance
-    )
-    p = (counts + 1) / (permutations + 1)
+    p = monte_carlo_p(count, permutations, part=SIGNS_PER_TASK, n_jobs=n_jobs, advance=advance)
     return np.array([family.never_falling(row) for family, row in zip(families, p, strict=True)])
 
 
@@ -159,17 +156,11 @@ class Family:
 
 
 def count_maxima(
-    grid: Floats,
-    families: list[Family],
-    start: int,
-    stop: int,
-    *,
-    seed: int,
-    block: int = SIGNS_AT_ONCE,
+    grid: Floats, families: list[Family], start: int, stop: int, *, seed: int
 ) -> NDArray[np.int64]:
     """Count the permutations ``start`` to ``stop`` whose maximum reaches each pair's z."""
     counts = np.zeros((len(grid), len(families[0].order)), dtype=np.int64)
-    for flipped in flipped_sums(grid, start, stop, seed=seed, block=block):
+    for flipped in flipped_sums(grid, start, stop, seed=seed, block=SIGNS_AT_ONCE):
         for measure, family in enumerate(families):
             counts[measure, family.order] += family.count(flipped[measure])
     return counts
@@ -211,15 +202,11 @@ def tukey_test(
     # Users first, measures last: a user's scores are dealt out in rows that lie together.
     by_user = np.ascontiguousarray(grid.transpose(2, 1, 0))
     count = partial(count_ranges, by_user, seed=seed)
-    counts = count_in_parts(
-        count, permutations, part=SHUFFLES_PER_TASK, n_jobs=n_jobs, advance=advance
-    )
-    return (counts + 1) / (permutations + 1)
+    part = SHUFFLES_PER_TASK
+    return monte_carlo_p(count, permutations, part=part, n_jobs=n_jobs, advance=advance)
 
 
-def count_ranges(
-    by_user: Floats, start: int, stop: int, *, seed: int, block: int = SHUFFLES_AT_ONCE
-) -> NDArray[np.int64]:
+def count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> NDArray[np.int64]:
     """Count the permutations whose range of sums is at least each pair's difference.
 
     From gridded scores of shape (n_users, n_systems, n_measures) to (n_measures, n_pairs).
@@ -231,8 +218,8 @@ def count_ranges(
     totals = by_user.sum(axis=0)
     thresholds = np.abs(totals[first] - totals[second]).T - 2 * n_users
     counts = np.zeros(thresholds.shape, dtype=np.int64)
-    for begin in range(start, stop, block):
-        end = min(begin + block, stop)
+    for begin in range(start, stop, SHUFFLES_AT_ONCE):
+        end = min(begin + SHUFFLES_AT_ONCE, stop)
         swaps = random_swaps(begin, end, n_users=n_users, n_systems=n_systems, seed=seed)
         sums = np.zeros((end - begin, n_systems, n_measures))
         add_dealt_out(by_user, swaps, sums)

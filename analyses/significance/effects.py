@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtri
 
+from analyses.ordering.agreement import divided
 from analyses.shared.families import Source, reach_of
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import (
@@ -17,7 +18,6 @@ from analyses.significance.paired_tests import (
     normalised,
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
-from runs import InputError
 from runs.shared.arrays import Floats
 
 Limits = tuple[Floats, Floats]
@@ -57,17 +57,15 @@ class Effects:
 
 def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None = None) -> Effects:
     """Measure the difference between the systems of every pair, for every measure."""
-    if not 0 < level < 1:
-        raise InputError(f"`level` must lie between 0 and 1, got {level}.")
     columns = for_all_pairs(normalised(scores), _columns_of_rows)
     means, deviations, better, worse, equal = np.moveaxis(columns, 2, 0)
     powers = exponents(scores)[:, :, 0]
     differences, spreads = np.ldexp(means, powers), np.ldexp(deviations, powers)
-    n_users = scores.shape[2]
+    (first, second), n_users = pair_indices(scores.shape[1]), scores.shape[2]
     sources: list[Source] = [(spreads**2 / n_users, n_users - 1)]
     if runs is not None:
         of_runs, freedom = runs.variances()
-        sources += [(of_runs[:, side], freedom[side]) for side in pair_indices(len(freedom))]
+        sources += [(of_runs[:, side], freedom[side]) for side in (first, second)]
     reaches = reach_of(sources, level=level)
     with np.errstate(divide="ignore", invalid="ignore"):
         standardised = np.where((means == 0) & (deviations == 0), 0.0, means / deviations)
@@ -75,7 +73,7 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
         differences=differences,
         lower=differences - reaches,
         upper=differences + reaches,
-        relative=_relative(differences, scores),
+        relative=divided(differences, np.abs(scores.mean(axis=2))[:, second]),
         standardised=standardised,
         better=better,
         worse=worse,
@@ -104,13 +102,6 @@ def _columns_of_rows(differences: Floats) -> Floats:
     sides = (steps > 0, steps < 0, steps == 0)
     shares = [np.count_nonzero(side, axis=1) / n_users for side in sides]
     return np.stack([*means_and_deviations(differences), *shares], axis=1)
-
-
-def _relative(differences: Floats, scores: Floats) -> Floats:
-    _, second = pair_indices(scores.shape[1])
-    baselines = np.abs(scores.mean(axis=2))[:, second]
-    missing = np.full(differences.shape, np.nan)
-    return np.divide(differences, baselines, out=missing, where=baselines > 0)
 
 
 @dataclass(frozen=True, eq=False)

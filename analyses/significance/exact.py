@@ -352,10 +352,6 @@ def _cumulate(sizes: list[int], *, highest: int) -> NDArray[np.uint32] | Floats:
 
 def _signed_sums(sizes: Floats) -> Floats:
     """All sums of +-sizes, rising; each step merges two sorted lists."""
-    if 2 ** len(sizes) >= LONG:
-        from analyses.significance.permutation_loops import merged_sums
-
-        return merged_sums(sizes)
     sums = np.zeros(1)
     for size in sizes:
         sums = np.sort(np.concatenate([sums - size, sums + size]), kind="stable")

@@ -7,6 +7,7 @@ of shape (n_measures, n_pairs), pairs in the order of `pair_indices`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -37,9 +38,7 @@ TIE = 1e-9
 Value = TypeVar("Value", bound=np.generic)
 
 
-def for_all_pairs(
-    scores: Floats, statistic: Callable[[Floats], NDArray[Value]], *, block: int = BLOCK
-) -> NDArray[Value]:
+def for_all_pairs(scores: Floats, statistic: Callable[[Floats], NDArray[Value]]) -> NDArray[Value]:
     """Compute a statistic of the users' differences of every pair of systems.
 
     Memory beyond scores and results is that of a few blocks of differences. Scores are of shape
@@ -50,7 +49,7 @@ def for_all_pairs(
     """
     n_measures, n_systems, n_users = scores.shape
     first, second = pair_indices(n_systems)
-    n_tests, n_rows = n_measures * len(first), max(1, block // max(1, n_users))
+    n_tests, n_rows = n_measures * len(first), max(1, BLOCK // max(1, n_users))
     parts = []
     for start in range(0, n_tests, n_rows):
         numbers = np.arange(start, min(start + n_rows, n_tests))
@@ -211,9 +210,7 @@ def signed_ranks(differences: Floats) -> Floats:
     return np.sign(steps) * 2 * (rankdata(np.abs(steps), axis=1) - n_equal)
 
 
-def sakai_test(
-    scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1, block: int = SAMPLES_AT_ONCE
-) -> Floats:
+def sakai_test(scores: Floats, *, replicates: int, seed: int, n_jobs: int = 1) -> Floats:
     r"""Test all pairs of systems by the bootstrapped distribution of Student's t.
 
     Differences d are centred, :math:`w = d - \bar d`, so that the null hypothesis (the mean
@@ -227,7 +224,7 @@ def sakai_test(
 
     Scores, and the squares of each pair's centred differences, are rounded to grids on which
     every sum of a sample is exact in float64: the result does not depend on the BLAS library, the
-    number of jobs or the block. A sample's sum of squares is taken from the squares, not from
+    number of jobs or the blocks. A sample's sum of squares is taken from the squares, not from
     products of the systems' scores: both need a row per pair, but the latter cancel where systems
     are alike.
 
@@ -239,18 +236,14 @@ def sakai_test(
     n_measures, n_systems, n_users = scores.shape
     n_pairs = len(pair_indices(n_systems)[0])
     step = max(1, VALUES_AT_ONCE // (n_pairs * max(n_users, replicates)))
-    tasks = (
-        delayed(_bootstrap_measures)(
-            scores[start : start + step], replicates=replicates, seed=seed, block=block
-        )
-        for start in range(0, n_measures, step)
-    )
+    test = delayed(partial(_bootstrap_measures, replicates=replicates, seed=seed))
+    tasks = (test(scores[start : start + step]) for start in range(0, n_measures, step))
     with single_threaded("blas"):
         return np.concatenate(Parallel(n_jobs=n_jobs, prefer="threads")(tasks))
 
 
-def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int, block: int) -> Floats:
-    means, shifts, squares = _sample(scores, replicates=replicates, seed=seed, block=block)
+def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int) -> Floats:
+    means, shifts, squares = _sample(scores, replicates=replicates, seed=seed)
     observed, centred_squares = means[:, :, np.newaxis], squares[:, :, :1]
     threshold = _squared_t(observed, centred_squares) * (1 - TIE)
     statistics = _squared_t(shifts, np.maximum(squares[:, :, 1:] - shifts**2, 0.0))
@@ -258,9 +251,7 @@ def _bootstrap_measures(scores: Floats, *, replicates: int, seed: int, block: in
     return np.asarray((counts + 1) / (replicates + 1))
 
 
-def _sample(
-    scores: Floats, *, replicates: int, seed: int, block: int
-) -> tuple[Floats, Floats, Floats]:
+def _sample(scores: Floats, *, replicates: int, seed: int) -> tuple[Floats, Floats, Floats]:
     """Give what the statistics of every sample need, in steps of the grid.
 
     The result: mean differences (n_measures, n_pairs); the mean of w in every sample, (n_measures,
@@ -276,7 +267,8 @@ def _sample(
     shifts = np.empty((n_measures, len(first), replicates))
     squares = np.empty((n_measures, len(first), 1 + replicates))
     squares[:, :, 0] = rows.sum(axis=2)
-    for part, counts in draw_weights(n_users, replicates=replicates, seed=seed, block=block):
+    draws = draw_weights(n_users, replicates=replicates, seed=seed, block=SAMPLES_AT_ONCE)
+    for part, counts in draws:
         sums = (grid.reshape(-1, n_users) @ counts.T).reshape(n_measures, n_systems, -1)
         shifts[:, :, part] = (sums[:, first] - sums[:, second]) / n_users
         products = rows.reshape(-1, n_users) @ counts.T

@@ -19,7 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import SIGNS, count_in_parts, random_halves
+from analyses.intervals.resampling import SIGNS, monte_carlo_p, random_halves
 from analyses.shared.measure import to_grid
 from analyses.significance.exact import (
     LOG_COSINE,
@@ -339,14 +339,10 @@ def monte_carlo_test(
     >>> monte_carlo_test(np.ones((1, 2, 5)), permutations=99, seed=0)
     array([[1.]])
     """
-    counts = count_in_parts(
-        partial(count_as_extreme, to_grid(scores), seed=seed),
-        permutations,
-        part=PERMUTATIONS_PER_TASK,
-        n_jobs=n_jobs,
-        advance=advance,
+    count = partial(count_as_extreme, to_grid(scores), seed=seed)
+    return monte_carlo_p(
+        count, permutations, part=PERMUTATIONS_PER_TASK, n_jobs=n_jobs, advance=advance
     )
-    return (counts + 1) / (permutations + 1)
 
 
 def count_as_extreme(

@@ -10,24 +10,6 @@ from runs.shared.compiled import jit
 
 
 @jit()
-def merged_sums(sizes: Floats) -> Floats:
-    """Give all sums of +-sizes, rising, of shape (2 ** n_users,)."""
-    sums = np.zeros(1)
-    for size in sizes:
-        longer = np.empty(2 * len(sums))
-        i = j = 0
-        for place in range(len(longer)):
-            if i < len(sums) and sums[i] - size <= sums[j] + size:
-                longer[place] = sums[i] - size
-                i += 1
-            else:
-                longer[place] = sums[j] + size
-                j += 1
-        sums = longer
-    return sums
-
-
-@jit()
 def first_places(left: Floats, right: Floats, total: float) -> NDArray[np.intp]:
     """For each left sum, find the first right one that makes at least the total; both rise."""
     places = np.empty(len(left), dtype=np.intp)

@@ -61,12 +61,6 @@ SCALE_TOLERANCE = 1e-6
 UNIFORM_SLOPE = 0.15
 """Of a standard deviation in the linear form: 3.3 deviations to either side span all."""
 
-MANY_USERS = 1000
-# Sums of fewer differences are not close to normal.
-FEW_USERS = 200
-RANK_TESTS = ("wilcoxon", "sign")
-RELYING_ON_NORMALITY = ("t", "wilcoxon", "bootstrap")
-
 
 class Question(AnalysisSettings):
     """How pairs of systems are tested.
@@ -110,16 +104,16 @@ def pair_tests(
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
         return _exactly(work, question, pairs, advance=advance)
+    scores = _by_user_id(work.scores)
     if question.test == "monte-carlo":
-        p = _draw(_by_user_id(work.scores), work, question, advance=advance)[:, pairs]
-        return PairTests(p, np.full(p.shape, "monte-carlo"), np.full(p.shape, np.nan))
-    if question.test == "bootstrap":
-        scores = _by_user_id(work.scores)
+        p = _draw(scores, work, question, advance=advance)
+    elif question.test == "bootstrap":
         p = sakai_test(scores, replicates=question.draws, seed=work.seed, n_jobs=work.n_jobs)
     else:
         p = PLAIN[question.test](work.scores.values)
+    if question.test != "monte-carlo":
+        advance(len(p))
     p = p[:, pairs]
-    advance(len(p))
     return PairTests(p, np.full(p.shape, question.test), np.full(p.shape, np.nan))
 
 
@@ -220,40 +214,3 @@ def standardise(values: Floats, standard: Standard) -> Floats:
     if standard == "normal":
         return np.asarray(ndtr(deviates))
     return np.clip(UNIFORM_SLOPE * deviates + 0.5, 0.0, 1.0)
-
-
-def cautions(
-    p: Floats,
-    *,
-    test: str,
-    n_users: int,
-    draws: int | None = None,
-    alpha: float = 0.05,
-    units: str = "users",
-) -> tuple[str, ...]:
-    """Say how p-values of shape (n_measures, n_pairs), before any correction, can mislead.
-
-    Draws are random permutations or replicates; None for tests without any.
-    """
-    sentences = []
-    if test in RANK_TESTS and n_users >= MANY_USERS:
-        name, about = ("sign", "medians") if test == "sign" else ("Wilcoxon", "ranks")
-        sentences.append(
-            f"The {name} test compares {about}, not means: with {n_users:,} {units} it rejects too "
-            "often if differences have mean 0 but are not symmetric (Ihemelandu & Ekstrand 2023); "
-            "prefer the permutation test."
-        )
-    if test in RELYING_ON_NORMALITY and n_users < FEW_USERS:
-        sentences.append(
-            f"The test assumes that means are normally distributed, which {n_users:,} {units} may "
-            "be too few for; compare with the exact permutation test."
-        )
-    n_pairs = p.shape[-1]
-    needed = n_pairs / alpha
-    if draws is not None and draws + 1 <= needed:
-        sentences.append(
-            f"{draws:,} random permutations are too few to correct for {n_pairs:,} pairs at "
-            f"alpha = {alpha:g}, as no p-value is below 1/{draws + 1:,}; use at least "
-            f"{np.floor(needed):,.0f}."
-        )
-    return tuple(sentences)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import random_blocks, ranges, resample_means, run_noise
 from analyses.ordering import DECIMALS
-from analyses.shared.measure import Measures, RunDeviations, Scores
+from analyses.ordering.agreement import divided
+from analyses.shared.measure import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
 from analyses.significance.paired_tests import t_of_moments
@@ -24,14 +25,9 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 
-def signs_of(measures: Measures) -> Floats:
-    """Give -1 for measures of which less is better, else 1."""
-    return np.array([-1.0 if m.metric in measures.falling else 1.0 for m in measures])
-
-
 def oriented(scores: Scores) -> Scores:
     """Change the sign of the scores of which less is better: more is better then by all."""
-    signs = signs_of(scores.measures)
+    signs = scores.measures.signs
     if (signs == 1).all():
         return scores
     values = scores.values * signs[:, np.newaxis, np.newaxis]
@@ -67,11 +63,8 @@ class Comparison:
         numbers = scores.measures.numbers(known)
         runs = None if scores.runs is None else scores.runs.of(numbers)
         some = replace(scores, values=scores.values[numbers], measures=known, runs=runs)
-        if len(some.systems) < 2 or len(some.users) == 0 or len(truth.scores.users) == 0:
-            raise InputError(
-                "validity needs at least two systems, one user and one user of the truth, got "
-                f"{len(some.systems)}, {len(some.users)} and {len(truth.scores.users)}."
-            )
+        some.require("validity")
+        truth.scores.require("a truth")
         if some.systems != truth.scores.systems:
             raise InputError(
                 "the truth must have the same systems in the same order, "
@@ -119,10 +112,9 @@ def reliability(values: Floats) -> Floats:
     n_users = values.shape[-1]
     whole = values.sum(axis=-1).var(axis=-1)
     apart = values.var(axis=-2).sum(axis=-1)
-    shares = np.divide(apart, whole, out=np.full(whole.shape, np.nan), where=whole > 0)
     if n_users < 2:
         return np.full(whole.shape, np.nan)
-    return np.clip(n_users / (n_users - 1) * (1 - shares), 0.0, 1.0)
+    return np.clip(n_users / (n_users - 1) * (1 - divided(apart, whole)), 0.0, 1.0)
 
 
 def tau_within_noise(measured: Floats, true: Floats) -> Floats:
@@ -151,20 +143,13 @@ def regret(estimates: Floats, truth: Floats) -> Floats:
     that tie as first, one is chosen at random: their mean counts. NaN where a score is undefined.
     """
     first = put_first(estimates)
-    n_first = first.sum(axis=-1)
-    chosen = np.divide(
-        (truth * first).sum(axis=-1),
-        n_first,
-        out=np.full(np.broadcast_shapes(estimates.shape, truth.shape)[:-1], np.nan),
-        where=n_first > 0,
-    )
+    chosen = divided((truth * first).sum(axis=-1), first.sum(axis=-1))
     return np.asarray(np.maximum(truth.max(axis=-1) - chosen, 0.0))
 
 
 def regret_share(lost: Floats, truth: Floats) -> Floats:
     """Divide regret by the range of the truth; NaN where all systems are equally good."""
-    extent = np.broadcast_to(np.ptp(truth, axis=-1), lost.shape)
-    return np.divide(lost, extent, out=np.full(lost.shape, np.nan), where=extent > 0)
+    return divided(lost, np.ptp(truth, axis=-1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,14 +176,9 @@ class JointUsers:
 
         The means are of shape (..., n_replicates); NaN where none of these users was drawn.
         """
-        if self.replicates == 0:
-            return np.empty((*values.shape[:-1], 0))
         filled = np.zeros((*values.shape[:-1], len(self.users)))
         filled[..., np.searchsorted(self.users, users)] = values
-        means, shares = self._resampled(filled), self.shares(users)
-        shares = np.broadcast_to(shares, means.shape)
-        found = np.divide(means, shares, out=np.full(means.shape, np.nan), where=shares > 0)
-        return found + self.noise(runs)
+        return divided(self._resampled(filled), self.shares(users)) + self.noise(runs)
 
     def noise(self, runs: RunDeviations | None) -> Floats | float:
         """Draw runs: the same numbers on either side."""
@@ -328,12 +308,7 @@ def ratio_of(some: Masks, among: Masks, weights: Floats | None = None) -> Floats
         counted, others = (
             np.moveaxis(marks @ weights.T, -1, 0) for marks in (some.astype(float), among)
         )
-    return np.divide(counted, others, out=np.full(others.shape, np.nan), where=others > 0)
-
-
-def can_be_resampled(question: Question) -> bool:
-    """Tell whether a test is of means and its correction of p-values: Student's t is like it."""
-    return question.test in OF_MEANS and question.correction in ("none", *ADJUSTMENTS)
+    return divided(counted, others)
 
 
 def resampled_rates(
@@ -346,7 +321,9 @@ def resampled_rates(
     """
     references = comparison.references
     rates = np.full((len(RATES), *references.shape, users.replicates), np.nan)
-    if users.replicates == 0 or not can_be_resampled(question):
+    # Student's t is like any test of means.
+    adjustments = ("none", *ADJUSTMENTS)
+    if question.test not in OF_MEANS or question.correction not in adjustments:
         return rates
     # References are few, and tested once.
     tested = lru_cache(maxsize=8)(lambda number: _tested(comparison.true, number, users, question))

@@ -15,7 +15,7 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.popularity import keep_items
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measures
-from analyses.validity.comparison import Comparison, block_sums, signs_of
+from analyses.validity.comparison import Comparison, block_sums
 from runs.shared.arrays import Floats, Masks
 from runs.shared.streams import random_words
 
@@ -99,7 +99,7 @@ class LossOfJudgements:
         true_sums = block_sums(true, measured.users, resampling.blocks, seed=work.seed)
         true_sums = (true_sums * (n_users / len(true.users)))[self.comparison.references]
         numbers = np.array(work.scores.measures.numbers(measures), dtype=np.intp)
-        signs = signs_of(measures)[:, np.newaxis, np.newaxis, np.newaxis]
+        signs = measures.signs[:, np.newaxis, np.newaxis, np.newaxis]
 
         def sums_of(masks: Masks) -> Floats:
             sums = sum_samples(masks, blocks=resampling.blocks)[numbers]

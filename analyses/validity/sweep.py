@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -267,13 +267,10 @@ class ValiditySweep(Result):
         """Tabulate the means over worlds at each strength: of validity, or another aspect."""
         place, density = self._place(aspect), self._usual(self.densities)
         means = self.means[place, :, :, density]
-        cells = {
-            (str(measure), f"{strength:g}"): float(means[m, s])
-            for m, measure in enumerate(self.measures)
-            for s, strength in enumerate(self.strengths)
-        }
+        columns: dict[str, Any] = {"measure": map(str, self.measures)}
+        columns |= zip((f"{strength:g}" for strength in self.strengths), means.T, strict=True)
         title = f"{self._labels(place)[0]}, by the strength of the bias"
-        return Table.crossed("validity_sweep", title, self.caption(), "measure", cells)
+        return Table.of_columns("validity_sweep", title, self.caption(), columns)
 
     @figure(
         "validity_sweep",
@@ -281,7 +278,7 @@ class ValiditySweep(Result):
         panels="aspect",
         comparable=False,
     )
-    def plot(self, ax: Axes, *, aspect: str | None = None, density: float | None = None) -> Axes:
+    def plot(self, ax: Axes, *, aspect: str | None = None, density: float | None = None) -> None:
         """Draw the means of one aspect, by default validity, against the strength of the bias."""
         d = self._usual(self.densities) if density is None else self.densities.index(density)
         place, along = self._place(aspect), np.asarray(self.strengths)
@@ -294,14 +291,13 @@ class ValiditySweep(Result):
         title, axis = self._labels(place)
         ax.set(xlabel=f"strength of {FOLLOWED[self.bias]}", ylabel=axis, title=title)
         label_curves(ax)
-        return ax
 
     @figure(
         "validity_sweep_robustness",
         "Robustness against validity over worlds, by metric",
         of="means",
     )
-    def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> Axes:
+    def plot_robustness(self, ax: Axes, *, strength: float | None = None) -> None:
         """Draw one point a measure: its means at one strength, by default next to the study's."""
         s = self._usual(self.strengths) if strength is None else self.strengths.index(strength)
         at = slice(None), s, self._usual(self.densities)
@@ -309,7 +305,6 @@ class ValiditySweep(Result):
         robustness = self.means[self._place(ROBUSTNESS)][at]
         draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))
         ax.set_title(f"strength of {FOLLOWED[self.bias]}: {self.strengths[s]:g}")
-        return ax
 
     def _place(self, aspect: str | None) -> int:
         return chosen_panel(self.aspects, self.main if aspect is None else aspect)

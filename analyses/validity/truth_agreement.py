@@ -40,15 +40,6 @@ class Uncertain:
     both: tuple[Floats, ...]
     extent: tuple[float, float] = (-np.inf, np.inf)
 
-    @classmethod
-    def added(
-        cls, values: Floats, users: Limits, systems: Limits, extent: tuple[float, float]
-    ) -> Uncertain:
-        """Add the variances over users and over systems."""
-        sides = (np.maximum(high - values, values - low) for low, high in (users, systems))
-        both = _around(values, np.hypot(*sides), extent)
-        return cls(values, users, systems, both, extent)
-
     def columns(self, name: str, prefix: str = "") -> dict[str, Floats]:
         """Give columns of a frame: the numbers, and their limits over users, systems and both."""
         sides = {"": self.users, "systems_": self.systems, "both_": self.both}
@@ -68,15 +59,6 @@ class Uncertain:
 
 def _around(values: Floats, reach: Floats, extent: tuple[float, float]) -> Limits:
     return np.clip(values - reach, *extent), np.clip(values + reach, *extent)
-
-
-def limits_over_users(
-    observed: Floats, replicates: Floats, extent: tuple[float, float] = (-np.inf, np.inf)
-) -> Limits:
-    """Give the interval of what has replicates, else NaN."""
-    if replicates.size == 0:
-        return np.full(observed.shape, np.nan), np.full(observed.shape, np.nan)
-    return interval(observed, replicates, limits=extent)
 
 
 def written_interval(limits: tuple[Floats, ...], *place: int, decimals: int | None = None) -> str:
@@ -159,7 +141,7 @@ class ResampledComparison:
         """
         lost = regret(self.means, self.true_means)
         resampled = regret(self.resampled_means, self.resampled_true_means)
-        low, high = limits_over_users(lost, resampled, REGRETS)
+        low, high = interval(lost, resampled, limits=REGRETS)
         ranges = np.ptp(self.resampled_true_means, axis=-1)
         widest = np.fmax.reduce(ranges, axis=-1, initial=0.0)
         users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
@@ -176,11 +158,14 @@ class ResampledComparison:
         resampled = resampled_rates(self.comparison, numbers, self.users, question)
 
         observed = verdicts.rates()
-        users = _with_width(limits_over_users(observed, resampled, SHARES))
+        users = _with_width(interval(observed, resampled, limits=SHARES))
         values = np.moveaxis(verdicts.rates(pairs_within(self._subsets)), 0, -1)
         within = WithinSubsets(self.families.n, values)
         systems = _with_width(_around(observed, within.reach(), SHARES))
-        return Uncertain.added(observed, users, systems, SHARES)
+        # The variances over users and over systems are added.
+        sides = (np.maximum(high - observed, observed - low) for low, high in (users, systems))
+        both = _around(observed, np.hypot(*sides), SHARES)
+        return Uncertain(observed, users, systems, both, SHARES)
 
     @property
     def _subsets(self) -> Masks:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
 from analyses.shared.drawing import categories, chosen_panel, colours, label_curves
 from analyses.shared.estimate import Estimates, Limits, stabilised
 from analyses.shared.families import Families, WithinSubsets
-from analyses.shared.measure import Measures
+from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import best_of, listed
 from analyses.shared.table import Cell, Table, common_decimals, rounded
@@ -218,24 +217,20 @@ class Validity(Result):
             column = name.replace(" ", "_").lower()
             columns |= self.rate(name).columns(column, f"{column}_")
         columns["chosen"] = np.array([*map(self.chosen, range(len(self.measures)))], dtype=object)
-        parts = [self._rows("all", [1.0], **columns)]
+        everything = {name: own[..., np.newaxis, np.newaxis] for name, own in columns.items()}
+        parts = [self._rows("all", [1.0], **everything)]
         for name, lost in (("judgements", self.kept), ("items", self.popular)):
             if lost is not None:
-                bands = [lost.curves(n, self.measures).band() for n in range(len(self.truths))]
+                bands = [lost.curves(n, self.measures).band for n in range(len(self.truths))]
                 low, high = map(np.stack, zip(*bands, strict=True))
                 curves = {"tau": lost.taus, "low": low, "high": high, "itself": lost.itself}
-                parts.append(self._rows(name, lost.levels, **curves))
+                by_level = {name: own[..., np.newaxis, :] for name, own in curves.items()}
+                parts.append(self._rows(name, lost.levels, **by_level))
         return {"validity": pd.concat(parts, ignore_index=True)}
 
     def _rows(self, kept: str, levels: Sequence[float], **columns: NDArray[Any]) -> pd.DataFrame:
-        import pandas as pd
-
-        points = [*product(self.truths, self.measures, levels)]
-        rows = [(truth, m.metric, m.cutoff, kept, level) for truth, m, level in points]
-        frame = pd.DataFrame(rows, columns=["truth", "metric", "cutoff", "kept", "level"])
-        frame["cutoff"] = frame["cutoff"].astype("Int64")
-        n_copies = {name: len(points) // own.size for name, own in columns.items()}
-        return frame.assign(**{n: np.tile(own.ravel(), n_copies[n]) for n, own in columns.items()})
+        axes = {"truth": self.truths}, self.measures, {"kept": [kept]}, {"level": levels}
+        return tidy(*axes, **columns).astype({"cutoff": "Int64"})
 
     @table("validity", "agreement of each measure with the true ordering of the systems")
     def agreement(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -243,41 +238,34 @@ class Validity(Result):
         place, best = self.place(truth), self.best_first(self.measures.compared(cutoff), truth)
         taus, (low, high) = self.tau.values[place, best], self.tau.users
         decimals = common_decimals(low[place, best], high[place, best])
-        rows: list[list[Cell]] = [
-            [
-                str(self.measures[n]),
-                float(self.tau.values[place, n]),
-                written_interval(self.tau.users, place, n, decimals=decimals),
-                written_interval(self.tau.both, place, n, decimals=decimals),
-                float(self.tau_aps[place, n]),
-                float(self.attainable[place, n]),
-                float(self.tau.values[0, n]),
-            ]
-            for n in best
-        ]
-        headings = ["measure", "tau-b", "95 %", BOTH, "tau_AP", "attainable", "tau-b, same measure"]
+        columns: dict[str, Any] = {
+            "measure": [str(self.measures[n]) for n in best],
+            "tau-b": taus,
+            "95 %": [written_interval(self.tau.users, place, n, decimals=decimals) for n in best],
+            BOTH: [written_interval(self.tau.both, place, n, decimals=decimals) for n in best],
+            "tau_AP": self.tau_aps[place, best],
+            "attainable": self.attainable[place, best],
+            "tau-b, same measure": self.tau.values[0, best],
+        }
         title = f"Agreement with {self.title(truth)}"
         poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
-        facts = headings, rows, {1: max, 4: max}, poor, decimals
-        return Table("validity", title, self.caption(), *facts)
+        marks: dict[str, Any] = {"best": {1: max, 4: max}, "poor": poor, "decimals": decimals}
+        return Table.of_columns("validity", title, self.caption(), columns, **marks)
 
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
         """Tabulate the system that each measure ranks first, and its regret."""
-        place, shares = self.place(truth), regret_share(self.regret.values, self.true)
-        rows: list[list[Cell]] = [
-            [
-                str(self.measures[n]),
-                self.chosen(n),
-                float(self.regret.values[place, n]),
-                written_interval(self.regret.users, place, n),
-                float(shares[place, n]),
-            ]
-            for n in self.numbers(self.measures.compared(cutoff))
-        ]
-        headings = ["measure", "chosen", "regret", "95 %", "of range"]
+        place, some = self.place(truth), self.measures.compared(cutoff)
+        numbers = self.numbers(some)
+        columns = {
+            "measure": map(str, some),
+            "chosen": map(self.chosen, numbers),
+            "regret": self.regret.values[place, numbers],
+            "95 %": [written_interval(self.regret.users, place, n) for n in numbers],
+            "of range": regret_share(self.regret.values, self.true)[place, numbers],
+        }
         title = f"Regret by {self.title(truth)}"
-        return Table("choices", title, REGRET, headings, rows, decimals=3)
+        return Table.of_columns("choices", title, REGRET, columns, decimals=3)
 
     @table("verdicts", "power, type III errors and inversions")
     def pairs(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:
@@ -296,7 +284,7 @@ class Validity(Result):
         return Table("verdicts", title, caption, headings, rows, decimals=2)
 
     @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
-    def plot(self, ax: Axes, *, truth: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
         place = self.place(truth)
         numbers = self.best_first(self.measures.reported)
@@ -313,12 +301,11 @@ class Validity(Result):
         ax.set_xlabel(WITH_TRUTH)
         label_curves(ax)
         ax.set_title(self.title(truth))
-        return ax
 
     @figure(
         "validity_robustness", "Robustness and validity", number=22, panels="truth", of="robustness"
     )
-    def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> Axes:
+    def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
         place, numbers = self.place(truth), self._reported
         low, high = (limit[place, numbers] for limit in self.tau.users)
@@ -326,7 +313,6 @@ class Validity(Result):
         taus = self.tau.values[place, numbers]
         draw_robustness(ax, self._labels, robustness, taus, (low, high))
         ax.set_title(self.title(truth))
-        return ax
 
     @figure(
         "validity_pairs",
@@ -335,7 +321,7 @@ class Validity(Result):
         panels="truth",
         of="verdicts",
     )
-    def plot_pairs(self, ax: Axes, *, truth: str | None = None) -> Axes:
+    def plot_pairs(self, ax: Axes, *, truth: str | None = None) -> None:
         """Stack the shares of pairs by verdict, a bar for each report measure."""
         rows = np.arange(len(self._labels))[::-1]
         percent = 100 * self.verdicts.shares()[self.place(truth), self._reported]
@@ -349,7 +335,6 @@ class Validity(Result):
         ax.set_xlabel("pairs of systems (%)")
         label_curves(ax)
         ax.set_title(self.title(truth))
-        return ax
 
     @figure(
         "validity_judgements",
@@ -358,9 +343,9 @@ class Validity(Result):
         panels="truth",
         of="kept",
     )
-    def plot_judgements(self, ax: Axes, *, truth: str | None = None) -> Axes:
+    def plot_judgements(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of judgements kept."""
-        return self._plot_loss(ax, _known(self.kept), truth, "judgements kept (%)")
+        self._plot_loss(ax, _known(self.kept), truth, "judgements kept (%)")
 
     @figure(
         "validity_popularity",
@@ -369,15 +354,14 @@ class Validity(Result):
         panels="truth",
         of="popular",
     )
-    def plot_popularity(self, ax: Axes, *, truth: str | None = None) -> Axes:
+    def plot_popularity(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b with the truth against the share of items kept, the least popular."""
-        return self._plot_loss(ax, _known(self.popular), truth, "least popular items kept (%)")
+        self._plot_loss(ax, _known(self.popular), truth, "least popular items kept (%)")
 
-    def _plot_loss(self, ax: Axes, curves: TruthCurves, truth: str | None, label: str) -> Axes:
+    def _plot_loss(self, ax: Axes, curves: TruthCurves, truth: str | None, label: str) -> None:
         drawn = curves.curves(self.place(truth), self.measures)
-        ax = drawn.plot(ax, metric=None)
+        drawn.plot(ax, metric=None)
         ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
-        return ax
 
     @property
     def _reported(self) -> Numbers:

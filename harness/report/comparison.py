@@ -17,7 +17,7 @@ import numpy as np
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
-from analyses.shared.figures import as_pdf, as_svg, draw_panels
+from analyses.shared.figures import WRITERS, as_svg, draw_panels
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
@@ -371,5 +371,5 @@ def _write_figures(compared: Comparison | Publication, folder: Path) -> Iterator
     for face, caption, drawn in compared.figures():
         svg = as_svg(drawn)
         write_whole(folder / f"figures/{face.file}.svg", svg)
-        write_whole(folder / f"figures/{face.file}.pdf", as_pdf(drawn))
+        write_whole(folder / f"figures/{face.file}.pdf", WRITERS["pdf"](drawn))
         yield {"face": face, "caption": caption, "source": image_source(svg)}

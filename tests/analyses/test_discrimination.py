@@ -111,7 +111,7 @@ def test_what_no_exact_method_can_do_is_drawn() -> None:
 
 def test_one_system_has_no_pairs(scores: Scores) -> None:
     alone = Scores(scores.values[:, :1], scores.measures, ("a",), scores.users)
-    with pytest.raises(InputError, match="at least two systems, got 1"):
+    with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
         discriminate(alone)
 
 

@@ -76,5 +76,5 @@ def test_the_table_of_one_measure_has_its_numbers_in_columns() -> None:
 
 def test_one_system_is_not_compared() -> None:
     scores = Scores(np.zeros((2, 1, 3)), MEASURES, ("a",), np.array(["1", "2", "3"]))
-    with pytest.raises(InputError, match="at least two systems, got 1"):
+    with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
         systems(ScoresWork(scores), Settings())

@@ -13,9 +13,9 @@ from threadpoolctl import threadpool_limits
 from analyses.intervals.resampling import (
     Resampling,
     band,
-    count_in_parts,
     draw_weights,
     interval,
+    monte_carlo_p,
     of_systems,
     percentiles,
     random_blocks,
@@ -210,7 +210,7 @@ def simulated(seed: int, replicates: int) -> Sparsity:
 @pytest.mark.validity
 def test_bands_cover_the_curve_of_the_population() -> None:
     truth = np.mean([simulated(seed, 0).means() for seed in range(1000, 1300)], axis=0)
-    bands = [simulated(seed, 60).curves.band() for seed in range(60)]
+    bands = [simulated(seed, 60).curves.band for seed in range(60)]
     covered = np.mean([(low <= truth) & (truth <= high) for low, high in bands], axis=0)
     # Of 60 intervals of 95 %, fewer than 52 cover with a chance of about 1 in 100.
     assert (covered > 51.5 / 60).all(), covered
@@ -239,11 +239,11 @@ def test_the_variance_is_that_of_a_mean_of_as_many_runs(rng: np.random.Generator
 @pytest.mark.parametrize("part", [1, 3, 10])
 def test_every_draw_is_counted_once(n_jobs: int, part: int) -> None:
     squares = np.arange(10) ** 2
-    counts = count_in_parts(
+    p = monte_carlo_p(
         lambda start, stop: squares[start:stop].sum(keepdims=True),
         10,
         part=part,
         n_jobs=n_jobs,
         advance=None,
     )
-    np.testing.assert_array_equal(counts, [285])
+    np.testing.assert_array_equal(p, [286 / 11])

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from analyses.popularity import Popularity, Removal
 from analyses.shared.families import Families, WithinSubsets
-from analyses.shared.figures import as_png, as_svg, draw_figure
+from analyses.shared.figures import WRITERS, as_svg, draw_figure
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
 
@@ -50,7 +50,7 @@ def shown(figure: Figure) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("render", [as_svg, as_png])
+@pytest.mark.parametrize("render", [as_svg, WRITERS["png"]])
 def test_a_figure_drawn_twice_is_the_same_bytes(render: Callable[[Figure], bytes]) -> None:
     first, second = (by_metric(["P", "AP"], [5, 10], (1.0, 0.5)) for _ in range(2))
     assert render(first) == render(second)

@@ -10,7 +10,6 @@ from scipy.stats import ttest_ind
 from analyses.shared.measure import RunDeviations
 from analyses.significance.effects import Effects, effects, variance_components
 from analyses.significance.permutation import pair_indices
-from runs import InputError
 from tests.analyses.significance.references import Floats, pair_scores, some_scores
 
 
@@ -95,11 +94,6 @@ def test_intervals_hold_the_difference_over_users_and_runs(
         found = effects(scores, runs=RunDeviations(apart[None], systems, BOTH))
         held += found.lower.item() <= 0 <= found.upper.item()
     assert 0.93 <= held / trials <= 0.995
-
-
-def test_a_level_out_of_range_is_refused(scores: Floats) -> None:
-    with pytest.raises(InputError, match=r"`level` must lie between 0 and 1, got 95\."):
-        effects(scores, level=95)
 
 
 # Brennan (2001, Generalizability Theory), synthetic data set no. 3: ten persons, twelve items.

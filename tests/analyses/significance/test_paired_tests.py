@@ -154,7 +154,8 @@ def test_neither_blocks_nor_jobs_change_a_bit(
 ) -> None:
     expected = sakai_test(scores, replicates=B, seed=SEED)
     monkeypatch.setattr("analyses.significance.paired_tests.VALUES_AT_ONCE", 1)
-    found = sakai_test(scores, replicates=B, seed=SEED, n_jobs=n_jobs, block=block)
+    monkeypatch.setattr("analyses.significance.paired_tests.SAMPLES_AT_ONCE", block)
+    found = sakai_test(scores, replicates=B, seed=SEED, n_jobs=n_jobs)
     np.testing.assert_array_equal(found, expected)
 
 

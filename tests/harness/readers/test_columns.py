@@ -261,7 +261,7 @@ def list_metrics(*models: str) -> pd.DataFrame:
 
 
 def test_metrics_of_lenskit_are_measures_and_no_systems(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="at least two systems, got 1"):
+    with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
         discriminate(list_metrics())
     found = scores_of(list_metrics("x", "y"))
     assert (found.systems, [*map(str, found.measures)]) == (("x", "y"), ["NDCG@2", "RecipRank"])
