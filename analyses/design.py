@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
@@ -74,13 +74,6 @@ NOISY = 0.1
 
 class Settings(AnalysisSettings):
     """The difference of interest, and the power to find it."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "bound": "equivalence is `margin` in [analyses.discrimination]",
-        **dict.fromkeys(("bayes", "draws"), "the Bayesian signed-rank test is in `baycomp`"),
-        "halves": "[analyses.swaps] has the swap rate of random halves",
-        "simulations": "`make coverage` checks the power that design computes",
-    }
 
     difference: float = Field(
         0.05, gt=0, description="Difference to find, as a share of a measure's mean score."

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import Field
 
@@ -39,11 +39,6 @@ REPEATED: Final = "a list must not repeat an item, but has {!r} twice."
 
 class Logs(Section):
     """Logs of an experiment that took place, and how their rows are read."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "assignment": "users who were shown lists by two arms are left out and counted",
-        "merged": "give the ids of one person one name before the log is read",
-    }
 
     recommendations: Path = Field(
         description="Lists that were shown: Parquet, CSV, or a folder of Parquet files. Columns "

@@ -65,13 +65,9 @@ _ALL = (
 COEFFICIENTS: Mapping[str, Coefficient] = {one.name: one for one in _ALL}
 """The coefficients of tables by name; the default first."""
 
-REMOVED = ("tau-a", "tau-ap-a", "tau-ap-b", "weighted-tau", "spearman")
-
 
 def find_coefficient(name: str) -> Coefficient:
     """Give a coefficient by its name."""
-    if name in REMOVED:
-        raise InputError(f"the coefficient {name!r} was removed; use {', '.join(COEFFICIENTS)}.")
     if name not in COEFFICIENTS:
         raise InputError(f"no coefficient is called {name!r}; there are {', '.join(COEFFICIENTS)}.")
     return COEFFICIENTS[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
@@ -50,8 +50,6 @@ OF_TESTS = "bv(gamma=0.01)"
 
 class Settings(AnalysisSettings):
     """How metrics are estimated from ranks among sampled negatives."""
-
-    removed: ClassVar[Mapping[str, str]] = {"drawn": "a table that has probabilities says so"}
 
     metrics: MetricNames = METRICS
     estimator: Annotated[str, read_by(find_estimator)] | None = Field(

@@ -369,8 +369,6 @@ def find_estimator(text: str | Estimator) -> Estimator:
     if found is None:
         raise InputError(f"{text!r} is no estimator; write NAME or NAME(option=value).")
     written = found[1].lower().replace("-", "").replace("_", "")
-    if written == "ls":
-        raise InputError("the estimator `ls` was removed; use cls or bv(gamma=0.01).")
     known = {name.replace("-", ""): name for name in KINDS}
     known |= {kind.label.lower(): name for name, kind in KINDS.items()}
     if written not in known:

@@ -177,12 +177,6 @@ def members_of(group: str) -> tuple[Analysis[Any, Any], ...]:
     )
 
 
-def gone_from(group: str) -> Mapping[str, str]:
-    """Give sentences on members and settings of a group that are gone, by name."""
-    gone: Mapping[str, str] = getattr(import_module(f"{FOLDER}.{group}"), "GONE", {})
-    return gone
-
-
 def find_analysis(name: str) -> Analysis[Any, Any]:
     """Import an analysis of the folder by its name, and no other."""
     modules = iter_modules(import_module(FOLDER).__path__)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -22,10 +21,6 @@ if TYPE_CHECKING:
 
 class Settings(Question):
     """Comparison with the true ordering of the systems."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "repeats": "subsets of the users were removed; see the analysis users"
-    }
 
     test: Test = Field("t", description="Significance test of measured and of true differences.")
     replicates: Whole = Field(400, ge=0, description="Bootstrap replicates; 0: no intervals.")

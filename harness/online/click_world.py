@@ -7,10 +7,9 @@ know it already.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +53,6 @@ CELLS_AT_ONCE: Final = 5_000_000
 
 class ClickWorldSettings(Section):
     """What a world of clicks is made from; equal settings give equal worlds."""
-
-    removed: ClassVar[Mapping[str, str]] = {
-        "sessions": "a history has no sessions any more",
-        "least_events": "every user has 2 events or more",
-    }
 
     n_users: int = Field(default=10_000, ge=2, le=10**7, description="Number of users.")
     n_items: int = Field(default=1_500, ge=2, le=10**5, description="Number of items.")

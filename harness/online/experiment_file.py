@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -34,8 +33,6 @@ class UsersSection(Section):
 
 class ArmSection(Section):
     """The model of an arm."""
-
-    removed: ClassVar[Mapping[str, str]] = {"weight": "all arms get as many users"}
 
     model: str = Field(
         "item-cosines", description="Model: als-knn, item-cosines, or a name of a system."
@@ -71,11 +68,6 @@ class ExperimentSection(SimulationSettings):
     logs: Logs | None = None
     users: UsersSection = UsersSection()
     arms: dict[str, ArmSection] = Field(default_factory=dict)
-
-    removed: ClassVar[Mapping[str, str]] = {
-        **SimulationSettings.removed,
-        "hiding": "the first event of a user and an item is hidden, and what is shown no candidate",
-    }
 
     @model_validator(mode="after")
     def _fits_together(self) -> ExperimentSection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -44,8 +44,6 @@ VIEWS_PER_LIST = 0.5
 
 class SimulationSettings(Section):
     """How an experiment runs; equal settings, worlds and models give equal experiments."""
-
-    removed: ClassVar[Mapping[str, str]] = {"visits": "set `lists`, which were 2 in a visit"}
 
     periods: int = Field(default=4, ge=1, le=1000, description="Number of periods.")
     period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days in a period.")

@@ -12,13 +12,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, SerializeAsAny, ValidationError, model_serializer, model_validator
 
-from analyses.shared.analysis import (
-    Analysis,
-    AnalysisSettings,
-    built_in_analyses,
-    gone_from,
-    register_with,
-)
+from analyses.shared.analysis import Analysis, AnalysisSettings, built_in_analyses, register_with
 from analyses.shared.measure import Measure
 from harness.metrics.shared.names import parse_name
 from harness.study.study_file import Origin, refused, sentence_of
@@ -220,13 +214,10 @@ def _members_of_group(
     group: str, members: Register, section: Mapping[str, Any], origin: Origin
 ) -> tuple[Register, dict[str, Any]]:
     """Give the members of a group that are wanted, and what sets them."""
-    values, gone = dict(section), gone_from(group)
+    values = dict(section)
     wanted = values.pop(STUDIES, [name for name, a in members.items() if not a.on_request])
     subject = f"`{STUDIES}` in [analyses.{group}]"
     with origin.named("analyses", group, STUDIES):
-        for name in wanted if isinstance(wanted, list | tuple) else ():
-            if name in gone:
-                raise InputError(gone[name])
         if not wanted:
             raise InputError(f"{subject} must not be empty, got {wanted!r}.")
         _check_names(wanted, members, subject, "study")
@@ -234,8 +225,8 @@ def _members_of_group(
     for key in values:
         if key not in known:
             with origin.named("analyses", group, key):
-                advice = f"there is no `{key}` in [analyses.{group}]; {nearest(key, known)}"
-                raise InputError(gone.get(key, advice))
+                hint = nearest(key, known)
+                raise InputError(f"there is no `{key}` in [analyses.{group}]; {hint}")
     return {name: members[name] for name in wanted}, values
 
 

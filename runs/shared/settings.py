@@ -5,17 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
 from runs.shared.errors import InputError, nearest
 
@@ -26,17 +18,6 @@ class Section(BaseModel):
     """A table of a file of settings: frozen, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    removed: ClassVar[Mapping[str, str]] = {}
-    """By former key: what to use instead, as part of a sentence."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _refuse_removed(cls, given: Any) -> Any:
-        for key in cls.removed if isinstance(given, Mapping) else ():
-            if key in given:
-                raise ValueError(f"`{key}` is gone: {cls.removed[key]}")
-        return given
 
     def anchored(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the paths that are values absolute, in the sections within, too."""

@@ -2,7 +2,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 
 from analyses.design import Design, Settings, design
 from analyses.shared.measure import Measure, Measures, Scores
@@ -84,11 +83,6 @@ def test_standardised_scores_know_no_scale_of_a_user(values: np.ndarray) -> None
     one, other = (designed(v, standardised="normal") for v in (values, values * scales))
     assert one.needed.tolist() == other.needed.tolist()
     assert one.needed.tolist() != designed(values).needed.tolist()
-
-
-def test_a_setting_that_was_removed_is_refused_with_what_to_use_instead() -> None:
-    with pytest.raises(ValidationError, match=r"`halves` is gone: .*\[analyses.swaps\]"):
-        Settings.model_validate({"halves": 20})
 
 
 def test_few_users_who_differ_give_no_interval(values: np.ndarray) -> None:

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from numpy.typing import NDArray
 
-from analyses.ordering import COEFFICIENTS, find_coefficient
-from runs import InputError
+from analyses.ordering import COEFFICIENTS
 from tests.analyses.ordering.test_correlations import PERMUTATIONS, TIED_PAIRS, X, Y
 
 Floats = NDArray[np.float64]
@@ -70,9 +69,3 @@ def test_an_undefined_score_leaves_the_agreement_undefined(name: str) -> None:
     compare, hole = COEFFICIENTS[name].compare, np.array([0.1, np.nan, 0.3])
     assert np.isnan(compare(hole, np.arange(3.0)))
     assert np.isnan(compare(np.arange(3.0), hole))
-
-
-@pytest.mark.parametrize("name", ["tau-a", "spearman"])
-def test_a_coefficient_that_was_removed_is_refused_with_those_that_there_are(name: str) -> None:
-    with pytest.raises(InputError, match=f"'{name}' was removed; use tau-b"):
-        find_coefficient(name)

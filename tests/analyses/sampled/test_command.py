@@ -45,7 +45,6 @@ def test_the_folder_holds_tables_figures_and_captions(table: Path, tmp_path: Pat
         ((), "line 1: the number of candidates must be given"),
         (("--candidates", "150"), "a rank must not be above the candidates, 150"),
         (("--candidates", "300", "--measure", "nDGC"), "`--measure`: no metric of ranks"),
-        (("--candidates", "300", "--estimator", "ls"), "`ls` was removed"),
         (("--study", "sizes", "--repeats", "5"), "--repeats does not apply to sizes"),
         ((*SMALL, "--study", "all", "--format", "csv"), "csv is one table, and there are 3"),
     ],

@@ -199,7 +199,6 @@ def test_estimators_are_read_as_they_are_printed(text: str, printed: str) -> Non
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("ls", "`ls` was removed; use cls or bv"),
         ("bw", "no estimator is called 'bw'; there are uncorrected"),
         ("bv", "bv needs the option `gamma`"),
         ("bv(gamma=0)", "`gamma` must be a number from 1e-06 to 1, got '0'"),
