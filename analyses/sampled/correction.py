@@ -41,9 +41,6 @@ HALF_WIDTH = 1.96
 USELESS = 1.0
 """A range as wide as this share of the estimate tells nothing of the value."""
 
-FEW_USERS = 20
-"""With fewer, systems that do not differ are told apart too often (.10 of the time with 8)."""
-
 OF_TESTS = "bv(gamma=0.01)"
 """Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
 
@@ -406,7 +403,7 @@ class Corrected(Result):
         return "\n".join([*self.findings(), *self.cautions(), ""])
 
     def cautions(self) -> Sequence[str]:
-        """Say which metrics the samples cannot tell, and where users or negatives are few."""
+        """Say which metrics the samples cannot tell, and where negatives are few."""
         low, high = self.range
         useless = high - low > USELESS * self.values
         least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
@@ -421,17 +418,11 @@ class Corrected(Result):
             "candidates, the first n / m ranks look almost the same.": unseen.any(axis=1),
             f"The cut-off of {{}} is larger than {few}.": cutoffs > self.negatives[0],
         }
-        found = [
+        return [
             sentence.format(listed([self.measures.metrics[n] for n in np.flatnonzero(concerned)]))
             for sentence, concerned in sentences.items()
             if concerned.any()
         ]
-        if self.n_users < FEW_USERS:
-            found.append(
-                f"{self.n_users:,} users are few: systems that do not differ are told apart more "
-                "often than in 1 of 20 comparisons."
-            )
-        return found
 
 
 def students(reach: float | Floats, n_users: int) -> Floats:

@@ -141,17 +141,13 @@ def test_differences_are_tested_by_an_estimator_of_their_own_unless_one_is_chose
     assert (both.differences()["p"] != mle.differences()["p"]).any()
 
 
-def test_a_range_wider_than_its_value_few_users_and_deep_cut_offs_are_cautions(
-    corrected: Corrected,
-) -> None:
+def test_a_range_wider_than_its_value_and_deep_cut_offs_are_cautions(corrected: Corrected) -> None:
     useless = replace(corrected, steep_bias=np.full_like(corrected.bias, -1.0))
     assert any("level of Recall@10 cannot be told" in each for each in useless.cautions())
     for side in (1, -1):
         beyond = side * 1.01 * np.maximum(np.abs(corrected.bias), 2 * corrected.errors)
         hidden = replace(corrected, bias=np.zeros_like(corrected.bias), steep_bias=beyond)
         assert any(each.startswith("Estimates of") for each in hidden.cautions())
-    few = correct(_sampled(_full(12)), metrics=["AUC"], replicates=100)
-    assert any(each.startswith("12 users are few") for each in few.cautions())
     asked = ["Recall@60", "Recall@61"]
     found = correct(_sampled(_full(40)), metrics=asked, replicates=100)
     assert any("Recall@61 is larger" in caution for caution in found.cautions())
