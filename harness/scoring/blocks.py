@@ -6,7 +6,7 @@ block: `harness.study.run` tries metrics out for it before any work begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, depth_of
+from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
 from qrels import Catalogue, Judged, Qrels, match
 from qrels.catalogue import ItemsSeen
@@ -129,15 +129,6 @@ class Block:
 def _judged_items(judgements: NDArray[np.int64], qrels: Qrels) -> NDArray[np.int32]:
     """Give the items of judgements by number; -1 stays."""
     return np.append(qrels.items, NO_ITEM)[judgements]
-
-
-def depth_seen(runs: Iterable[Run], measures: Iterable[Measure]) -> int:
-    """Give the rank down to which lists are seen: the deepest cut-off, or the end of all lists.
-
-    Measures of whole lists see all runs equally deep.
-    """
-    deepest = max(map(depth_of, measures), default=0)
-    return int(min(deepest, max((run.depth for run in runs), default=0)))
 
 
 def divide(
