@@ -22,6 +22,7 @@ from qrels.catalogue import ItemsSeen
 from qrels.judged import Places
 from runs import NO_ITEM, Run
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.fields import place_in_group
 
 USERS_AT_ONCE = 2048
 
@@ -179,7 +180,7 @@ def _judged_ranks(judgements: NDArray[np.int64], lengths: Numbers, run: Run) -> 
     rank, user = np.nonzero(judgements >= 0)
     counts = np.bincount(user, minlength=n_users)
     order = np.argsort(user, kind="stable")
-    place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place = place_in_group(user[order]) - 1
     numbers = np.full((counts.max(initial=0), n_users), -1)
     ranks = np.full(numbers.shape, depth + 1)
     numbers[place, user[order]] = judgements[rank[order], user[order]]

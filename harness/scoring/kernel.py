@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,11 +150,10 @@ def _sum(hits: Hits, masks: Bits, cutoffs: Sequence[int], users: Places, groups:
     discounts = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
     n_groups = groups.max(initial=0) + 1
     sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, masks.shape[1]))
-    lists = Lists(
-        hits.offsets, hits.ranks, hits.judgements, hits.qrels.offsets, hits.gains, hits.kinds
-    )
+    of_lists, of_qrels = (hits.offsets, hits.ranks, hits.judgements), hits.qrels.offsets
+    lists = (*of_lists, of_qrels, hits.gains, hits.kinds)
     at_ranks = np.concatenate([[0.0], discounts])
-    depths = Depths(borders, bucket_of_rank, at_ranks, np.cumsum(at_ranks))
+    depths = (borders, bucket_of_rank, at_ranks, np.cumsum(at_ranks))
     _accumulate(users, groups, lists, depths, masks, SMOOTHING, sums)
     return sums
 
@@ -169,24 +168,11 @@ def _finish(sums: Floats, cutoffs: Sequence[int]) -> Floats:
     return scores.transpose(3, 2, 1, 0, 4)
 
 
-class Lists(NamedTuple):
-    """The arrays of `Hits` that loops go through."""
+Lists: TypeAlias = tuple[Integers, Ranks, Ranks, Integers, Floats, Kinds]
+"""The arrays of `Hits` that loops go through, those of the qrels before gains and kinds."""
 
-    offsets: Integers
-    ranks: Ranks
-    judgements: Ranks
-    of_users: Integers
-    gains: Floats
-    kinds: Kinds
-
-
-class Depths(NamedTuple):
-    """Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
-
-    cutoffs: Integers
-    buckets: Integers
-    discounts: Floats
-    ideals: Floats
+Depths: TypeAlias = tuple[Integers, Integers, Floats, Floats]
+"""Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
 
 
 @as_numpy
