@@ -8,8 +8,6 @@ from inspect import signature
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pydantic import ValidationError
-
 from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
 from analyses.shared.measure import Scores
 from analyses.shared.result import Result
@@ -29,7 +27,6 @@ from qrels import Catalogue
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.errors import require_choice, with_known_keywords
-from runs.shared.progress import Silent
 from runs.shared.settings import read_settings_of
 
 if TYPE_CHECKING:
@@ -43,7 +40,6 @@ if TYPE_CHECKING:
     from analyses.sparsity import Sparsity
     from analyses.systems import Simultaneous, Systems
     from analyses.validity import Validity
-    from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
 
 Loss = Literal["random", "popularity"]
@@ -574,13 +570,17 @@ def _work(
     from harness.scoring.score import score as score_runs
     from harness.study.collection import collect_lists
     from harness.study.run import check_metrics
+    from harness.study.study import MetricsSection
     from harness.study.work import StudyWork
 
     named = [measures] if isinstance(measures, str | Metric) else [*measures]
     own = [each for each in named if isinstance(each, Metric)]
     known = available_metrics(own=own)
     named = [each if isinstance(each, Metric) else translated(each, known) for each in named]
-    section = _section_of(named)
+    if not named:
+        raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
+    asked = {"names": tuple(map(str, named)), "cutoffs": ()}
+    section = read_settings_of("the measures", MetricsSection, asked)
     metrics = check_metrics(section, own=own)
     run_files, systems = replicates_of(runs)
     collection = collect_lists(
@@ -602,27 +602,13 @@ def _work(
         name="scores",
         seed=seed,
         n_jobs=n_jobs,
-        progress=Silent(),
         collection=collection,
         runs=collection.runs,
         scores=averaged(scores, replicates),
         metrics=metrics,
         catalogue=catalogue,
-        ranks={},
         replicates=replicates,
     )
-
-
-def _section_of(measures: Sequence[str | Metric]) -> MetricsSection:
-    from harness.study.study import MetricsSection
-
-    if not measures:
-        raise InputError("there is no measure: name some, such as 'nDCG@10' and 'bpref'.")
-    try:
-        return MetricsSection(names=tuple(map(str, measures)), cutoffs=())
-    except ValidationError as error:
-        finding = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise InputError(f"{finding}.") from None
 
 
 def _settings_of(analysis: Analysis[Any, Any], given: Mapping[str, Any]) -> Any:

@@ -155,12 +155,16 @@ def measure_models(
 ) -> MeasuredRecalls:
     """Train models on a part of the users of a log, and measure their recall on the others.
 
-    Models are as `read_model` reads them. Results depend
-    neither on the workers nor on the cluster that ranks. Temporary files lie in the folder.
+    A model is written such as "few=item-cosines:neighbours=5": its name, which may be missing, and
+    its settings. Results depend neither on the workers nor on the cluster that ranks. Temporary
+    files lie in the folder.
     """
     chosen: dict[str, Similarity] = {}
     for text in models:
-        name, model = read_model(text)
+        head, _, settings = text.partition(":")
+        name, _, kind = head.rpartition("=")
+        given = [each.partition("=") for each in filter(None, settings.split(","))]
+        model = model_settings(kind, {key: value for key, _, value in given})
         label = name or (text if len(models) > 1 else str(model))
         if label in chosen:
             raise InputError(f"two models are called {label!r}; name them: NAME={text}.")
@@ -247,17 +251,6 @@ def _measured(
     values.insert(1, "measure", measures)
     recalls_, values = (frame.reset_index(drop=True) for frame in (found, values))
     return MeasuredRecalls(values, recalls_, ranks, tuple(facts))
-
-
-def read_model(text: str) -> tuple[str, Any]:
-    """Read a model such as "few=item-cosines:neighbours=5".
-
-    Given are the name, which may be empty, and the settings of the model.
-    """
-    head, _, own = text.partition(":")
-    label, _, name = head.rpartition("=")
-    given = [each.partition("=") for each in filter(None, own.split(","))]
-    return label, model_settings(name, {key: value for key, _, value in given})
 
 
 def model_settings(name: str, given: Mapping[str, Any]) -> Any:

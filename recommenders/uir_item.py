@@ -34,8 +34,10 @@ class UIRItemSettings(Settings):
 
 
 def uir_item_need(ratings: Ratings, settings: UIRItemSettings) -> Need:
-    """Count the pairs of items that somebody rated both of."""
-    n_pairs = _pairs_rated_together(pattern(ratings.matrix()))
+    """Estimate the number of pairs of items that a user rated both, from evenly spread items."""
+    rated, n_items = pattern(ratings.matrix()), len(ratings.items)
+    sampled = np.unique(np.linspace(0, n_items - 1, SAMPLED_ITEMS, dtype=np.intp))
+    n_pairs = (rated.T.tocsr()[sampled] @ rated).nnz * n_items // len(sampled)
     return Need(BYTES_PER_PAIR * n_pairs, f"about {n_pairs} pairs of items rated together")
 
 
@@ -86,11 +88,3 @@ def gain_weights(rated: csr_array[Any], *, smoothing: float) -> csr_array[Any]:
     together.data *= (1 - smoothing) / (smoothing * background)
     np.log1p(together.data, out=together.data)
     return together
-
-
-def _pairs_rated_together(rated: csr_array[Any]) -> int:
-    """Estimate the number of pairs of items that a user rated both, from evenly spread items."""
-    n_items = rated.shape[1]
-    sampled = np.unique(np.linspace(0, n_items - 1, SAMPLED_ITEMS, dtype=np.intp))
-    entries = (rated.T.tocsr()[sampled] @ rated).nnz
-    return entries * n_items // len(sampled)

@@ -26,14 +26,7 @@ from runs.shared.fields import (
     read_columns,
 )
 from runs.shared.files import parquet_bytes, read_bytes
-from runs.shared.ids import (
-    LONGEST_ID,
-    Numbering,
-    escaped,
-    first_unfit_id,
-    id_fault,
-    require_fit_ids,
-)
+from runs.shared.ids import Numbering, escaped, first_unfit_id, id_fault, require_fit_ids
 
 
 def find_run_files(patterns: Iterable[str]) -> list[Path]:
@@ -127,17 +120,17 @@ def _only_tag(columns: Columns) -> str:
     if len(tags) > 1:
         other = int((codes != codes[0]).argmax())
         first, second = tags[codes[0]], tags[codes[other]]
-        finding = f"a run has one tag, found {second!r} after {first!r} in line "
-        finding += f"{columns.line(0)[0]}: are these two runs?"
-        raise InputError.at(columns.path, columns.line(other)[0], finding)
+        finding = f"a run has one tag, found {second!r} after {first!r} in {columns.place(0)}"
+        raise columns.error(other, f"{finding}: are these two runs?")
     return escaped(tags[0])
 
 
 MAGIC = b"PAR1"
 """How Parquet files begin."""
 
-NAMES, SCORE_COLUMN = ("system", "user", "item"), "score"
-COLUMNS = (*NAMES, SCORE_COLUMN)
+COLUMNS = {"system": TAG_FIELD, "user": USER, "item": ITEM, "score": SCORE_FIELD}
+"""Columns of a run in Parquet, and the fields of a line that hold the same."""
+
 BYTES_PER_ROW = 100
 """What a row takes while it is read, with room to spare."""
 
@@ -161,7 +154,7 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
         require_fit_ids(ids, kind=name)
         text = pa.array(ids.tolist(), pa.string())
         columns[name] = pa.DictionaryArray.from_arrays(number.astype(np.int32), text)
-    columns[SCORE_COLUMN] = (run.depth - column).astype(np.float32)
+    columns["score"] = (run.depth - column).astype(np.float32)
     return parquet_bytes(
         pa.table(columns),
         write_statistics=False,
@@ -184,48 +177,42 @@ def is_own(content: bytes) -> bool:
 
 def run_from_parquet(path: Path | str, content: bytes) -> RunFile:
     """Read the columns system, user, item and score; others are ignored."""
-    columns = _columns(path, content)
-    for name, column in columns.items():
-        if column.null_count:
-            row = column.is_null().index(True).as_py() + 1
-            raise InputError.at(path, row, f"the {name} is missing.", unit="row")
-    (systems, system), *pairs = (_numbered(path, name, columns[name]) for name in NAMES)
-    if len(systems) > 1:
-        other = int((system != system[0]).argmax())
-        first, second = systems.ids[system[[0, other]]].tolist()
-        finding = f"a run has one system, found {second!r} after {first!r} in row 1"
-        finding += ": are these two runs?"
-        raise InputError.at(path, other + 1, finding, unit="row")
-    (users, user), (items, item) = pairs
-    numbered = Pairs(users, items, user, item)
-    numbered.require_distinct(path, lambda place: place + 1, unit="row")
-    score = columns[SCORE_COLUMN].to_numpy().astype(np.float64)
-    for place in np.flatnonzero(np.isnan(score))[:1]:
-        raise InputError.at(path, int(place) + 1, "the score is not a number.", unit="row")
-    return RunFile(path, escaped(str(systems.ids[0])), *numbered, score)
+    columns = Columns(path, content, _arrays(path, content), unit="row")
+    for name, field in COLUMNS.items():
+        array = columns.arrays[field]
+        if array.null_count:
+            raise columns.error(array.is_null().index(True).as_py(), f"the {name} is missing.")
+        texts, codes = ([], np.empty(0)) if name == "score" else columns.names(field)
+        unfit = first_unfit_id(texts)
+        if unfit is not None:
+            finding = f"no run can have the {name} {texts[unfit]!r}: it {id_fault(texts[unfit])}."
+            raise columns.error(int((codes == unfit).argmax()), finding)
+    scores = columns.numbers(SCORE_FIELD)
+    for position in np.flatnonzero(np.isnan(scores))[:1]:
+        raise columns.error(int(position), "the score is not a number.")
+    return RunFile(path, _only_tag(columns), *Pairs.of_columns(columns), scores)
 
 
-def _columns(path: Path | str, content: bytes) -> dict[str, Any]:
-    """Give the columns by name, names as text of which each is stored once."""
+def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
+    """Give the columns by field, names as text of which each is stored once."""
     import pyarrow as pa
     from psutil import virtual_memory
     from pyarrow import parquet
 
     try:
-        found = parquet.read_schema(pa.py_buffer(content)).names
-        for name in COLUMNS:
-            if name not in found:
-                finding = f"a run has the columns {', '.join(COLUMNS)}, found {', '.join(found)}."
-                raise InputError(f"{path}: {finding}")
-        file = parquet.ParquetFile(pa.py_buffer(content), read_dictionary=list(NAMES))
-        n_rows = file.metadata.num_rows
+        file = parquet.ParquetFile(
+            pa.py_buffer(content), read_dictionary=["system", "user", "item"]
+        )
+        found, n_rows = file.schema_arrow.names, file.metadata.num_rows
+        if not {*COLUMNS} <= {*found}:
+            finding = f"a run has the columns {', '.join(COLUMNS)}, found {', '.join(found)}."
+            raise InputError(f"{path}: {finding}")
         if not n_rows:
             raise InputError(f"{path}: the file has no row with a recommendation.")
         if n_rows > int(virtual_memory().available) // BYTES_PER_ROW:
             raise InputError(f"{path}: it has {n_rows:,} rows, which free memory cannot hold.")
         table = file.read(columns=list(COLUMNS))
-        columns = {name: _converted(path, name, table[name]) for name in COLUMNS}
-        return {name: c.unify_dictionaries().combine_chunks() for name, c in columns.items()}
+        return {field: _converted(path, name, table[name]) for name, field in COLUMNS.items()}
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a Parquet file that can be read ({error}).") from None
 
@@ -236,29 +223,14 @@ def _converted(path: Path | str, name: str, column: Any) -> Any:
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     is_text = types.is_string(kind) or types.is_large_string(kind)
-    if name == SCORE_COLUMN and (types.is_integer(kind) or types.is_floating(kind)):
-        return column
-    if name == SCORE_COLUMN or not (is_text or types.is_integer(kind)):
-        holds = "numbers" if name == SCORE_COLUMN else "text or integers"
+    is_score, is_integer = name == "score", types.is_integer(kind)
+    if not (is_integer or (types.is_floating(kind) if is_score else is_text)):
+        holds = "numbers" if is_score else "text or integers"
         raise InputError(f"{path}: the column {name} must hold {holds}, found {column.type}.")
-    is_encoded = types.is_dictionary(column.type) and types.is_string(kind)
-    return column if is_encoded else column.cast("string").dictionary_encode()
-
-
-def _numbered(path: Path | str, name: str, column: Any) -> tuple[Numbering, NDArray[np.int32]]:
-    """Number the names that occur in the rows."""
-    numbers = column.indices.to_numpy()
-    used = np.flatnonzero(np.bincount(numbers, minlength=len(column.dictionary)))
-    ids = column.dictionary.take(used).to_pylist()
-    longest = max(map(len, ids))
-    if longest > LONGEST_ID:
-        finding = f"an id or a name has at most {LONGEST_ID:,} characters, found one of {longest:,}"
-        raise InputError(f"{path}: {finding}.")
-    position = first_unfit_id(ids)
-    if position is not None:
-        fault = id_fault(ids[position])
-        raise InputError(f"{path}: no run can have the {name} {ids[position]!r}: it {fault}.")
-    numbering = Numbering.of(ids)
-    places = np.zeros(len(column.dictionary), dtype=np.int32)
-    places[used] = numbering.numbers(ids)
-    return numbering, places[numbers]
+    if is_score:
+        return column.combine_chunks()
+    is_encoded = is_text and types.is_dictionary(column.type)
+    encoded = column if is_encoded else column.cast("string").dictionary_encode()
+    names = encoded.unify_dictionaries().combine_chunks()
+    has_others = len(names.indices.unique()) < len(names.dictionary)
+    return names.cast("string").dictionary_encode() if has_others else names

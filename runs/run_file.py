@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from runs.run import NO_ITEM, Run
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.errors import InputError, InputWarning, NearTies
+from runs.shared.fields import place_in_group
 from runs.shared.ids import Numbering
 
 Precision: TypeAlias = Literal["double", "single"]
@@ -60,7 +61,7 @@ class RunFile:
         if coinciding:
             warnings.warn(NearTies(self.path, coinciding), stacklevel=2)
         lengths = np.bincount(topic, minlength=len(topics))
-        column = np.arange(len(topic)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        column = place_in_group(topic) - 1
         depth = int(lengths.max(initial=1)) if depth is None else depth
         ranked = np.full((len(topics), depth), NO_ITEM, dtype=np.int32)
         within = column < depth

@@ -82,15 +82,14 @@ def shown(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def publish(
-    results: Results, format_: str, folder: Path | None, only: Collection[str] = ()
-) -> None:
-    """Write results into a folder, if there is one, and print them in a format."""
+def publish(results: Results, only: Collection[str] = ()) -> None:
+    """Write and print results as the options `published` of the command say."""
     from analyses.shared.publish import PRINTED, write_results
 
-    if folder is not None:
-        write_results(results, folder)
-    click.echo(PRINTED[format_](results, only), nl=False)
+    asked = click.get_current_context().params
+    if asked["output"] is not None:
+        write_results(results, asked["output"])
+    click.echo(PRINTED[asked["format_"]](results, only), nl=False)
 
 
 def write_and_name(what: str, path: Path, content: bytes) -> None:

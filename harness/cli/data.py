@@ -177,16 +177,13 @@ def systems(names: tuple[str, ...], format_: str) -> None:
             found = Table(spec.name, title, spec.source, headings, [*_settings(spec)])
             print_tables(found, format_=format_)
     else:
-        headings = ["name", "family", "summary", "settings", "source"]
-        parts = [(spec, "\n".join(_in_short(spec)) or "none") for spec in specs]
-        rows = [(s.name, s.family, s.summary, settings, s.source) for s, settings in parts]
+        headings, rows = ["name", "family", "summary", "settings", "source"], []
+        for spec in specs:
+            of_each = ((name, "; ".join(filter(None, own))) for name, *own, _ in _settings(spec))
+            settings = "\n".join(f"{name} ({told})" for name, told in of_each) or "none"
+            rows.append((spec.name, spec.family, spec.summary, settings, spec.source))
         listed = Table("systems", "Recommenders", SETTINGS, headings, rows)
         print_tables(listed, format_=format_, in_records=True)
-
-
-def _in_short(spec: SystemSpec) -> Iterator[str]:
-    for name, default, place, _ in _settings(spec):
-        yield f"{name} ({default}; {place})" if place else f"{name} ({default})"
 
 
 def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:

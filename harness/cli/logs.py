@@ -61,8 +61,6 @@ def recall(
     rank_table: Path | None,
     dask: str | None,
     n_jobs: int,
-    format_: str,
-    output: Path | None,
     progress: Progress,
     **asked: Any,
 ) -> None:
@@ -81,15 +79,14 @@ def recall(
     question = given(RECALL(), asked)
     common: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     if rank_table is None:
-        own: dict[str, Any] = {"dask": dask, "folder": output}
-        models = models or ("item-cosines",)
-        result = measure_models(interactions, question, models=models, **own, **common)
+        own: dict[str, Any] = {"models": models or ("item-cosines",), "folder": asked["output"]}
+        result = measure_models(interactions, question, dask=dask, **own, **common)
     else:
         refuse_typed({"models", "dask"}, "--ranks")
         result = measure_ranks(interactions, rank_table, question, **common)
-    publish({"recall": result}, format_, output)
-    if output is not None:
-        result.write_ranks(output)
+    publish({"recall": result})
+    if asked["output"] is not None:
+        result.write_ranks(asked["output"])
     for remark in (*result.cautions(), result.caption()):
         click.echo(remark, err=True)
 
@@ -100,15 +97,7 @@ def recall(
 @settings_options(CLICKS, without=["recommendations", "interactions"], names={"types": "--rename"})
 @on_workers("Number of threads; default: all cores. Does not change results.")
 @published
-def clicks(
-    recommendations: Path,
-    interactions: Path,
-    n_jobs: int,
-    format_: str,
-    output: Path | None,
-    progress: Progress,
-    **asked: Any,
-) -> None:
+def clicks(n_jobs: int, progress: Progress, **asked: Any) -> None:
     """Compare the click-through rates of the arms of an experiment.
 
     Prints the click-through rate of each arm with its confidence interval over users, the
@@ -122,10 +111,9 @@ def clicks(
     """
     from analyses.online.clicks import count_clicks
 
-    logs = {"recommendations": recommendations, "interactions": interactions}
-    question = given(CLICKS(), logs | asked)
-    found = count_clicks(question, progress=progress, folder=output, n_jobs=n_jobs)
-    publish({"clicks": found}, format_, output)
+    question, folder = given(CLICKS(), asked), asked["output"]
+    found = count_clicks(question, progress=progress, folder=folder, n_jobs=n_jobs)
+    publish({"clicks": found})
     for caution in found.cautions():
         click.echo(f"Caution: {caution}", err=True)
     if found.alarm:
@@ -146,13 +134,7 @@ def clicks(
 @seeded
 @published
 def online(
-    inputs: tuple[Path, ...],
-    seed: int,
-    format_: str,
-    output: Path | None,
-    progress: Progress,
-    chosen: tuple[str, ...],
-    **asked: Any,
+    inputs: tuple[Path, ...], seed: int, progress: Progress, chosen: tuple[str, ...], **asked: Any
 ) -> None:
     """Test whether offline measures agree with click-through rates.
 
@@ -178,7 +160,7 @@ def online(
         bar.advance()
     # Tables 4.3 to 4.11 are long: only the folder and other formats have them.
     short = ("online",) if len(experiments) > 1 else ("online", "online_intervals")
-    publish({"online": found}, format_, output, short if format_ == "text" else ())
+    publish({"online": found}, short if asked["format_"] == "text" else ())
     click.echo(found.caption(), err=True)
 
 

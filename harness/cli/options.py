@@ -248,9 +248,12 @@ def _option(name: str, facts: Mapping[str, Any], *, called: str | None) -> click
     repeats = is_map or value.get("type") == "array"
     kind = ASSIGNMENT if is_map else _type(name, _but_null(value["items"]) if repeats else value)
     default = facts.get("default")
+    dashed = (_singular(name) if repeats else name).replace("_", "-")
+    # What is on, or may be, can be turned off.
     is_on = kind is click.BOOL and default is not False
+    flag = f"--{dashed}/--no-{dashed}" if is_on else f"--{dashed}"
     return click.Option(
-        [called or _flag(_singular(name) if repeats else name, is_on=is_on), name],
+        [called or flag, name],
         type=kind,
         is_flag=True if kind is click.BOOL else None,
         multiple=repeats,
@@ -293,9 +296,3 @@ def _type(name: str, facts: Mapping[str, Any]) -> click.ParamType[Any]:
 def _singular(name: str) -> str:
     """Name one of several."""
     return f"{name[:-3]}y" if name.endswith("ies") else name.removesuffix("s")
-
-
-def _flag(name: str, *, is_on: bool) -> str:
-    """Name an option; one that is on, or may be, can be turned off."""
-    dashed = name.replace("_", "-")
-    return f"--{dashed}/--no-{dashed}" if is_on else f"--{dashed}"

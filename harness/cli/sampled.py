@@ -91,8 +91,6 @@ def sampled(
     studies: tuple[str, ...],
     example: bool,
     candidates: int | None,
-    format_: str,
-    output: Path | None,
     n_jobs: int,
     dask: str | None,
     progress: Progress,
@@ -116,21 +114,22 @@ def sampled(
 
     if example == (ranks is not None):
         raise InputError("give a table of ranks (RANKS.csv), or --example.")
+    fields = {*_settings().model_fields}
     if ranks is None:
-        refuse_typed({*asked, "studies", "candidates", "n_jobs", "dask", "seed"}, "--example")
-        publish({"example": Example()}, format_, output)
+        refuse_typed(fields | {"studies", "candidates", "n_jobs", "dask", "seed"}, "--example")
+        publish({"example": Example()})
         return
     wanted = STUDIES if "all" in studies else studies
     chosen = {name: study for name, study in _studies().items() if name in wanted}
     used = {name for study in chosen.values() for name in study.settings.model_fields}
-    refuse_typed({*asked} - used, ", ".join(chosen))
+    refuse_typed(fields - used, ", ".join(chosen))
     settings = {name: given(study.settings, asked) for name, study in chosen.items()}
     work = RanksWork(
         read_rank_table(ranks, candidates=candidates), seed=seed, n_jobs=n_jobs, progress=progress
     )
     with processes_on_cluster(dask):
         results = {study.key: study(work, settings[name]) for name, study in chosen.items()}
-    publish(results, format_, output, TABLES)
+    publish(results, TABLES)
     for result in results.values():
         click.echo(result.caption(), err=True)
 
@@ -153,8 +152,6 @@ def correct(
     negatives: int | None,
     candidates: int | None,
     replace: bool,
-    format_: str,
-    output: Path | None,
     progress: Progress,
     seed: int,
     **asked: Any,
@@ -175,5 +172,5 @@ def correct(
     settings = given(CORRECTION(), asked)
     systems = sampled_of(tables, negatives=negatives, candidates=candidates, replace=replace)
     found = corrected_systems(systems, settings, seed=seed, progress=progress)
-    publish({"corrected": found}, format_, output, only=["corrected"])
+    publish({"corrected": found}, only=["corrected"])
     click.echo(found.caption(), err=True)

@@ -41,13 +41,7 @@ CORRELATION = imported("analyses.correlation.Settings")
 @seeded
 @published
 def correlate(
-    paths: tuple[Path, ...],
-    column: ColumnNames,
-    seed: int,
-    format_: str,
-    output: Path | None,
-    progress: Progress,
-    **asked: Any,
+    paths: tuple[Path, ...], column: ColumnNames, seed: int, progress: Progress, **asked: Any
 ) -> None:
     """Rank correlation of the orderings by different measures.
 
@@ -61,7 +55,7 @@ def correlate(
 
     settings = given(CORRELATION(), asked | {"every_pair": True})
     found = correlate_files(paths, settings, column, seed=seed, progress=progress)
-    match format_:
+    match asked["format_"]:
         case "text":
             printed = found.of_measures().to_columns()
         case "csv":
@@ -69,11 +63,11 @@ def correlate(
         case "json":
             printed = as_json({"correlation": found})
         case _:
-            printed = FORMATS[format_]([found.of_measures()])
+            printed = FORMATS[asked["format_"]]([found.of_measures()])
     click.echo(printed, nl=False)
     click.echo(found.caption(), err=True)
-    if output is not None:
-        write_results({"correlation": found}, output)
+    if asked["output"] is not None:
+        write_results({"correlation": found}, asked["output"])
 
 
 def correlate_files(
@@ -166,8 +160,6 @@ def _answer(
     *,
     seed: int,
     n_jobs: int,
-    format_: str,
-    output: Path | None,
     progress: Progress,
     column: ColumnNames,
     only: Collection[str] = (),
@@ -180,6 +172,6 @@ def _answer(
     scores = read_score_tables(tables, column)
     work = ScoresWork(scores, seed=seed, n_jobs=n_jobs, progress=progress)
     found = analysis(work, given(analysis.settings, asked))
-    publish({analysis.name: found}, format_, output, only)
+    publish({analysis.name: found}, only)
     for caution in found.cautions():
         click.echo(f"Caution: {caution}", err=True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
+from recommenders.kernels.embeddings import unit_rows
 from runs import Numbering
 from runs.shared.arrays import Floats
 from runs.shared.settings import Section
@@ -117,7 +118,7 @@ class ClickWorld:
     def tastes(self, users: NDArray[np.integer], *, moment: float | Floats = 1.0) -> Floats:
         """Give unit vectors of what users like, from 0 (the begin of the history) to 1 (now)."""
         fading = FIRST_TOPIC_FADES * np.broadcast_to(moment, users.shape)[:, None]
-        return _unit((1 - fading) * self.first_taste[users] + fading * self.second_taste[users])
+        return unit_rows((1 - fading) * self.first_taste[users] + fading * self.second_taste[users])
 
     def click_chance(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
         r"""Give the exact chance of each click.
@@ -211,16 +212,12 @@ def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
 
     def around(topics: Ints) -> Floats:
         noise = SCATTER / np.sqrt(DIMENSIONS) * rng.normal(size=(len(topics), DIMENSIONS))
-        return _unit(centres[topics] + noise)
+        return unit_rows(centres[topics] + noise)
 
-    centres = _unit(rng.normal(size=(n_topics, DIMENSIONS)))
+    centres = unit_rows(rng.normal(size=(n_topics, DIMENSIONS)))
     vectors = around(rng.integers(n_topics, size=settings.n_items))
     quality = QUALITY_SPREAD * rng.normal(size=settings.n_items)
     log_exposure = EXPOSURE_SPREAD * rng.normal(size=settings.n_items)
     first = rng.integers(n_topics, size=settings.n_users)
     second = (first + rng.integers(1, n_topics, size=settings.n_users)) % n_topics
     return ClickWorld(settings, vectors, quality, log_exposure, around(first), around(second))
-
-
-def _unit(vectors: Floats) -> Floats:
-    return vectors / np.sqrt((vectors**2).sum(axis=1, keepdims=True))

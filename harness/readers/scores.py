@@ -290,13 +290,6 @@ def scores_to_parquet(scores: Scores) -> bytes:
     return stream.getvalue()
 
 
-def _measures_of(every: Sequence[Measure], metadata: Mapping[bytes, bytes]) -> Measures:
-    """Say of measures what the metadata know; nothing, if the file is another's."""
-    known = json.loads(metadata.get(MEASURES.encode(), b"{}"))
-    some = {key: [every[n] for n in known[key]] for key in ("reported", "grid") if known}
-    return Measures(every, falling=known.get("falling", ()), **some)
-
-
 def scores_from_parquet(content: bytes) -> Scores:
     """Read back what `scores_to_parquet` wrote, bit for bit."""
     import pyarrow as pa
@@ -309,10 +302,14 @@ def scores_from_parquet(content: bytes) -> Scores:
 
     users, systems = (column(name).unique().to_pylist() for name in ("user", "system"))
     firsts = np.arange(0, file.metadata.num_rows, len(users) * len(systems))
-    measures = (column(name).take(firsts).to_pylist() for name in ("metric", "cutoff"))
+    labels = (column(name).take(firsts).to_pylist() for name in ("metric", "cutoff"))
+    every = [*map(Measure, *labels)]
+    # The file of another says nothing more of its measures.
+    known = json.loads((file.schema_arrow.metadata or {}).get(MEASURES.encode(), b"{}"))
+    some = {key: [every[n] for n in known[key]] for key in ("reported", "grid") if known}
     scores = Scores(
         values=column("score").to_numpy().reshape(-1, len(systems), len(users)),
-        measures=_measures_of(list(map(Measure, *measures)), file.schema_arrow.metadata or {}),
+        measures=Measures(every, falling=known.get("falling", ()), **some),
         systems=tuple(systems),
         users=np.array(users, dtype=np.str_),
     )

@@ -29,6 +29,14 @@ GRADED = "nDCG"
 """The metric that grades below the relevance level count for."""
 
 
+SIMULATED = (
+    "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make measures look "
+    "more robust to the loss of popular items: results of this loss are likely to be too "
+    "favourable, most of all for P and RR (docs/methods/worlds.md)."
+)
+"""What worlds, in which tastes stay as they are, are known not to show."""
+
+
 @dataclass(frozen=True)
 class Check:
     """A caution, and the metrics that it is about; none if it is about all."""
@@ -39,12 +47,19 @@ class Check:
 
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Check a finished study; each caution is given once, the most important first."""
-    found: dict[str, Check] = {}
-    weightiest_first = (_of_judgements, _of_input, _of_split, _of_results)
-    for checks in weightiest_first:
-        for check in checks(study):
-            found.setdefault(check.sentence, check)
-    return list(found.values())
+    facts, found = study.manifest["collection"], list[Check]()
+    if "means" in study.kinds:
+        found += judgement_checks(facts, study.metrics, study.unit)
+    found += map(Check, study.manifest["warnings"])
+    if facts.get("truth", {}).get("truth") == OF_WORLD:
+        found.append(Check(SIMULATED))
+    else:
+        found += leakage_checks(facts.get("split", {}))
+    found += (Check(caution) for _, result in study.results() for caution in result.cautions())
+    first: dict[str, Check] = {}
+    for check in found:
+        first.setdefault(check.sentence, check)
+    return [*first.values()]
 
 
 def judgement_checks(
@@ -79,11 +94,6 @@ def _counted(count: int, facts: Mapping[str, Any], unit: str) -> str:
     return f"{count:,} of the {n_users:,} {plural(unit)} ({share}) {have}"
 
 
-def _of_judgements(study: FinishedStudy) -> Iterator[Check]:
-    if "means" in study.kinds:
-        yield from judgement_checks(study.manifest["collection"], study.metrics, study.unit)
-
-
 def leakage_checks(split: Mapping[str, Any], how: str = "this split") -> Iterator[Check]:
     """Say how much training tells of the future, from the counts of a split."""
     older, newer = (split.get(name, 0.0) for name in (OLDER_TESTS, NEWER_TRAINING))
@@ -92,30 +102,3 @@ def leakage_checks(split: Mapping[str, Any], how: str = "this split") -> Iterato
         future = f"{newer:.0%} of all training ratings are newer than a test rating, on average"
         sentence = f"By {how}, {shares} rating, and {future}: training data leak the future"
         yield Check(f"{sentence}. The split `global-time` avoids it.".replace("%", " %"))
-
-
-def _of_input(study: FinishedStudy) -> Iterator[Check]:
-    """Repeat the warnings about the input, and say what worlds are known not to show."""
-    yield from map(Check, study.manifest["warnings"])
-    if _is_simulated(study):
-        yield Check(
-            "The ratings are simulated. Compared with MovieLens 1M, simulated ratings make "
-            "measures look more robust to the loss of popular items: results of this loss are "
-            "likely to be too favourable, most of all for P and RR (docs/methods/worlds.md)."
-        )
-
-
-def _is_simulated(study: FinishedStudy) -> bool:
-    """Whether a world made the ratings, in which tastes stay as they are."""
-    return bool(study.manifest["collection"].get("truth", {}).get("truth") == OF_WORLD)
-
-
-def _of_split(study: FinishedStudy) -> Iterator[Check]:
-    if not _is_simulated(study):
-        yield from leakage_checks(study.manifest["collection"].get("split", {}))
-
-
-def _of_results(study: FinishedStudy) -> Iterator[Check]:
-    """Give the cautions of the analyses."""
-    for _, result in study.results():
-        yield from map(Check, result.cautions())

@@ -359,17 +359,14 @@ def _sign(estimates: Estimates, a: str, b: str) -> int:
 
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     """Write page, figures and table of a comparison into a folder."""
-    figures = list(_write_figures(compared, folder))
+    figures: list[dict[str, Any]] = []
+    for face, caption, drawn in compared.figures():
+        svg = as_svg(drawn)
+        write_whole(folder / f"figures/{face.file}.svg", svg)
+        write_whole(folder / f"figures/{face.file}.pdf", WRITERS["pdf"](drawn))
+        figures.append({"face": face, "caption": caption, "source": image_source(svg)})
     numbers = as_csv(with_texts(compared.frame(), guarded))
     write_whole(folder / "tables/comparison.csv", numbers.encode())
     page = render_page("comparison.html", compared=compared, figures=figures)
     write_whole(folder / "comparison.html", page)
     return folder / "comparison.html"
-
-
-def _write_figures(compared: Comparison | Publication, folder: Path) -> Iterator[dict[str, Any]]:
-    for face, caption, drawn in compared.figures():
-        svg = as_svg(drawn)
-        write_whole(folder / f"figures/{face.file}.svg", svg)
-        write_whole(folder / f"figures/{face.file}.pdf", WRITERS["pdf"](drawn))
-        yield {"face": face, "caption": caption, "source": image_source(svg)}

@@ -174,7 +174,7 @@ def _facts(collection: dict[str, Any]) -> list[Table]:
     own = {name: fact for name, fact in collection.items() if not isinstance(fact, dict)}
     named = {"Judgements": own} | {name.capitalize(): facts for name, facts in groups.items()}
     return [
-        _plain(name, [[_in_words(key), _fact(value)] for key, value in facts.items()])
+        _plain(name, [[IN_WORDS.get(k, k.replace("_", " ")), _fact(v)] for k, v in facts.items()])
         for name, facts in named.items()
     ]
 
@@ -190,11 +190,6 @@ IN_WORDS = {
     OLDER_TESTS: "share of test ratings older than the user's newest training rating",
     NEWER_TRAINING: "share of training ratings newer than a test rating, on average",
 }
-
-
-def _in_words(key: str) -> str:
-    """Say what a fact is of."""
-    return IN_WORDS.get(key, key.replace("_", " "))
 
 
 def _fact(value: Any) -> str:

@@ -18,7 +18,7 @@ from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
-from analyses.shared.table import Cell, Table, rounded
+from analyses.shared.table import Table, rounded
 from harness.scoring.means import Means
 from runs.shared.arrays import Floats
 
@@ -141,29 +141,16 @@ class Repeats(Result):
     @table("repeats", "standard deviations over users, systems and repetitions")
     def repeats_table(self) -> Table:
         """Tabulate each estimate over the seeds, with its standard deviations."""
-        rows: list[list[Cell]] = []
-        means = mean_of_defined(self.values)
-        for place, quantity in enumerate(self.quantities):
-            for number, label in enumerate(self.measures.reported.labels):
-                numbers = (
-                    self.values[place, number, 0],
-                    means[place, number],
-                    *self.sources[:, place, number],
-                )
-                rows.append([label, quantity, *map(float, numbers)])
-        return Table(
-            name="repeats",
-            title=f"The study under {len(self.seeds)} {self._repetitions}",
-            note=self.caption(),
-            headings=[
-                "measure",
-                "quantity",
-                "this study",
-                "mean",
-                *(f"sd {each}" for each in self.names),
-            ],
-            rows=rows,
-        )
+        labels, sources = self.measures.reported.labels, zip(self.names, self.sources, strict=True)
+        columns = {
+            "measure": [*labels] * len(self.quantities),
+            "quantity": np.repeat(self.quantities, len(labels)),
+            "this study": self.values[..., 0].ravel(),
+            "mean": mean_of_defined(self.values).ravel(),
+            **{f"sd {name}": deviations.ravel() for name, deviations in sources},
+        }
+        title = f"The study under {len(self.seeds)} {self._repetitions}"
+        return Table.of_columns("repeats", title, self.caption(), columns)
 
     def findings(self) -> Sequence[str]:
         """Say how much each source of chance contributes, and how far the orderings agree."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from analyses.shared.analysis import built_in_analyses
 from analyses.shared.estimate import Estimates
-from analyses.shared.result import Result, TableFace, choices_of, measures_of, tables_of
+from analyses.shared.result import TableFace, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
 from harness.report.answer import Answer
 from harness.report.study_folder import REPEATS, FinishedStudy
@@ -32,7 +32,15 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
     chosen = {keyword: value for keyword, value in chosen.items() if value is not None}
     key, face = _find(study, name)
     result = study.result(key)
-    _check_choices(result, face, chosen)
+    measures, known = measures_of(result), choices_of(type(result), face)
+    own = {"cutoff": measures.cutoffs, "measure": tuple(map(str, measures.reported))}
+    for keyword, value in chosen.items():
+        what, values = keyword.replace("cutoff", "cut-off"), own.get(keyword, known.get(keyword))
+        if keyword not in known or values is None:
+            raise InputError(f"the table {face.name!r} has no {what} to choose.")
+        if value not in values:
+            listed = ", ".join(map(str, values))
+            raise InputError(f"the table {face.name!r} has no {what} {value!r}; it has {listed}.")
     made = face.make(result, **chosen)
     if not made.rows:
         place = f" at cut-off {chosen['cutoff']}" if "cutoff" in chosen else ""
@@ -62,20 +70,6 @@ def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:
 
 def _names(faces: Iterable[TableFace]) -> list[str]:
     return [name for face in faces for name in (face.name, face.alias) if name]
-
-
-def _check_choices(result: Result, face: TableFace, chosen: Mapping[str, Any]) -> None:
-    known = choices_of(type(result), face)
-    for keyword, value in chosen.items():
-        what = "cut-off" if keyword == "cutoff" else keyword
-        measures = measures_of(result)
-        own = {"cutoff": measures.cutoffs, "measure": tuple(map(str, measures.reported))}
-        values = own.get(keyword, known.get(keyword, ()))
-        if keyword not in known:
-            raise InputError(f"the table {face.name!r} has no {what} to choose.")
-        if value not in values:
-            listed = ", ".join(map(str, values))
-            raise InputError(f"the table {face.name!r} has no {what} {value!r}; it has {listed}.")
 
 
 def answer_of(study: FinishedStudy) -> Answer:

@@ -6,7 +6,7 @@ block: `harness.study.run` tries metrics out for it before any work begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
@@ -15,13 +15,14 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, depth_of
+from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
 from qrels import Catalogue, Judged, Qrels, match
 from qrels.catalogue import ItemsSeen
 from qrels.judged import Places
 from runs import NO_ITEM, Run
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.fields import place_in_group
 
 USERS_AT_ONCE = 2048
 
@@ -131,15 +132,6 @@ def _judged_items(judgements: NDArray[np.int64], qrels: Qrels) -> NDArray[np.int
     return np.append(qrels.items, NO_ITEM)[judgements]
 
 
-def depth_seen(runs: Iterable[Run], measures: Iterable[Measure]) -> int:
-    """Give the rank down to which lists are seen: the deepest cut-off, or the end of all lists.
-
-    Measures of whole lists see all runs equally deep.
-    """
-    deepest = max(map(depth_of, measures), default=0)
-    return int(min(deepest, max((run.depth for run in runs), default=0)))
-
-
 def divide(
     runs: Sequence[Run], qrels: Qrels, *, depth: int, n_samples: int = 1, hits_only: bool = False
 ) -> list[Block]:
@@ -188,7 +180,7 @@ def _judged_ranks(judgements: NDArray[np.int64], lengths: Numbers, run: Run) -> 
     rank, user = np.nonzero(judgements >= 0)
     counts = np.bincount(user, minlength=n_users)
     order = np.argsort(user, kind="stable")
-    place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place = place_in_group(user[order]) - 1
     numbers = np.full((counts.max(initial=0), n_users), -1)
     ranks = np.full(numbers.shape, depth + 1)
     numbers[place, user[order]] = judgements[rank[order], user[order]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,10 @@ class Hits:
 
 def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
     """Find the judged items in the first ranks of every list, down to a depth."""
-    order = _by_falling_grade(qrels)
+    # The judgements of a user stay together, by falling grade.
+    highest = int(qrels.grades.max(initial=0))
+    span = highest - int(qrels.grades.min(initial=0)) + 1
+    order = np.argsort(qrels.users * np.int64(span) + (highest - qrels.grades), kind="stable")
     places = np.empty(len(order), dtype=np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)
     counts, ranks, judgements = [], [], []
@@ -96,12 +99,6 @@ def find_hits(runs: Sequence[Run], qrels: Qrels, *, depth: int) -> Hits:
         ranks=np.concatenate(ranks)[by_user],
         judgements=np.concatenate(judgements)[by_user],
     )
-
-
-def _by_falling_grade(qrels: Qrels) -> Integers:
-    highest = int(qrels.grades.max(initial=0))
-    span = highest - int(qrels.grades.min(initial=0)) + 1
-    return np.argsort(qrels.users * np.int64(span) + (highest - qrels.grades), kind="stable")
 
 
 def _kinds(qrels: Qrels) -> Kinds:
@@ -133,25 +130,17 @@ def group_sums(
     """
     order = np.argsort(groups, kind="stable")
     borders = np.concatenate([[0], np.cumsum(np.bincount(groups))])
-    sums_per_group = hits.n_systems * len(cutoffs) * N_SUMS * _width(kept.shape[1])
-    at_once = max(1, SUMS_AT_ONCE // sums_per_group)
+    n_samples = kept.shape[1]
+    width = n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
+    at_once = max(1, SUMS_AT_ONCE // (hits.n_systems * len(cutoffs) * N_SUMS * width))
     for first in range(0, len(borders) - 1, at_once):
         some = slice(first, min(first + at_once, len(borders) - 1))
         users = order[borders[some.start] : borders[some.stop]]
-        masks = _masks(kept, hits.order[hits.qrels.rows_of(users)])
+        judgements = hits.order[hits.qrels.rows_of(users)]
+        masks = np.zeros((len(judgements), width), dtype=np.uint8)
+        masks[:, :n_samples] = kept[judgements]
         sums = _sum(hits, masks, cutoffs, users, groups[users] - first)
-        yield some, _finish(sums, cutoffs)[..., : kept.shape[1]]
-
-
-def _width(n_samples: int) -> int:
-    return n_samples if n_samples < PADDED_TO else n_samples + -n_samples % PADDED_TO
-
-
-def _masks(kept: Masks, judgements: Integers) -> Bits:
-    """Take the masks of some judgements, in their order, and pad them with empty samples."""
-    masks = np.zeros((len(judgements), _width(kept.shape[1])), dtype=np.uint8)
-    masks[:, : kept.shape[1]] = kept[judgements]
-    return masks
+        yield some, _finish(sums, cutoffs)[..., :n_samples]
 
 
 def _sum(hits: Hits, masks: Bits, cutoffs: Sequence[int], users: Places, groups: Places) -> Floats:
@@ -161,11 +150,10 @@ def _sum(hits: Hits, masks: Bits, cutoffs: Sequence[int], users: Places, groups:
     discounts = 1.0 / np.log2(np.arange(2, borders[-1] + 2))
     n_groups = groups.max(initial=0) + 1
     sums = np.zeros((n_groups, hits.n_systems, len(borders), N_SUMS, masks.shape[1]))
-    lists = Lists(
-        hits.offsets, hits.ranks, hits.judgements, hits.qrels.offsets, hits.gains, hits.kinds
-    )
+    of_lists, of_qrels = (hits.offsets, hits.ranks, hits.judgements), hits.qrels.offsets
+    lists = (*of_lists, of_qrels, hits.gains, hits.kinds)
     at_ranks = np.concatenate([[0.0], discounts])
-    depths = Depths(borders, bucket_of_rank, at_ranks, np.cumsum(at_ranks))
+    depths = (borders, bucket_of_rank, at_ranks, np.cumsum(at_ranks))
     _accumulate(users, groups, lists, depths, masks, SMOOTHING, sums)
     return sums
 
@@ -180,24 +168,11 @@ def _finish(sums: Floats, cutoffs: Sequence[int]) -> Floats:
     return scores.transpose(3, 2, 1, 0, 4)
 
 
-class Lists(NamedTuple):
-    """The arrays of `Hits` that loops go through."""
+Lists: TypeAlias = tuple[Integers, Ranks, Ranks, Integers, Floats, Kinds]
+"""The arrays of `Hits` that loops go through, those of the qrels before gains and kinds."""
 
-    offsets: Integers
-    ranks: Ranks
-    judgements: Ranks
-    of_users: Integers
-    gains: Floats
-    kinds: Kinds
-
-
-class Depths(NamedTuple):
-    """Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
-
-    cutoffs: Integers
-    buckets: Integers
-    discounts: Floats
-    ideals: Floats
+Depths: TypeAlias = tuple[Integers, Integers, Floats, Floats]
+"""Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
 
 
 @as_numpy

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import Measure, Measures, Scores, depth_of
 from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms
-from harness.scoring.blocks import Block, Needs, Samples, depth_seen, divide, needs_of
+from harness.scoring.blocks import Block, Needs, Samples, divide, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
 from runs.replicates import Replicates
@@ -58,10 +58,14 @@ def score(
 def depth_needed(
     runs: Sequence[Run], measures: Sequence[Measure], metrics: Mapping[str, Metric]
 ) -> int:
-    """Tell which ranks count: down to the deepest cut-off, or all if lists are condensed."""
+    """Tell which ranks count: down to the deepest cut-off, or all if lists are condensed.
+
+    Measures of whole lists see all runs equally deep.
+    """
+    end = max((run.depth for run in runs), default=0)
     if any(metrics[measure.metric].is_condensed for measure in measures):
-        return max((run.depth for run in runs), default=0)
-    return depth_seen(runs, measures)
+        return end
+    return int(min(end, max(map(depth_of, measures), default=0)))
 
 
 def _scores(judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> Floats:

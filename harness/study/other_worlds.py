@@ -191,14 +191,11 @@ def work_of(study: Study) -> StudyWork:
     return StudyWork(
         name=study.name,
         seed=study.seed,
-        n_jobs=1,
-        progress=Silent(),
         collection=collection,
         runs=runs,
         scores=weighted(parts.judged(runs, catalogue), weights),
         metrics=metrics,
         catalogue=catalogue,
-        ranks={},
         weights=weights,
         known_truth=truth,
     )

@@ -116,43 +116,33 @@ class ScoreParts:
                     f"other orders of these items, its means could be: {listed(spans)}."
                 )
 
-    def true_lists(self, lists: Sequence[Run], known: TrueJudgements) -> Sequence[Run]:
-        """Complete the lists of trained systems that hold truly judged items alone."""
-        if known.candidates == "all" or self.collection.runs:
-            return lists
-        depth = max(run.items.shape[1] for run in lists)
-        return [known.completed(run, depth, seed=self.study.seed) for run in lists]
-
     def truly_judged(
         self, lists: Sequence[Run], known: TrueJudgements, catalogue: Catalogue
     ) -> Scores:
-        """Score every user of the truth by it, unweighted."""
-        metrics = {**self.references, **self.metrics}
-        split = self.collection.split
+        """Score every user of the truth by it, unweighted.
+
+        Lists of trained systems that hold truly judged items alone are completed. Measures are what
+        the study measures, then other references, without those of hidden items: nothing is hidden
+        by a truth.
+        """
+        if known.candidates == "judged" and not self.collection.runs:
+            depth = max(run.items.shape[1] for run in lists)
+            lists = [known.completed(run, depth, seed=self.study.seed) for run in lists]
+        metrics, split = {**self.references, **self.metrics}, self.collection.split
+        own = self.measures.among(m for m in self.measures if not metrics[m.metric].needs)
+        references = () if self.study.truth is None else self.study.truth.measures
+        every = [*own, *(reference for reference in references if reference not in own)]
         profiles = None if split is None else split.train.matrix()[known.users]
         with self.progress("Scoring by the truth", len(lists)) as bar:
             return score(
-                self.true_lists(lists, known),
+                lists,
                 known.qrels,
-                self._true_measures(metrics),
+                Measures(every, reported=own.reported, grid=own.grid),
                 metrics,
                 users=known.topics.ids,
                 catalogue=replace(catalogue, profiles=profiles, hidden_ranks=None),
                 advance=bar.advance,
             )
-
-    def _true_measures(self, metrics: Mapping[str, Metric]) -> Measures:
-        """Give what the truth is measured by: what the study measures, then other references.
-
-        Metrics of hidden items are left out: nothing is hidden by a truth.
-        """
-        references = () if self.study.truth is None else self.study.truth.measures
-        own = self.measures.among(m for m in self.measures if not metrics[m.metric].needs)
-        return Measures(
-            [*own, *(reference for reference in references if reference not in own)],
-            reported=own.reported,
-            grid=own.grid,
-        )
 
     def files(
         self, runs: Sequence[Run], by_run: Scores, replicates: Replicates | None

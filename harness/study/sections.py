@@ -370,16 +370,9 @@ def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
     with origin.named("split", METHOD):
         method = str(origin.anchor(Path(method))) if is_user_split(method) else method
         splitter = find_split(method)
-    options = {name: value for name, value in values.items() if name != METHOD}
-    known = list(splitter.settings.model_fields)
-    for name in options:
-        if name not in known:
-            raise InputError(
-                f"{origin.place('split', name)}: the split {splitter.name!r} has no option "
-                f"{name!r}; its options are: {', '.join(known) or 'none'}."
-            )
+    own = {name: value for name, value in values.items() if name != METHOD}
     try:
-        settings = splitter.settings.model_validate(options)
+        settings = splitter.settings.model_validate(own)
     except ValidationError as error:
         sentence = sentence_of(error, origin, splitter.settings, table=("split",))
         raise InputError(sentence) from None

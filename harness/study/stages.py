@@ -437,26 +437,23 @@ class Stages(Source):
             worlds=self._worlds,
         )
         for analysis, settings in self.wanted:
-            made_from, makers = self._made_from(analysis, settings), self._makers(analysis)
+            made_from, makers = self._made_from(analysis, settings)
             self.make_analysis(analysis, settings, work, made_from=made_from, makers=makers)
 
-    def _makers(self, analysis: Analysis[Any, Any]) -> list[str | Path]:
-        """Name the homes of what an analysis uses: other worlds, or scores that are made anew."""
+    def _made_from(
+        self, analysis: Analysis[Any, Any], settings: AnalysisSettings
+    ) -> tuple[str, list[str | Path]]:
+        """Give the key of what an analysis uses, other worlds or scores, and the homes of both."""
         if "worlds" in analysis.needs:
-            return [home_of(OtherWorlds), *self._worlds.makers]
-        return [home_of(StudyWork), *self._metric_homes]
-
-    def _made_from(self, analysis: Analysis[Any, Any], settings: AnalysisSettings) -> str:
-        """Give the key of what an analysis uses."""
-        if "worlds" in analysis.needs:
-            return self._worlds.key
+            return self._worlds.key, [home_of(OtherWorlds), *self._worlds.makers]
         needs = {*analysis.needs}
         is_of_ranks = "full_ranks" in needs and "candidate_ranks" not in needs
         made_from = content_key(self._files_of(RANKS)) if is_of_ranks else self._scores_key
         uses_truth = {"candidate_ranks", "truth"} & needs
         uses_whole = settings.needs or "candidate_ranks" in needs
         used = [WHOLE] * bool(uses_whole) + [TRUE_QRELS, TRUE_SCORES] * bool(uses_truth)
-        return content_key(made_from, self._files_of(*used), self.lists.families)
+        key = content_key(made_from, self._files_of(*used), self.lists.families)
+        return key, [home_of(StudyWork), *self._metric_homes]
 
     def _files_by_system(self, part: SystemPart) -> dict[str, Path]:
         """Name the files of a part, by system."""

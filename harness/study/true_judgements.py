@@ -26,6 +26,7 @@ from qrels.ratings.statistics import distribution, usual_threshold
 from qrels.trec import QrelsFile
 from runs import InputError, Numbering, Run
 from runs.shared.errors import require_choice, warn
+from runs.shared.fields import place_in_group
 from runs.shared.ids import carried
 from runs.shared.streams import random_uniforms
 
@@ -115,8 +116,7 @@ class TrueJudgements:
         left = ~np.isin(user.astype(np.int64) * n_items + item, taken)
         order = np.argsort(user[left], kind="stable")
         user, item = user[left][order], item[left][order]
-        first = np.searchsorted(user, user)
-        places = (run.items >= 0).sum(axis=1)[user] + np.arange(len(user)) - first
+        places = (run.items >= 0).sum(axis=1)[user] + place_in_group(user) - 1
         fits = places < depth
         items = np.full((len(run.items), depth), -1, dtype=run.items.dtype)
         items[:, : run.items.shape[1]] = run.items

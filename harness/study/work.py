@@ -23,12 +23,12 @@ from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError, Run
 from runs.replicates import Replicates
 from runs.shared.arrays import Floats, Numbers
-from runs.shared.progress import Progress
+from runs.shared.progress import Progress, Silent
 
 OF_SINGLE_LISTS = "is of one list for each user and system; these have replicates."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StudyWork(Work):
     """The work of a study.
 
@@ -60,14 +60,14 @@ class StudyWork(Work):
 
     name: str
     seed: int
-    n_jobs: int
-    progress: Progress
+    n_jobs: int = 1
+    progress: Progress = field(default_factory=Silent)
     collection: Collection
     runs: Sequence[Run]
     scores: Scores = field()
     metrics: Mapping[str, Metric] = field()
     catalogue: Catalogue = field()
-    ranks: Mapping[str, Path] = field()
+    ranks: Mapping[str, Path] = field(default_factory=dict)
     whole: Mapping[str, Path] = field(default_factory=dict)
     weights: Floats | None = None
     known_families: Mapping[str, str] = field(default_factory=dict)

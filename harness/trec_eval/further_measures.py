@@ -6,8 +6,6 @@ k. Gains are grades.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from harness.metrics.ndcg import ndcg
@@ -81,18 +79,6 @@ def ndcg_at_levels(judged: Judged) -> Floats:
         total += is_there * _ndcg_at(judged, (judged.judgements >= gain).sum(axis=1))
         n_points += is_there
     return np.where(judged.n_relevant > 0, ratio(total, n_points), 0.0)
-
-
-ODDITIES: dict[str, Callable[[Judged], Floats]] = {
-    "utility": utility,
-    "binG": binary_gain,
-    "G": normalised_gain,
-    "ndcg_rel": ndcg_of_relevant,
-    "Rndcg": ndcg_at_levels,
-    "set_relative_P": set_relative_precision,
-    "set_map": set_average_precision,
-}
-"""By trec_eval's names."""
 
 
 def _ideal_gains(judged: Judged) -> Floats:

@@ -12,7 +12,15 @@ import numpy as np
 from harness.metrics.shared.metric import Metric, geometric_mean
 from harness.metrics.shared.names import DECIMAL, parse_name
 from harness.metrics.shared.register import find_metric, translated
-from harness.trec_eval.further_measures import ODDITIES
+from harness.trec_eval.further_measures import (
+    binary_gain,
+    ndcg_at_levels,
+    ndcg_of_relevant,
+    normalised_gain,
+    set_average_precision,
+    set_relative_precision,
+    utility,
+)
 from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
@@ -43,23 +51,6 @@ def _count(name: str, score: Callable[[Judged], Floats], *, per_topic: bool = Tr
 RUN_ID = Column("runid", lambda judged: np.zeros(judged.n_users), per_topic=False)
 """Stands for the tag of the run, which trec_eval prints as if it were a measure."""
 
-COUNTS = {
-    column.name: column
-    for column in (
-        RUN_ID,
-        _count("num_q", lambda judged: np.ones(judged.n_users), per_topic=False),
-        _count("num_ret", lambda judged: judged.n_retrieved.astype(float)),
-        _count("num_rel", lambda judged: judged.n_relevant.astype(float)),
-        _count("num_rel_ret", lambda judged: judged.relevant.sum(axis=1).astype(float)),
-        _count(
-            "num_nonrel_judged_ret", lambda judged: judged.nonrelevant.sum(axis=1).astype(float)
-        ),
-    )
-}
-
-WITHOUT_METRIC = {**COUNTS, **{name: Column(name, score) for name, score in ODDITIES.items()}}
-"""What trec_eval prints and no metric of ours is needed for."""
-
 
 @dataclass(frozen=True)
 class TrecMeasure:
@@ -75,7 +66,12 @@ class TrecMeasure:
     average: Callable[[Floats], Floats] = field(default=np.mean)
 
 
-TREC_MEASURES = {
+MEASURES: dict[str, Column | TrecMeasure] = {
+    "runid": RUN_ID,
+    "num_q": _count("num_q", lambda judged: np.ones(judged.n_users), per_topic=False),
+    "num_ret": _count("num_ret", lambda judged: judged.n_retrieved.astype(float)),
+    "num_rel": _count("num_rel", lambda judged: judged.n_relevant.astype(float)),
+    "num_rel_ret": _count("num_rel_ret", Judged.hits),
     "map": TrecMeasure("AP"),
     "gm_map": TrecMeasure("AP", average=geometric_mean),
     "Rprec": TrecMeasure("Rprec"),
@@ -87,26 +83,27 @@ TREC_MEASURES = {
     "infAP": TrecMeasure("infAP_trec"),
     "gm_bpref": TrecMeasure("bpref", average=geometric_mean),
     "Rprec_mult": TrecMeasure("Rprec", MULTIPLES, option="multiple"),
+    "utility": Column("utility", utility),
     "11pt_avg": TrecMeasure("IAP"),
+    "binG": Column("binG", binary_gain),
+    "G": Column("G", normalised_gain),
     "ndcg": TrecMeasure("nDCG"),
+    "ndcg_rel": Column("ndcg_rel", ndcg_of_relevant),
+    "Rndcg": Column("Rndcg", ndcg_at_levels),
     "ndcg_cut": TrecMeasure("nDCG", RANKS),
     "map_cut": TrecMeasure("AP", RANKS),
     "relative_P": TrecMeasure("RelP", RANKS),
     "success": TrecMeasure("Success", (1, 5, 10)),
     "set_P": TrecMeasure("SetP"),
+    "set_relative_P": Column("set_relative_P", set_relative_precision),
     "set_recall": TrecMeasure("SetR"),
+    "set_map": Column("set_map", set_average_precision),
     "set_F": TrecMeasure("SetF"),
+    "num_nonrel_judged_ret": _count("num_nonrel_judged_ret", Judged.nonrelevant_hits),
 }
+"""What trec_eval prints, in this order whatever the order asked for; columns need no metric."""
 
-ORDER = (
-    *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
-    *("recip_rank", "iprec_at_recall", "P", "recall", "infAP", "gm_bpref", "Rprec_mult"),
-    *("utility", "11pt_avg", "binG", "G", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut"),
-    *("relative_P", "success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
-    "num_nonrel_judged_ret",
-)
-"""trec_eval prints in this order, whatever the order asked for."""
-
+ORDER = tuple(MEASURES)
 NICKNAMES = {
     "official": ORDER[: ORDER.index("P") + 1],
     "set": (*ORDER[: ORDER.index("map")], "utility", *ORDER[ORDER.index("set_P") : -1]),
@@ -152,13 +149,13 @@ def read_measures(
                 parameters.setdefault(name, set()).update(_default_parameters(name))
         elif base in SCORERS and given:
             told[base][given] = Column(f"{base}_{given}", SCORERS[base](given, rounded))
-        elif base in ORDER:
+        elif base in MEASURES:
             parameters.setdefault(base, set()).update(_parameters(base, given, rounded))
         else:
             column = _own_column(text, metrics)
             ours[column.name] = column
     theirs: list[Column] = []
-    for name in ORDER:
+    for name in MEASURES:
         if name in parameters:
             theirs += _columns(name, sorted(parameters[name]), rounded)
         theirs += told[name].values()
@@ -166,17 +163,17 @@ def read_measures(
 
 
 def _default_parameters(name: str) -> tuple[float, ...]:
-    return () if name in WITHOUT_METRIC else TREC_MEASURES[name].parameters
+    measure = MEASURES[name]
+    return measure.parameters if isinstance(measure, TrecMeasure) else ()
 
 
 def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[float, ...]:
     """Read the parameters behind a name; trec_eval stops at one that is duplicated, too."""
-    defaults = _default_parameters(name)
+    measure = MEASURES[name]
     if not text:
-        return defaults
-    if not defaults:
+        return _default_parameters(name)
+    if isinstance(measure, Column) or not measure.parameters:
         raise InputError(f"the measure {name!r} takes no parameters, got {text!r}.")
-    measure = TREC_MEASURES[name]
     values: list[float] = []
     for part in text.split(","):
         if measure.option:
@@ -201,9 +198,9 @@ def _decimal(name: str, text: str) -> float:
 
 
 def _columns(name: str, parameters: Sequence[float], metrics: Mapping[str, Metric]) -> list[Column]:
-    if name in WITHOUT_METRIC:
-        return [WITHOUT_METRIC[name]]
-    measure = TREC_MEASURES[name]
+    measure = MEASURES[name]
+    if isinstance(measure, Column):
+        return [measure]
     if not parameters:
         geometric = measure.average is geometric_mean
         return [Column(name, metrics[measure.metric], measure.average, per_topic=not geometric)]

@@ -46,7 +46,7 @@ from recommenders.shared.system import Place, Value
 from runs import InputError, Run
 from runs.shared.errors import missing_package, nearest
 from runs.shared.files import write_whole
-from runs.shared.parallel import cluster_in_use, processes
+from runs.shared.parallel import processes
 from runs.shared.progress import Cost, Progress
 
 Sampler: TypeAlias = Literal["random", "tpe"]
@@ -125,19 +125,14 @@ def _outcomes(
     """Make the trials that are missing; those of TPE one by one, since each learns from others."""
     drawn = ((search, trial) for search in searches for trial in search.drawn())
     if searches[0].sampler == "tpe":
-        for search, trial in drawn:
-            function, args, options = search.task(trial)
-            yield function(*args, **options)
+        tasks = (search.task(trial) for search, trial in drawn)
+        yield from processes(1, return_as="generator", here=True)(tasks)
         return
     pending = [*drawn]
     needs = [search.needed for search, _ in pending]
     n_jobs = workers_within(psutil.virtual_memory().available, needs, n_jobs=n_jobs)
     tasks = (search.task(trial) for search, trial in pending)
-    if n_jobs > 1 or cluster_in_use() is not None:
-        yield from processes(n_jobs, return_as="generator_unordered")(tasks)
-        return
-    for function, args, options in tasks:
-        yield function(*args, **options)
+    yield from processes(n_jobs, return_as="generator_unordered")(tasks)
 
 
 @dataclass

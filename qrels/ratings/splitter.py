@@ -18,6 +18,7 @@ from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
 from runs.shared.arrays import Numbers
+from runs.shared.fields import place_in_group
 from runs.shared.members import Member, failure_of, find_member, load_module
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes, mixed
@@ -207,11 +208,9 @@ def _order(groups: NDArray[np.int32], *keys: NDArray[np.integer]) -> Numbers:
 
     Ratings whose keys are equal keep their order.
     """
-    counts = np.bincount(groups)
-    starts = np.cumsum(counts) - counts
-    position = np.empty(len(groups), dtype=np.intp)
-    position[np.lexsort((*reversed(keys), groups))] = np.arange(len(groups))
-    return position - starts[groups]
+    order, position = np.lexsort((*reversed(keys), groups)), np.empty(len(groups), dtype=np.intp)
+    position[order] = place_in_group(groups[order]) - 1
+    return position
 
 
 def _keys(ratings: Ratings, seed: int) -> NDArray[np.uint64]:

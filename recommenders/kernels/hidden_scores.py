@@ -14,7 +14,7 @@ from qrels import Ratings, Split
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks, Ranks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
-from recommenders.shared.scorers import HistoriesScorer, row_blocks, row_of_entry
+from recommenders.shared.scorers import HistoriesScorer, allowed_items, row_blocks, row_of_entry
 from runs import InputError
 from runs.shared.arrays import Floats, Masks
 
@@ -122,8 +122,7 @@ def rank_held_out(
         scores[:, ~allowed] = np.nan
         return scores
 
-    trained = split.train.item_counts() > 0
-    allowed = trained if candidates is None else trained & candidates
+    allowed = allowed_items(split.train, candidates)
     everything, values = _everything(split)
     tested = split.test.select(relevant)
     order = np.lexsort((tested.item, _times(tested), tested.user))

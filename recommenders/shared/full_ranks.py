@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qrels import FullRanks, Ratings
 from qrels.ranks.full_ranks import CandidateRanks
-from recommenders.shared.scorers import BatchScorer, row_blocks, row_of_entry
+from recommenders.shared.scorers import BatchScorer, allowed_items, hide, row_blocks
 from runs.shared.arrays import Masks
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded
@@ -70,14 +70,13 @@ def candidate_ranks(
     topic
         What they are called in what is given back.
     """
-    trained = train.item_counts() > 0
-    allowed = trained if candidates is None else trained & candidates
+    allowed = allowed_items(train, candidates)
     kind = np.uint16 if len(allowed) <= np.iinfo(np.uint16).max else np.int32
     ranks, rated = np.zeros((len(users), len(allowed)), dtype=kind), train.matrix()
     with single_threaded():
         for block in row_blocks(len(users), row_bytes=4 * len(allowed)):
             scores = _comparable(scorer, users[block])
-            _hide(scores, allowed, rated[users[block]])
+            hide(scores, allowed, rated[users[block]])
             order = np.argsort(-scores, axis=1, kind="stable")
             places = np.arange(1, len(allowed) + 1, dtype=kind)[np.newaxis]
             np.put_along_axis(ranks[block], order, places, axis=1)
@@ -89,12 +88,6 @@ def _comparable(scorer: BatchScorer, users: NDArray[np.int32]) -> NDArray[np.flo
     """Score all items; those that cannot be scored are below all others."""
     scores = scorer.score_batch(users).astype(np.float32, copy=False)
     return np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
-
-
-def _hide(scores: NDArray[np.float32], allowed: Masks, known: csr_array[Any]) -> None:
-    """Set the scores of what is no candidate to NaN."""
-    scores[:, ~allowed] = np.nan
-    scores[row_of_entry(known), known.indices] = np.nan
 
 
 class Rankable(NamedTuple):
@@ -116,8 +109,7 @@ class Rankable(NamedTuple):
 
 def rankable(train: Ratings, relevant: Ratings, *, candidates: Masks | None = None) -> Rankable:
     """Say which relevant items :func:`full_ranks` ranks, given the same, and among how many."""
-    trained = train.item_counts() > 0
-    allowed = trained if candidates is None else trained & candidates
+    allowed = allowed_items(train, candidates)
     rated = np.bincount(train.user[allowed[train.item]], minlength=len(train.users))
     cold = np.bincount(relevant.user[~allowed[relevant.item]], minlength=len(train.users))
     n_candidates = np.asarray(np.count_nonzero(allowed) - rated + cold, dtype=np.int64)
@@ -138,7 +130,7 @@ def _ranks_of(
     row, item = np.searchsorted(users, relevant.user[rows]), relevant.item[rows]
     scores = _comparable(scorer, users)
     own = np.where(allowed[item], scores[row, item], np.nan)
-    _hide(scores, allowed, rated[users])
+    hide(scores, allowed, rated[users])
     scores[row, item] = np.nan
     counts = count_above(scores, row, item, own)
     # Above what cannot be ranked are all irrelevant candidates.

@@ -61,6 +61,18 @@ def row_maxima(matrix: csr_array[Any]) -> Floats:
     return maxima
 
 
+def allowed_items(train: Ratings, candidates: Masks | None) -> Masks:
+    """Mark the items with training ratings, or those of them that are candidates."""
+    trained = train.item_counts() > 0
+    return trained if candidates is None else trained & candidates
+
+
+def hide(scores: NDArray[np.floating], allowed: Masks, known: csr_array[Any]) -> None:
+    """Set the scores to NaN of items that are not allowed, or that the user rated."""
+    scores[:, ~allowed] = np.nan
+    scores[row_of_entry(known), known.indices] = np.nan
+
+
 class BatchScorer(Protocol):
     """Scores all items for blocks of training users."""
 

@@ -155,18 +155,8 @@ def workers_within(available_bytes: int, needs: Sequence[int], *, n_jobs: int) -
     return max(fitting, default=1)
 
 
-def require_amounts(ratings: Ratings, *, system: str) -> None:
-    """Refuse ratings below 0, or all 0."""
-    least = ratings.rating.min()
-    if least < 0:
-        raise InputError(
-            f"system {system!r} cannot be trained: it needs ratings of at least 0, got {least}."
-        )
-    require_any(ratings, system=system)
-
-
 def require_any(ratings: Ratings, *, system: str) -> None:
-    """Refuse ratings that are all 0, likewise."""
+    """Refuse ratings that are all 0."""
     if not ratings.rating.any():
         raise InputError(f"system {system!r} cannot be trained: every training rating is 0.")
 

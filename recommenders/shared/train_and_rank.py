@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.shared.register import find_system, read_settings
-from recommenders.shared.scorers import BatchScorer, BestScorer, row_blocks, row_of_entry
-from recommenders.shared.system import not_installed, require_amounts
+from recommenders.shared.scorers import BatchScorer, BestScorer, allowed_items, hide, row_blocks
+from recommenders.shared.system import not_installed, require_any
 from runs import InputError, Run, top_items
 from runs.shared.arrays import Masks
 from runs.shared.parallel import single_threaded
@@ -42,7 +42,12 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     if len(ratings) == 0:
         raise InputError(f"system {name!r} cannot be trained: there are no training ratings.")
     if spec.amounts:
-        require_amounts(ratings, system=name)
+        least = ratings.rating.min()
+        if least < 0:
+            raise InputError(
+                f"system {name!r} cannot be trained: it needs ratings of at least 0, got {least}."
+            )
+        require_any(ratings, system=name)
     require_memory(name, settings, ratings)
     try:
         with single_threaded():
@@ -104,8 +109,7 @@ def recommend(
     -------
     The run, whose row t belongs to ``users[t]``.
     """
-    trained = train.item_counts() > 0
-    allowed = trained if candidates is None else trained & candidates
+    allowed = allowed_items(train, candidates)
     rated = train.matrix()
     items = np.empty((len(users), depth), dtype=np.int32)
     with single_threaded():
@@ -116,8 +120,6 @@ def recommend(
                 scores = scorer.score_best(users[block], allowed, depth=depth)
             else:
                 scores = scorer.score_batch(users[block])
-            scores[:, ~allowed] = -np.inf
-            known = rated[users[block]]
-            scores[row_of_entry(known), known.indices] = -np.inf
+            hide(scores, allowed, rated[users[block]])
             items[block] = top_items(scores, depth=depth)
     return Run(system, items)

@@ -51,11 +51,15 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of a file: Arrow arrays by number of the field, of one element for each line."""
+    """Columns of a file: Arrow arrays by number of the field, of one element for each line.
 
-    path: Path
+    In Parquet the lines are rows.
+    """
+
+    path: Path | str
     content: bytes
     arrays: dict[int, Any]
+    unit: str = "line"
 
     def texts(self, field: int) -> tuple[list[str], NDArray[np.int32]]:
         """Give the distinct texts of a field, and which of them each line has."""
@@ -71,8 +75,7 @@ class Columns:
                 f"an id or a name has at most {LONGEST_ID:,} characters, found one of "
                 f"{len(texts[too_long]):,} that begins with {texts[too_long][:20]!r}."
             )
-            line, _ = self.line(int((codes == too_long).argmax()))
-            raise InputError.at(self.path, line, finding)
+            raise self.error(int((codes == too_long).argmax()), finding)
         return texts, codes
 
     def numbers(self, field: int) -> Floats:
@@ -89,6 +92,15 @@ class Columns:
         """Give physical number and fields of the line that an element stands for."""
         lines = (line for line in _lines(self.content) if line[1])
         return next(islice(lines, position, None))
+
+    def place(self, position: int) -> str:
+        """Say which line, or row, an element stands for."""
+        number = self.line(position)[0] if self.unit == "line" else position + 1
+        return f"{self.unit} {number}"
+
+    def error(self, position: int, finding: str) -> InputError:
+        """Make an error at the line, or row, of an element."""
+        return InputError(f"{self.path}, {self.place(position)}: {finding}")
 
 
 def read_columns(path: Path, content: bytes, layout: Layout, checked: Checked) -> Columns:
@@ -184,8 +196,6 @@ def _require_text(path: Path, content: bytes) -> None:
 
 
 USER, ITEM = 0, 2
-MOST_MARKS = 64
-"""Where pairs that there may be are more for each line, they are sorted instead."""
 
 
 class Pairs(NamedTuple):
@@ -198,36 +208,21 @@ class Pairs(NamedTuple):
 
     @classmethod
     def of_columns(cls, columns: Columns) -> Pairs:
-        """Number the first and third fields of lines."""
+        """Number users and items in code-point order, and refuse a pair that is duplicated."""
         (users, user), (items, item) = columns.numbered(USER), columns.numbered(ITEM)
         pairs = cls(users, items, user, item)
-        pairs.require_distinct(columns.path, lambda place: columns.line(place)[0], unit="line")
-        return pairs
-
-    def require_distinct(
-        self, path: Path | str, number: Callable[[int], int], *, unit: str
-    ) -> None:
-        """Refuse an item that is duplicated for a user."""
-        for second in self.repeated()[:1]:
-            user, item = self.user[second], self.item[second]
-            first = int(((self.user == user) & (self.item == item)).argmax())
-            raise InputError.at(
-                path,
-                number(int(second)),
-                f"item {self.items.ids[item]} is duplicated for user {self.users.ids[user]}, "
-                f"first in {unit} {number(first)}.",
-                unit=unit,
+        for second in pairs.repeated()[:1]:
+            own = (user == user[second]) & (item == item[second])
+            first = columns.place(int(own.argmax()))
+            pair = (
+                f"item {items.ids[item[second]]} is duplicated for user {users.ids[user[second]]}"
             )
+            raise columns.error(int(second), f"{pair}, first in {first}.")
+        return pairs
 
     def repeated(self) -> Numbers:
         """Give the positions, rising, of pairs that occur before."""
         pairs = self.user.astype(np.int64) * len(self.items) + self.item
-        # Most files repeat nothing, and marks alone are many times as fast.
-        if len(self.users) * len(self.items) <= MOST_MARKS * len(pairs):
-            named = np.zeros(len(self.users) * len(self.items), dtype=np.bool_)
-            named[pairs] = True
-            if np.count_nonzero(named) == len(pairs):
-                return np.empty(0, dtype=np.intp)
         order = np.argsort(pairs, kind="stable")
         again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
         return np.sort(order[again + 1])

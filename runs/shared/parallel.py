@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
+from importlib.metadata import distributions
 from typing import Any, Final, Literal, TypeAlias
 
 import joblib
@@ -95,8 +96,7 @@ N_PROCESSES: Final = 2
 LARGE: Final = 10_000
 """Bytes from which an input is sent by itself, once, and not with each task."""
 
-HARNESS: Final = "metric-robustness-harness"
-PACKAGES: Final = (HARNESS, "numpy", "scipy", "lenskit", "torch")
+PACKAGES: Final = ("metric-robustness-harness", "numpy", "scipy", "lenskit", "torch")
 """Packages whose versions may change results."""
 
 Task: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -260,34 +260,20 @@ def _connected(address: str | None) -> Iterator[Any]:
 
 def _check_workers(client: Any, address: str) -> None:
     """Refuse a cluster that has no workers, or one with other versions than this process."""
-    found = client.run(_versions_finder(), PACKAGES)
+
+    def versions() -> dict[str, str]:  # It travels whole: workers may lack the harness.
+        return {each.name: each.version for each in distributions()}
+
+    found, here = client.run(versions), versions()
     if not found:
         raise InputError(f"the Dask cluster at {address!r} has no workers.")
-    here = _versions_finder()(PACKAGES)
-    for worker, versions in found.items():
-        for package, version in here.items():
-            if versions[package] != version:
+    for worker, there in found.items():
+        for package in PACKAGES:
+            if there.get(package) != here.get(package):
                 raise InputError(
-                    f"the Dask worker {worker} has {package} {versions[package] or 'not at all'}, "
-                    f"and here is {version or 'none'}: results would not be the same."
+                    f"the Dask worker {worker} has {package} {there.get(package, 'not at all')}, "
+                    f"and here is {here.get(package, 'none')}: results would not be the same."
                 )
-
-
-def _versions_finder() -> Callable[..., dict[str, str | None]]:
-    """Give a function that travels whole to workers that may lack the harness."""
-
-    def find(packages: tuple[str, ...] = ()) -> dict[str, str | None]:
-        from importlib.metadata import PackageNotFoundError, version
-
-        found: dict[str, str | None] = {}
-        for package in packages:
-            try:
-                found[package] = version(package)
-            except PackageNotFoundError:
-                found[package] = None
-        return found
-
-    return find
 
 
 def single_threaded(api: Literal["blas"] | None = None) -> AbstractContextManager[object]:

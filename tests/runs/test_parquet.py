@@ -90,7 +90,7 @@ def test_a_run_is_known_by_its_content_not_by_its_name(tmp_path: Path) -> None:
     [
         ({"item": ["a", "a", "a"]}, "row 2: item a is duplicated for user u, first in row 1."),
         ({"user": ["u", None, "v"]}, "row 2: the user is missing."),
-        ({"system": ["s", "s", "t"]}, "row 3: a run has one system, found 't' after 's' in row 1"),
+        ({"system": ["s", "s", "t"]}, "row 3: a run has one tag, found 't' after 's' in row 1"),
         ({"item": ["a", "new york", "a"]}, ": no run can have the item 'new york': it has a space"),
         ({"item": [1.5, 2.5, 1.5]}, ": the column item must hold text or integers, found double."),
         ({"score": ["2", "1", "2"]}, ": the column score must hold numbers, found"),

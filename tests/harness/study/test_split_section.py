@@ -50,7 +50,7 @@ def test_the_settings_of_the_method_are_spelled_out(method: str) -> None:
     [
         ("[split]\nmethod = 3", "line 5: `method` in [split] must be a valid string, got"),
         ('[split]\nmethod = "k-fld"', "line 5: no split is called 'k-fld'; did you mean 'k-fold'?"),
-        ("[split]\nfold = 2", "line 5: the split 'user-random' has no option 'fold'; its options"),
+        ("[split]\nfold = 2", "line 5: there is no `fold` in [split]; there are `test_share`."),
         ('[split]\nmethod = "k-fold"\nfold = 6', "line 6: `fold` in [split] must be at most 5, "),
         (
             '[split]\nmethod = "k-fold"\nfolds = 1',
