@@ -25,8 +25,6 @@ from harness.cli.options import (
     in_study_folder,
     on_workers,
     quietly,
-    renamed_json,
-    renamed_metric,
     settings_options,
 )
 
@@ -154,7 +152,6 @@ def _distributions(ratings: Ratings, scale: Sequence[float]) -> dict[str, Any]:
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.py:CLASS]...")
 @formatted
-@renamed_json
 def systems(names: tuple[str, ...], format_: str) -> None:
     """List the recommenders with their settings and sources.
 
@@ -206,7 +203,6 @@ def _settings(spec: SystemSpec) -> Iterator[tuple[str, str, str, str]]:
     metavar="NAME",
     help="Measure to optimise; without a cut-off, at the depth of the study's rankings.",
 )
-@renamed_metric
 @choice(
     "--search",
     ["random", "tpe"],

@@ -11,15 +11,7 @@ import click
 
 from analyses.shared.table import FORMATS, Table
 from harness.cli.console import BROKEN, print_tables, write_and_name
-from harness.cli.options import (
-    PATH,
-    choice,
-    extensible,
-    formatted,
-    named_columns,
-    renamed_json,
-    renamed_to,
-)
+from harness.cli.options import PATH, choice, extensible, formatted, named_columns
 
 GROUP = 2, "Measures"
 
@@ -72,7 +64,6 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
 )
 @extensible
 @choice("--format", ["text", "json"], "Output format; json has all details.")
-@renamed_json
 def check(
     subject: str | None,
     cutoff: int | None,
@@ -120,7 +111,6 @@ def check(
 @click.argument("metric", metavar="MEASURE")
 @click.argument("studies", nargs=-1, metavar="[STUDY]...", type=PATH)
 @click.option("--output", type=PATH, help="HTML file to write; default: card-MEASURE.html.")
-@renamed_to
 @tried
 @extensible
 def card(

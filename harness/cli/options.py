@@ -81,23 +81,6 @@ published = together(
 )
 
 
-def renamed(option: str, instead: str) -> Callable[[Command], Command]:
-    """Answer the former name of an option with its name."""
-
-    def refuse(_: click.Context, __: click.Parameter, asked: str | None) -> None:
-        if asked is not None:
-            raise click.UsageError(f"{option} is gone: {instead}")
-
-    # With or without a value, as a flag was given.
-    return click.option(
-        option, hidden=True, expose_value=False, callback=refuse, is_flag=False, flag_value=""
-    )
-
-
-renamed_to = renamed("--to", "use --output.")
-renamed_metric = renamed("--metric", "use --measure.")
-renamed_json = renamed("--json", "use --format json.")
-
 in_study_folder = click.option("--output", type=PATH, help="Study folder; default: study-NAME.")
 
 

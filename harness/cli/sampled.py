@@ -16,7 +16,6 @@ from harness.cli.options import (
     imported,
     published,
     refuse_typed,
-    renamed_metric,
     seeded,
     settings_options,
     workers,
@@ -81,7 +80,6 @@ def _settings() -> type[Section]:
 @settings_options(
     _settings, names={"replace": "--replace/--without-replacement", "negatives": "--negatives"}
 )
-@renamed_metric
 @seeded
 @workers
 @clustered
@@ -144,7 +142,6 @@ def sampled(
 @n_candidates
 @click.option("--replace/--without-replacement", default=True, help="How negatives were sampled.")
 @settings_options(CORRECTION)
-@renamed_metric
 @seeded
 @published
 def correct(

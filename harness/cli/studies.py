@@ -23,8 +23,6 @@ from harness.cli.options import (
     quietly,
     redrawing,
     refuse_typed,
-    renamed,
-    renamed_to,
     settings_options,
     workers,
 )
@@ -53,7 +51,6 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
     help="Recommender to study; default: random, popularity, svd, item-knn, puresvd, wrmf and "
     "ease. May be repeated.",
 )
-@renamed("--format", "use --input-format.")
 @reads_ratings
 def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **asked: Any) -> None:
     """Write a study file for ratings, and describe the ratings.
@@ -199,8 +196,6 @@ def table(
     help="Axes of the figures of p-values: the share of pairs over p, or p over the pairs in "
     "order, as in the RecSys'18 paper.",
 )
-@renamed("--to", "--output names the file.")
-@renamed("--metric", "--measure chooses metrics and measures.")
 @redrawing
 def figure(
     study: Path,
@@ -240,7 +235,6 @@ def figure(
 )
 @formatted
 @click.option("--output", type=PATH, help="Folder to write a page with tables and figures to.")
-@renamed_to
 @redrawing
 def compare(
     studies: tuple[Path, ...], format_: str, output: Path | None, plugins: tuple[Path, ...]
@@ -286,7 +280,6 @@ def compare(
     help="Format of runs beside TREC; ir_metadata: TREC with a description in comments, which "
     "trec_eval 9 cannot read. May be repeated.",
 )
-@renamed_to
 def export(study: Path, output: Path, run_formats: tuple[RunFormat, ...]) -> None:
     """Export the runs, qrels and split of a study.
 

@@ -94,27 +94,6 @@ def test_another_command_is_answered_with_the_one_that_was_meant() -> None:
     assert "'discriminate'" in harness("discriminat").stderr
 
 
-@pytest.mark.parametrize(
-    ("former", "option"),
-    [
-        (("export", "study", "--to", "x"), "--output"),
-        (("compare", "study", "--to", "x"), "--output"),
-        (("card", "AP", "--to", "x"), "--output"),
-        (("tune", "study.toml", "--metric", "AP"), "--measure"),
-        (("sampled", "ranks.csv", "--metric", "AP"), "--measure"),
-        (("correct", "ranks.csv", "--metric", "AP"), "--measure"),
-        (("check", "AP", "--json"), "--format json"),
-        (("systems", "--json"), "--format json"),
-    ],
-)
-def test_a_former_option_is_answered_with_its_new_name(
-    former: tuple[str, ...], option: str
-) -> None:
-    answer = harness(*former)
-    assert answer.exit_code == MISUSED
-    assert f"use {option}." in answer.stderr
-
-
 @pytest.mark.parametrize("format_", FORMATS)
 @pytest.mark.parametrize("command", [("metrics",), ("systems",), ("systems", "ease")])
 def test_lists_are_printed_in_every_format(command: tuple[str, ...], format_: str) -> None:

@@ -205,8 +205,6 @@ def test_without_a_file_name_the_figure_lies_here(
         (["fig6", "--width", "triple"], "must be single, double or inches, got 'triple'"),
         (["fig6", "--palette", "tab11"], "no colormap 'tab11'; did you mean 'tab10'?"),
         (["fig6", "--output", "a.gf"], "a.gf: the name must end in one of ."),
-        (["fig2", "--metric", "nDCG"], "--measure chooses"),
-        (["fig6", "--to", "a.pdf"], "--output names the file"),
     ],
 )
 def test_a_mistake_is_answered_with_a_sentence(
