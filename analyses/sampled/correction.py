@@ -367,7 +367,7 @@ class Corrected(Result):
             ax.hlines(rows, low, high, colours()[0], linewidth=width)
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
         ax.set_yticks(rows, self.systems)
-        ax.invert_yaxis()
+        ax.set_ylim(len(rows) - 0.5, -0.5)
         ax.set(title=name, xlabel="corrected value")
         return ax
 
