@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from analyses.shared.table import Table, aligned, shown
+from analyses.shared.table import Table, aligned
 from harness.laws.battery import CONVENTIONS, laws_of
 from harness.laws.law import Law, Outcome, Verdict
 from harness.laws.lists import TRIES, Bench
@@ -99,9 +99,8 @@ class Card:
         for outcome in self.outcomes:
             lines += _lines_of(outcome, self.level)
         if self.resolution is not None:
-            rows = [[shown(cell, decimals=3) for cell in row] for row in self.resolution.rows]
-            printed = aligned([[*self.resolution.headings], *rows]).splitlines()
-            lines += ["", *wrap(self.resolution.note, WIDTH), "", *printed]
+            columns = self.resolution.to_columns().splitlines()
+            lines += ["", *wrap(self.resolution.note, WIDTH), "", *columns]
         return "\n".join([*lines, "", *wrap(LEGEND.format(level=self.level), WIDTH)]) + "\n"
 
     def to_dict(self) -> dict[str, Any]:

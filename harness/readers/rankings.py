@@ -170,13 +170,12 @@ def replicates_of(given: Runs) -> tuple[list[RunFile], tuple[str, ...]]:
     -------
     What the runs say, and the name of the system of each; no names if each is of its own.
     """
-    if not isinstance(given, Mapping) or is_single(given):
-        return runs_of(given), ()
-    if not any(map(_are_runs, given.values())):
+    by_name = given if isinstance(given, Mapping) and not is_single(given) else {}
+    if not any(map(_are_runs, by_name.values())):
         return runs_of(given), ()
     found: list[RunFile] = []
     systems: list[str] = []
-    for name, value in given.items():
+    for name, value in by_name.items():
         runs = {str(name): value}
         if _are_runs(value):
             runs = {f"{name}-{place}": run for place, run in enumerate(value, start=1)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from analyses.shared.measure import Measure, depth_of
 from analyses.shared.table import MISSING, Table
@@ -34,6 +33,8 @@ def metric_card(
     stand side by side. A metric of the user's needs its file as a plug-in. As many cases of each
     law are tried as asked, or as `harness check` tries.
     """
+    from harness.laws.cards import CUTOFFS, LEGEND, cards_of, evidence_lines
+
     known = available_metrics([path.resolve() for path in plugins])
     metric, parsed = find_metric(name, known), parse_name(name)
     names = [_name_in(study, metric, known) for study in studies]
@@ -43,6 +44,7 @@ def metric_card(
         reported = [m for m in measures.reported if m.metric == names[0]]
         every = [m for m in measures if m.metric == names[0]]
         cutoff = max(reported or every, key=depth_of).cutoff
+    (card,) = cards_of([(metric, CUTOFFS)], tries=tries)
     return render_page(
         "card.html",
         label=str(Measure(metric.label, cutoff)),
@@ -50,7 +52,9 @@ def metric_card(
         formulas=formulas_in(metric.doc),
         words=words_in(metric.doc),
         notation=NOTATION if metric.name in built_in_metrics() else "",
-        laws=_laws(metric, tries),
+        card=card,
+        outcomes=[(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes],
+        legend=LEGEND.format(level=card.level),
         studies=studies,
         warnings=[
             f"{study.name}: {check.sentence}"
@@ -72,17 +76,6 @@ def _name_in(study: FinishedStudy, metric: Metric, known: Mapping[str, Metric]) 
     raise InputError(
         f"{study.folder}: the study has no metric {metric.label!r}; it has {', '.join(metrics)}."
     )
-
-
-def _laws(metric: Metric, tries: int | None) -> dict[str, Any]:
-    from harness.laws.cards import CUTOFFS, LEGEND, cards_of, evidence_lines
-
-    (card,) = cards_of([(metric, CUTOFFS)], tries=tries)
-    return {
-        "card": card,
-        "outcomes": [(outcome, evidence_lines(outcome, card.level)) for outcome in card.outcomes],
-        "legend": LEGEND.format(level=card.level),
-    }
 
 
 def _table(studies: Sequence[FinishedStudy], measures: Sequence[Measure]) -> Table:

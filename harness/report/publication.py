@@ -84,6 +84,8 @@ class Publication:
     @classmethod
     def of(cls, folders: Sequence[Path], tables: Sequence[Path], plugins: Any = ()) -> Publication:
         """Set the table of that name in a study, or in a folder of results, beside the print."""
+        import pandas as pd
+
         if len(folders) != 1 or len(tables) != 1:
             raise InputError(
                 "a table of published numbers is compared with one study, got "
@@ -94,7 +96,8 @@ class Publication:
         name, falling = folder.name, set[str]()
         data: Sequence[str] = ()
         if (folder / f"{path.stem}.csv").is_file():
-            own = _read_own(folder / f"{path.stem}.csv")
+            texts = pd.read_csv(folder / f"{path.stem}.csv", dtype=str, keep_default_na=False)
+            own = texts.map(unguarded).assign(value=lambda frame: _number(frame["value"]))
         else:
             study = FinishedStudy.at(folder, plugins)
             own, name, data = _own(study, path, printed), study.name, (study.manifest["data"],)
@@ -263,16 +266,6 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
         value = frame["published"][first]
         raise InputError.at(path, rows[first][0], f"a rank is 1 or more, got {value:g}.")
     return known, kinds == ["rank"]
-
-
-def _read_own(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    return (
-        pd.read_csv(path, dtype=str, keep_default_na=False)
-        .map(unguarded)
-        .assign(value=lambda frame: _number(frame["value"]))
-    )
 
 
 def _own(study: FinishedStudy, path: Path, printed: pd.DataFrame) -> pd.DataFrame:

@@ -334,7 +334,8 @@ def input_parts(known: Collection) -> dict[str, tuple[str, Build]]:
     }
     if split is not None:
         key = content_key(known.trained_key, ratings_digest(split.test))
-        parts["split"] = key, partial(_split_files, split)
+        both = {TRAIN_FILE: split.train, TEST_FILE: split.test}
+        parts["split"] = key, lambda: {n: format_rating_lines(part) for n, part in both.items()}
     if truth is not None:
         parts["world"] = content_key(known.inputs), lambda: {"world/truth.npz": truth.to_bytes()}
     if true is not None:
@@ -353,8 +354,3 @@ def _true_files(known: Collection, truth: TrueJudgements) -> dict[str, bytes]:
     if truth.carried is truth.topics:
         return lines
     return lines | {"truth/ids.csv": id_table({"user": (truth.carried, truth.topics)})}
-
-
-def _split_files(split: Split) -> dict[str, bytes]:
-    parts = {TRAIN_FILE: split.train, TEST_FILE: split.test}
-    return {name: format_rating_lines(part) for name, part in parts.items()}

@@ -56,7 +56,9 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
     yield _line(
         "name", re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_") or "x"
     )
-    place = _relative(path, file.resolve().parent), "relative to the folder of this file"
+    folder = file.resolve().parent
+    near = os.path.relpath(path, folder) if path.is_relative_to(folder) else str(path)
+    place = near, "relative to the folder of this file"
     yield "\n[ratings]"
     if not data.is_split:
         yield _line("path", *place)
@@ -100,12 +102,6 @@ def _comments(*sentences: str) -> Iterator[str]:
 def _line(key: str, value: Any, comment: str = "") -> str:
     line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
     return f"{line:<{COMMENT_FROM}} # {comment}" if comment else line
-
-
-def _relative(path: Path, folder: Path) -> str:
-    """Give a path from a folder, if it is below it; else from the root."""
-    whole = path.resolve()
-    return os.path.relpath(whole, folder) if whole.is_relative_to(folder) else str(whole)
 
 
 @dataclass(frozen=True, eq=False)

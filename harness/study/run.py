@@ -94,7 +94,11 @@ def check_metrics(
         with errors_at("metrics", key):
             labels = [parse_name(name).label for name in names]
             metrics |= {label: find_metric(label, available) for label in labels}
-            _check_difference(metrics)
+            first: dict[str, str] = {}
+            for label, metric in metrics.items():
+                # One of them may spell a default out.
+                if (known := first.setdefault(metric.label, label)) != label:
+                    raise InputError(f"{known!r} and {label!r} are the same metric.")
     with errors_at("metrics", "names"):
         for measure in section.measures:
             metric = metrics[measure.metric]
@@ -172,15 +176,6 @@ def _check_profiles(systems: Sequence[str], metrics: Mapping[str, Metric]) -> No
             f"as item-knn, ease or popularity; {', '.join(unable)} can only score users as they "
             f"were in training. Leave out {hiding[0]} or these systems."
         )
-
-
-def _check_difference(metrics: Mapping[str, Metric]) -> None:
-    """Refuse two names of one metric, such as ``P`` and one that spells a default out."""
-    first: dict[str, str] = {}
-    for name, metric in metrics.items():
-        if metric.label in first:
-            raise InputError(f"{first[metric.label]!r} and {name!r} are the same metric.")
-        first[metric.label] = name
 
 
 def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = None) -> None:

@@ -77,12 +77,7 @@ class FixedPoint(NamedTuple):
 
 
 def rank_hidden(
-    similarity: csr_array[Any],
-    test: Interactions,
-    *,
-    deepest: int = DEEPEST,
-    n_jobs: int,
-    chunk_rows: int = CHUNK_ROWS,
+    similarity: csr_array[Any], test: Interactions, *, deepest: int = DEEPEST, n_jobs: int
 ) -> HiddenRanks:
     r"""Rank the hidden items of test users, for item-kNN and any other model that only adds.
 
@@ -94,9 +89,9 @@ def rank_hidden(
     profile are no candidates; only items with a score above 0 are recommended. Scores are
     whole numbers of 2^-24. Row i of :math:`S`, of shape (n_items, n_items), holds the neighbours
     that item i votes for; the diagonal is ignored. The test users come with all their events, over
-    the items of the model; the first of each user and item is hidden. Chunks of users, of about so
-    many hidden items, are ranked in threads or in what `joblib.parallel_config` says; the result
-    depends on neither.
+    the items of the model; the first of each user and item is hidden. Chunks of users, of about
+    `CHUNK_ROWS` hidden items, are ranked in threads or in what `joblib.parallel_config` says; the
+    result depends on neither.
 
     References
     ----------
@@ -111,7 +106,7 @@ def rank_hidden(
     votes.require_room(int(np.diff(hidden.starts).max(initial=0)))
     # Chunks end between users, once at least so many rows are together.
     starts = hidden.starts
-    ends = np.searchsorted(starts, np.arange(0, len(hidden), chunk_rows))
+    ends = np.searchsorted(starts, np.arange(0, len(hidden), CHUNK_ROWS))
     tasks = [
         joblib.delayed(_rank_chunk)(
             starts[a : b + 1] - starts[a],

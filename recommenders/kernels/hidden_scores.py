@@ -153,8 +153,8 @@ def _everything(split: Split) -> tuple[Interactions, Floats]:
     time = np.concatenate([_times(part) for part in parts])
     order = np.lexsort((item, time, user))
     users, items = split.train.users, split.train.items
-    columns = {"user": user[order], "item": item[order], "time": time[order]}
-    return Interactions.of(users, items, **columns), value[order]
+    columns = user[order], item[order], time[order], np.ones(len(order))
+    return Interactions(users, items, *columns), value[order]
 
 
 def _times(ratings: Ratings) -> NDArray[np.int64]:

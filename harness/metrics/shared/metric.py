@@ -266,10 +266,8 @@ class Metric:
         return chosen._score(judged, self.cutoff if cutoff is None else cutoff)
 
     def _score(self, judged: Judged, cutoff: int | None) -> Floats:
-        options = dict(self.given)
-        level = options.pop(LEVEL.name, None) if self.has_level else None
-        for shared in (CONDENSED, MEAN):
-            options.pop(shared.name, None)
+        shared, level = {option.name for option in SHARED}, dict(self.given).get(LEVEL.name)
+        options = {name: value for name, value in self.given if name not in shared}
         if self.is_condensed:
             judged = judged.condensed
         if isinstance(level, int):

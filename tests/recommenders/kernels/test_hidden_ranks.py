@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import MISS, HiddenRanks
+from recommenders.kernels import hidden_ranks
 from recommenders.kernels.hidden_ranks import FixedPoint, rank_hidden
 from runs import InputError
 from tests.hidden_example import (
@@ -70,10 +71,11 @@ def _many() -> tuple[csr_array[Any], Interactions]:
 
 
 @pytest.mark.parametrize("chunk_rows", [1, 50, 333])
-def test_chunks_change_nothing(chunk_rows: int) -> None:
+def test_chunks_change_nothing(chunk_rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table, events = _many()
     whole = rank_hidden(table, events, n_jobs=1)
-    _assert_same(rank_hidden(table, events, n_jobs=2, chunk_rows=chunk_rows), whole)
+    monkeypatch.setattr(hidden_ranks, "CHUNK_ROWS", chunk_rows)
+    _assert_same(rank_hidden(table, events, n_jobs=2), whole)
 
 
 def test_no_events_have_no_ranks() -> None:
@@ -101,10 +103,11 @@ def test_profiles_too_long_for_a_key_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_workers_of_a_dask_cluster_find_the_same_bytes() -> None:
+def test_workers_of_a_dask_cluster_find_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     table, events = _many()
     here = rank_hidden(table, events, n_jobs=1)
+    monkeypatch.setattr(hidden_ranks, "CHUNK_ROWS", 50)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -112,4 +115,4 @@ def test_workers_of_a_dask_cluster_find_the_same_bytes() -> None:
         distributed.Client(cluster),
         joblib.parallel_config("dask"),
     ):
-        _assert_same(rank_hidden(table, events, n_jobs=-1, chunk_rows=50), here)
+        _assert_same(rank_hidden(table, events, n_jobs=-1), here)
