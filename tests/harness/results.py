@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from analyses.correlation import Correlation
 from analyses.discrimination import SIZES, Discrimination
 from analyses.popularity import Popularity, Removal
-from analyses.shared.estimate import REACH
+from analyses.shared.estimate import LOST_TWICE, REACH
 from analyses.shared.evidence import read_evidence, to_evidence
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.judgement_samples import Sampling
@@ -61,7 +61,7 @@ def sparsity_of(areas: Numbers, *, margin: float = 0.0, apart: float = 0.0) -> S
         levels=(1.0, 0.5),
         taus=_curves(areas)[:, :, None],
         coefficients={},
-        replicates=_replicates(areas, margin, apart),
+        replicates=_replicates(areas, margin / LOST_TWICE, apart / LOST_TWICE),
         within=WithinSubsets(3, np.empty((len(areas), 0))),
         without_relevant=np.zeros(2),
         n_kept=np.array([10.0, 5.0]),
