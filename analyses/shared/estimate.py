@@ -387,15 +387,22 @@ class Estimates:
         return found
 
     def difference(
-        self, first: Measure, second: Measure, *, among: Iterable[tuple[Measure, Measure]] = ()
+        self,
+        first: Measure,
+        second: Measure,
+        *,
+        among: Iterable[tuple[Measure, Measure]] = (),
+        systems: bool = False,
     ) -> Estimate:
-        """Estimate the difference of two measures over the same replicates, first minus second.
+        """Estimate the difference of two measures, first minus second.
 
-        If the pair was chosen among others, name these in ``among``: the intervals of all of them
-        then hold simultaneously with a probability of 95 %.
+        Limits are over users, or over users and systems. If the pair was chosen among others, name
+        these in ``among``: the intervals of all of them then hold simultaneously with a probability
+        of 95 %.
         """
         a, b = self._numbers([(first, second)])
-        low, high = self._limits(a, b, reach=self._joint_reach(*self._numbers(among)))
+        joint = self._joint_reach(*self._numbers(among))
+        low, high = self._limits(a, b, reach=joint, systems=systems)
         found = self._differences(self.values, a, b)
         return Estimate(float(found[0]), float(low[0]), float(high[0]))
 

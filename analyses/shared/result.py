@@ -242,7 +242,9 @@ class Result:
         found = self.estimates()
         if found is None:
             return ()
-        return tuple(filter(None, (best_of(found, self.units), deeper_or_shallower(found))))
+        return tuple(
+            filter(None, (best_of(found, self.units), deeper_or_shallower(found, self.units)))
+        )
 
     def conclusion(self) -> str:
         """Give the text that a command prints below its tables; by default the findings."""

@@ -59,8 +59,11 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     return f"{sentence} With other systems, {also} may be the best, too."
 
 
-def deeper_or_shallower(estimates: Estimates) -> str:
-    """Say for which metrics the deepest cut-off differs significantly from the shallowest."""
+def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:
+    """Say for which metrics the deepest cut-off differs significantly from the shallowest.
+
+    That is over users; which of it holds over users and systems is said beside.
+    """
     curves = estimates.measures.curves
     cutoffs = rising_cutoffs(measure for curve in curves.values() for measure in curve)
     if not cutoffs:
@@ -72,11 +75,16 @@ def deeper_or_shallower(estimates: Estimates) -> str:
         if (curve[0].cutoff, curve[-1].cutoff) == (shallow, deep)
     }
     metrics: dict[str, list[str]] = {"more": [], "less": []}
+    of_both = []
     for metric, pair in pairs.items():
-        found = estimates.difference(*pair, among=pairs.values())
-        if found.is_beyond_noise:
-            is_more = (found.value > 0) != estimates.lower_is_better
+        over = [
+            estimates.difference(*pair, among=pairs.values(), systems=systems)
+            for systems in (False, estimates.is_over_systems)
+        ]
+        if over[0].is_beyond_noise:
+            is_more = (over[0].value > 0) != estimates.lower_is_better
             metrics["more" if is_more else "less"].append(metric)
+            of_both += [metric] * over[1].is_beyond_noise
     parts = [
         f"{f'all {len(pairs)} metrics' if len(names) == len(pairs) else listed(names)} "
         f"{'is' if len(names) == 1 else 'are'} significantly {how} {estimates.best}"
@@ -85,9 +93,13 @@ def deeper_or_shallower(estimates: Estimates) -> str:
     ]
     if not parts:
         return ""
-    others = sum(map(len, metrics.values())) < len(pairs)
-    which = ", and the others do not differ significantly" * others
-    return f"At cut-off {deep}, {listed(parts)} than at cut-off {shallow}{which}."
+    n_named = sum(map(len, metrics.values()))
+    which = ", and the others do not differ significantly" * (n_named < len(pairs))
+    sentence = f"at cut-off {deep}, {listed(parts)} than at cut-off {shallow}{which}."
+    if not estimates.is_over_systems or len(of_both) == n_named:
+        return f"Over {units}{' and systems' * estimates.is_over_systems}, {sentence}"
+    left = f"of {listed(of_both)} alone" if of_both else "of none"
+    return f"Over {units}, {sentence} Over {units} and systems, that is true {left}."
 
 
 def plural(noun: str) -> str:

@@ -83,7 +83,7 @@ def judgement_checks(
         )
         yield Check(
             f"{_counted(emptied, facts, unit)} no relevant item in the test data: for them all "
-            f"scores are 0{but}."
+            f"measures of relevant items are 0{but}."
         )
 
 

@@ -18,6 +18,7 @@ from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import WRITERS, as_svg, draw_panels
+from analyses.shared.measure import Measure
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
@@ -240,10 +241,16 @@ class Comparison:
         """Say what is best, and which differences hold on all data sets or reverse."""
         for ranks in self.mean_ranks:
             yield from ranks.findings()
+        every = [study.means for study in self.studies.values()]
         if 1 < len(self._judgements) < len(self.studies):
             yield "Some studies have the same judgements: there are no mean ranks over data sets."
-        elif len({system for _, system in self._means}) < 2:
+        elif len(set.intersection(*({*means.systems} for means in every))) < 2:
             yield "Fewer than two systems are in all studies: there are no mean ranks of systems."
+        if not set.intersection(*({*map(str, means.measures.reported)} for means in every)):
+            yield (
+                "No report measure is in all studies with the same cut-off, so that not all can be "
+                "compared: set the same `report` in [metrics] of each."
+            )
         for by_study in self.quantities.values():
             leaders = [
                 f"{listed([*map(str, each.leaders())] or ['no measure'])} ({study})"
@@ -322,16 +329,22 @@ def _draw(
 
 def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]]:
     """Give the estimates of each report measure that all studies have one for, study by study."""
-    found = [each.of(each.measures.reported) for each in by_study.values()]
-    shared = [label for label in found[0] if all(label in others for others in found)]
-    return {label: [by_label[label] for by_label in found] for label in shared}
+    found = []
+    for each in by_study.values():
+        reported = each.measures.reported
+        found.append({str(reported.called(label)): e for label, e in each.of(reported).items()})
+    shared = [name for name in found[0] if all(name in others for others in found)]
+    return {name: [by_name[name] for by_name in found] for name in shared}
 
 
-def _is_poor(label: str, among: Iterable[Estimates]) -> bool:
+def _named(estimates: Estimates, name: str) -> Measure:
+    """Find a report measure by its name with the cut-off, as other studies may have others."""
+    return next(m for m in estimates.measures.reported if str(m) == name)
+
+
+def _is_poor(name: str, among: Iterable[Estimates]) -> bool:
     """Say whether a report measure does not pass the threshold somewhere."""
-    return not all(
-        e.acceptable()[e.measures.index(e.measures.reported.called(label))] for e in among
-    )
+    return not all(e.acceptable()[e.measures.index(_named(e, name))] for e in among)
 
 
 def directions(
@@ -351,8 +364,8 @@ def directions(
 
 def _sign(estimates: Estimates, a: str, b: str) -> int:
     """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
-    one, other = map(estimates.measures.reported.called, (a, b))
-    difference = estimates.difference(one, other, among=estimates.every_two)
+    pair = _named(estimates, a), _named(estimates, b)
+    difference = estimates.difference(*pair, among=estimates.every_two)
     sign = -1 if estimates.lower_is_better else 1
     return sign * (int(difference.low > 0) - int(difference.high < 0))
 

@@ -114,7 +114,7 @@ def test_intervals_of_many_data_sets_are_as_wide_as_students(rng: np.random.Gene
 
 
 def test_what_data_sets_agree_on_has_one_place() -> None:
-    (low, high), (first, last) = ranks_of([[1, 2, 3], [2, 3, 4]]).limits
+    (low, high), (first, last) = ranks_of([[1, 2, 3], [2, 3, 4]] * 2).limits
     assert low.tolist() == high.tolist() == first.tolist() == last.tolist() == [3, 2, 1]
 
 
@@ -129,6 +129,11 @@ def test_what_data_sets_agree_on_has_one_place() -> None:
 def test_what_has_no_mean_ranks_is_refused(scores: object, finding: str) -> None:
     with pytest.raises(InputError, match=finding):
         ranks_of(scores)
+
+
+@pytest.mark.parametrize("n_data_sets", [2, 3])
+def test_few_data_sets_have_no_intervals(rng: np.random.Generator, n_data_sets: int) -> None:
+    assert np.isnan(ranks_of(rng.normal(size=(n_data_sets, 7))).limits).all()
 
 
 @pytest.mark.validity

@@ -50,15 +50,29 @@ def test_every_number_is_that_of_its_study(both: tuple[Path, Path]) -> None:
     for name, by_study in made.quantities.items():
         for study, estimates in by_study.items():
             for label, own in estimates.of(estimates.measures.reported).items():
-                assert frame[name, study, label] == own.value
+                measure = estimates.measures.reported.called(label)
+                assert frame[name, study, str(measure)] == own.value
 
 
 def test_what_holds_on_all_is_told_from_what_is_turned_round(both: tuple[Path, Path]) -> None:
     keep(both[0], "sparsity", sparsity_of(AREAS, margin=0.01, apart=0.01))
     keep(both[1], "sparsity", sparsity_of(TURNED, margin=0.01, apart=0.01))
     alike, opposite = directions(compared(*both).quantities[ROBUSTNESS])
-    assert alike == [("nDCG", "P"), ("nDCG", "AP")]
-    assert opposite == [("P", "AP")]
+    assert alike == [("nDCG@20", "P@20"), ("nDCG@20", "AP@20")]
+    assert opposite == [("P@20", "AP@20")]
+
+
+def test_a_metric_is_not_compared_with_itself_at_another_cut_off(both: tuple[Path, Path]) -> None:
+    keep(both[0], "sparsity", sparsity_of({("P", 5): 0.9, ("AP", 5): 0.8}))
+    keep(both[1], "sparsity", sparsity_of({("P", 20): 0.9, ("AP", 20): 0.8}))
+    assert ROBUSTNESS not in compared(*both).quantities
+
+
+def test_a_metric_of_one_cut_off_is_found_among_several(both: tuple[Path, Path]) -> None:
+    keep(both[0], "sparsity", sparsity_of({("P", 20): 0.9, ("AP", 20): 0.8}))
+    keep(both[1], "sparsity", sparsity_of({("P", 20): 0.7, ("AP", 50): 0.8}))
+    (made,) = [t for t in compared(*both).quantity_tables() if "random_loss" in t.name]
+    assert [row[0::2] for row in made.rows] == [["P@20", "", ""]]
 
 
 def test_the_best_of_poor_measures_is_not_bold(both: tuple[Path, Path]) -> None:
@@ -192,7 +206,11 @@ def test_measures_are_ranked_by_each_quantity(apart: tuple[Path, Path]) -> None:
     keep(apart[0], "sparsity", sparsity_of(AREAS))
     keep(apart[1], "sparsity", sparsity_of(TURNED))
     (ranks,) = [r for r in compared(*apart).mean_ranks[1].every if r.label == ROBUSTNESS]
-    assert dict(zip(ranks.names, ranks.means, strict=True)) == {"nDCG": 1, "P": 2.5, "AP": 2.5}
+    assert dict(zip(ranks.names, ranks.means, strict=True)) == {
+        "nDCG@20": 1,
+        "P@20": 2.5,
+        "AP@20": 2.5,
+    }
 
 
 def test_a_measure_that_is_poor_somewhere_is_not_called_the_best(apart: tuple[Path, Path]) -> None:
