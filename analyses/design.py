@@ -91,7 +91,7 @@ class Settings(AnalysisSettings):
     standardised: Standard | None = Field(
         None, description="Standardise the scores of each user over the systems."
     )
-    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    replicates: Whole = Field(1000, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(
@@ -387,7 +387,7 @@ class Design(Result):
         relative = _median_pair(self.relative)
         columns = {
             f"{percent(self.share)} of pairs": [count(n) for n in self.needed],
-            "95 %": [self._limits_of(n) for n in range(len(self.measures))],
+            "95 % interval": [self._limits_of(n) for n in range(len(self.measures))],
             "observed": [count(n) for n in _median_pair(self.observed)],
             f"{percent(self.difference)} difference": [count(n) for n in relative],
             "detectable": [percent(part) for part in detectable],
@@ -483,11 +483,15 @@ class Design(Result):
             )
         users, _ = self.components.users_for(self.reliability)
         fewest, most = int(np.argmin(users)), int(np.argmax(users))
-        others = f" and with {count(users[most])} by {self.measures[most]}" * (len(order) > 1)
+        reached = f"a reliability (E rho²) of {rounded(self.reliability, 2)}"
+        if np.isinf(users[fewest]):
+            return [*found, f"No number of {self.units} reaches {reached}."]
+        units = self.unit if users[fewest] <= 1 else self.units
+        enough = "no number" if np.isinf(users[most]) else count(users[most])
+        others = f" and with {enough} by {self.measures[most]}" * (len(order) > 1)
         found.append(
-            f"The differences between the systems reach a reliability (E rho²) of "
-            f"{rounded(self.reliability, 2)} with {count(users[fewest])} {self.units} by "
-            f"{self.measures[fewest]}{others}."
+            f"The differences between the systems reach {reached} with {count(users[fewest])} "
+            f"{units} by {self.measures[fewest]}{others}."
         )
         return found
 
@@ -501,9 +505,10 @@ class Design(Result):
                 f"large on average; the {self.units} needed for a share of the pairs are corrected "
                 "for it, those for single pairs are not."
             )
-        shares = 1 - self.systems_without / np.maximum(self.components.systems, FLOOR)
-        alone = int(np.argmax(np.nan_to_num(shares)))
-        if shares[alone] >= MOST_VARIANCE:
+        variances = self.components.systems
+        shares = 1 - self.systems_without / np.maximum(variances, FLOOR)
+        alone = int(np.argmax(np.where(variances > FLOOR, np.nan_to_num(shares), 0.0)))
+        if shares[alone] >= MOST_VARIANCE and variances[alone] > FLOOR:
             found.append(
                 f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
                 f"variance between systems by {self.measures[alone]}: without it, E rho² is "

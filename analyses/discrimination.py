@@ -543,8 +543,8 @@ class Discrimination(Result):
         """Tabulate discriminative power by metric and cut-off, or at one cut-off: Table 3."""
         shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
         numbers = self.measures.numbers(shown_of)
-        cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="power")
-        passing = shown_of.crossed(self.significant[numbers] >= LEAST_SHARE, heading="power")
+        cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="DP")
+        passing = shown_of.crossed(self.significant[numbers] >= LEAST_SHARE, heading="DP")
         poor = [cell for cell, passes in passing.items() if not passes]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"

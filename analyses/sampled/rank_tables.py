@@ -118,6 +118,9 @@ class _Rows:
             raise InputError(f"{path}: the file is empty.")
         if PAIR.fullmatch(heading[1][0]):
             return cls(path, _read_pairs(path, [heading, *lines]))
+        if len(heading[1]) == 1 and ";" in heading[1][0]:
+            finding = "columns are separated by tabs or commas, found semicolons."
+            raise InputError.at(path, heading[0], finding)
         names = [name.partition(":")[0] for name in heading[1]]
         names = [OTHER_NAMES.get(name, name) for name in [names[0] or "user", *names[1:]]]
         distinct(path, [(heading[0], name) for name in names], "column")
@@ -149,8 +152,11 @@ class _Rows:
     def size(self, column: str, given: int | None) -> None:
         """Read numbers of negatives or candidates, from a column or as they hold for all."""
         what = column.removeprefix("n_")
-        if (column in self.frame) == (given is not None):
-            rule = f"the number of {what} must be given, or a column {column}, and not both."
+        if column in self.frame and given is not None:
+            rule = f"the column {column} has the number of {what}: do not give {what} = {given:,}."
+            raise InputError.at(self.path, 1, rule)
+        if column not in self.frame and given is None:
+            rule = f"the number of {what} is missing: give {what}, or add a column {column}."
             raise InputError.at(self.path, 1, rule)
         if given is None:
             self.whole(column, f"a number of {what}", least=LEAST[column])

@@ -320,7 +320,8 @@ def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
     if not systems:
         raise InputError("there must be at least one system.")
     (known, first), *_ = systems.items()
-    for what, of in (("users", "user"), ("numbers of candidates", "n_candidates")):
+    users = "users, or numbers of relevant items of a user"
+    for what, of in ((users, "user"), ("numbers of candidates", "n_candidates")):
         for name, ranks in systems.items():
             own, other = (getattr(each, of)[each.by_user] for each in (first, ranks))
             if not np.array_equal(own, other):

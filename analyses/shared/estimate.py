@@ -367,25 +367,6 @@ class Estimates:
             return np.exp(values - reach), np.exp(values + reach)
         return np.maximum(values - reach, -1.0), np.minimum(values + reach, 1.0)
 
-    def groups(self) -> list[tuple[int, int]]:
-        """Give the first and last number of each group of measures that do not differ.
-
-        A group is a run of consecutive measures of which no two differ significantly; the
-        intervals of all differences hold simultaneously. Groups inside others are left out. There
-        are none without replicates.
-        """
-        if self.replicates.shape[1] < 2:
-            return []
-        n_measures, apart = len(self.measures), self.apart()
-        found: list[tuple[int, int]] = []
-        for start in range(n_measures):
-            end = start
-            while end + 1 < n_measures and not apart[start : end + 1, end + 1].any():
-                end += 1
-            if not found or end > found[-1][1]:
-                found.append((start, end))
-        return found
-
     def difference(
         self,
         first: Measure,

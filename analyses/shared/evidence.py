@@ -49,8 +49,9 @@ def read_evidence(path: Path, kind: type[Result]) -> Result:
         return _unpack_fields(facts, stored, kind)
     except FileNotFoundError:
         raise InputError(f"{path}: the study has no such result.") from None
-    except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{path}: not a result of this analysis ({error}).") from None
+    except (BadZipFile, EOFError, KeyError, TypeError, ValueError):
+        finding = "not a result of this analysis, or damaged: delete it, and run the study again."
+        raise InputError(f"{path}: {finding}") from None
 
 
 def _pack_fields(name: str, value: DataclassInstance, arrays: dict[str, Any]) -> dict[str, Any]:

@@ -138,4 +138,4 @@ def percent(part: float) -> str:
     """Print a share in per cent, with two digits."""
     if not np.isfinite(part):
         return MISSING
-    return f"{100 * part:.3g} %" if part >= 1 else f"{100 * part:.2g} %"
+    return f"{100 * part:.3g} %" if part >= 1 else f"{100 * round(part, 12):.2g} %"

@@ -13,6 +13,7 @@ import click
 from analyses.shared.table import Table
 from harness.cli.console import FAILED, print_tables
 from harness.cli.options import (
+    FOLDER,
     PATH,
     Command,
     SettingsCommand,
@@ -87,7 +88,7 @@ def print_description(data: DataDescription, format_: str = "text") -> None:
 @click.command(cls=SettingsCommand)
 @click.option("--like", type=PATH, required=True, help="Ratings: a file, folder or archive.")
 @click.option(
-    "--output", type=PATH, help="New folder for ratings (world.csv) and truth (truth.npz)."
+    "--output", type=FOLDER, help="New folder for ratings (world.csv) and truth (truth.npz)."
 )
 @settings_options(imported("qrels.ratings.world.LikeSettings"))
 @reads_ratings

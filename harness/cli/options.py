@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Settings = TypeVar("Settings", bound="BaseModel")
 
-PATH = click.Path(path_type=Path)
+PATH, FOLDER = (click.Path(path_type=Path, file_okay=is_file) for is_file in (True, False))
 SEED = click.IntRange(0, 2**63 - 1)
 
 
@@ -76,12 +76,12 @@ def choice(name: str, values: Sequence[str], told: str) -> Callable[[Command], C
 formatted = choice("--format", [*FORMATS], "Output format; csv and json are not rounded.")
 published = together(
     formatted,
-    click.option("--output", type=PATH, help="Folder to write tables, figures and captions to."),
+    click.option("--output", type=FOLDER, help="Folder to write tables, figures and captions to."),
     quietly,
 )
 
 
-in_study_folder = click.option("--output", type=PATH, help="Study folder; default: study-NAME.")
+in_study_folder = click.option("--output", type=FOLDER, help="Study folder; default: study-NAME.")
 
 
 def plugged(what: str) -> Callable[[Command], Command]:

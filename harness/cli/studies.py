@@ -11,6 +11,7 @@ from analyses.shared.table import FORMATS, Table
 from harness.cli.console import BROKEN, print_tables, write_and_name
 from harness.cli.data import describe_ratings, print_description, reads_ratings
 from harness.cli.options import (
+    FOLDER,
     PATH,
     SEED,
     SettingsCommand,
@@ -234,7 +235,7 @@ def figure(
     "studies", type=PATH, nargs=-1, required=True, metavar="STUDY STUDY...|PUBLISHED.csv"
 )
 @formatted
-@click.option("--output", type=PATH, help="Folder to write a page with tables and figures to.")
+@click.option("--output", type=FOLDER, help="Folder to write a page with tables and figures to.")
 @redrawing
 def compare(
     studies: tuple[Path, ...], format_: str, output: Path | None, plugins: tuple[Path, ...]
@@ -271,7 +272,7 @@ def compare(
 
 @click.command()
 @click.argument("study", type=PATH)
-@click.option("--output", required=True, type=PATH, help="New or empty folder to write to.")
+@click.option("--output", required=True, type=FOLDER, help="New or empty folder to write to.")
 @click.option(
     "--run-format",
     "run_formats",

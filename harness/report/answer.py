@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import floor, log10, nan
-from string import ascii_lowercase
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, rounded
+from analyses.systems import letters_of
 from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:
@@ -259,7 +259,8 @@ class Answer(Result):
         missing = [key for key in WITHOUT_TRUTH if key not in deciding]
         sentence = "No measure is stable and discriminative in all three respects."
         if missing:
-            sentence = f"No measure is recommended: the study lacks the analyses {listed(missing)}."
+            lacking = f"analys{'i' if len(missing) == 1 else 'e'}s {listed(missing)}"
+            sentence = f"No measure is recommended: the study lacks the {lacking}."
         elif supported:
             sentence = (
                 f"Report {either(supported)}: stable and discriminative. No other measure is "
@@ -287,10 +288,7 @@ class Answer(Result):
     def _frame(self, key: str, found: Estimates) -> pd.DataFrame:
         import pandas as pd
 
-        letters = [""] * len(found.measures)
-        for letter, (first, last) in zip(ascii_lowercase, found.groups(), strict=False):
-            for place in range(first, last + 1):
-                letters[place] += letter
+        alike = letters_of(found.apart(), np.arange(len(found.measures)))
         supported = self.supported()
         return pd.DataFrame(
             {
@@ -300,7 +298,7 @@ class Answer(Result):
                 "value": found.values,
                 "low": found.low,
                 "high": found.high,
-                "groups": letters,
+                "groups": alike if found.has_replicates else "",
                 "acceptable": found.acceptable(),
                 "unbeaten": unbeaten(key, found, systems=found.is_over_more),
                 "supported": [measure in supported for measure in found.measures],

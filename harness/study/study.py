@@ -305,7 +305,8 @@ class Study(StudyFile):
         if ratings is None and (self.runs is None) != (self.qrels is None):
             raise ValueError("[runs] and [qrels] need each other")
         if (ratings is None) == (self.qrels is None):
-            raise ValueError("a study needs [ratings], or [runs] and [qrels]")
+            both = ", and not both" * (ratings is not None)
+            raise ValueError(f"a study needs [ratings], or [runs] and [qrels]{both}")
         for key in ("seeds", "settings"):
             if ratings is None and getattr(self.repeat, key) > 1:
                 raise refused(f"given runs are the same for all {key}", "repeat", key)

@@ -42,7 +42,7 @@ def test_the_folder_holds_tables_figures_and_captions(table: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ((), "line 1: the number of candidates must be given"),
+        ((), "line 1: the number of candidates is missing"),
         (("--candidates", "150"), "a rank must not be above the candidates, 150"),
         (("--candidates", "300", "--measure", "nDGC"), "`--measure`: no metric of ranks"),
         (("--study", "sizes", "--repeats", "5"), "--repeats does not apply to sizes"),

@@ -119,6 +119,23 @@ def test_intervals_of_few_users_are_those_of_student() -> None:
     assert few["p"] > many["p"]
 
 
+@pytest.mark.parametrize("n_others", [0, 9])
+def test_what_few_users_show_has_no_range_and_is_not_tested(n_others: int) -> None:
+    ranks = [1] * 50 + [5] * n_others
+    of_all = {"few": ranks, "many": [*range(1, len(ranks) + 1)]}
+    samples: Any = {
+        name: SampledRanks.of(own, n_negatives=M, n_candidates=N) for name, own in of_all.items()
+    }
+    found = correct(samples, metrics=["nDCG@10", "AUC"], replicates=100)
+    assert np.isnan(found.range)[:, :, 0].all()
+    assert not np.isnan(found.range)[:, :, 1].any()
+    assert np.isnan(found.differences()["p"]).all()
+    assert "0 of 1 pairs" in found.conclusion()
+    assert any("under few:" in caution for caution in found.cautions())
+    enough = {"few": samples["many"], "many": samples["many"]}
+    assert not np.isnan(correct(enough, metrics=["AUC"], replicates=100).range).any()
+
+
 def test_the_range_of_a_difference_holds_what_the_bias_of_either_system_leaves(
     corrected: Corrected,
 ) -> None:

@@ -81,8 +81,8 @@ def test_probabilities_say_what_negatives_above_stand_for(tmp_path: Path) -> Non
     ("text", "asked", "sentence"),
     [
         ("", {}, "x.csv: the file is empty"),
-        (LONG, {"negatives": 3}, "line 1: .* or a column n_negatives, and not both"),
-        (WIDE, {"candidates": 9}, "line 1: the number of negatives must be given"),
+        (LONG, {"negatives": 3}, "line 1: the column n_negatives has"),
+        (WIDE, {"candidates": 9}, "line 1: the number of negatives is missing"),
         (WIDE + "eve,0,1\n", {"negatives": 3, "candidates": 9}, "line 5: .* from 1, found '0'"),
         (WIDE + "eve,5,1\n", {"negatives": 3, "candidates": 9}, "line 5: .* above 4, .* got 5"),
         (LONG + "x,ann,2,3,9\n", {}, "line 8: .* rank 2 twice for user 'ann', first in line 2"),
@@ -94,6 +94,7 @@ def test_probabilities_say_what_negatives_above_stand_for(tmp_path: Path) -> Non
         (RECBOLE + "eve\ti\t.1\t1\n", {"candidates": 9}, "line 11: user 'eve' has no negative"),
         (RECBOLE + "eve\ti\tnan\t1\n", {"candidates": 9}, "line 11: .* number expected"),
         (RECBOLE, {"candidates": 9, "negatives": 4}, "'ann' has 3 negatives, not 4"),
+        ("user;x\nann;2\n", {"negatives": 3, "candidates": 9}, "line 1: .* found semicolons"),
         (NCF + "(ann,4)\t.1\t.2\n", {"candidates": 9}, "line 3: user 'ann' is duplicated"),
         (NCF + "ann\t.1\t.2\n", {"candidates": 9}, r"line 3: \(user,item\), its score"),
     ],
