@@ -38,6 +38,7 @@ from analyses.sampled.correction import correct
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.samples import SampleDesign
 from analyses.shared.estimate import Estimates, stabilised
+from analyses.shared.measure import Scores
 from analyses.significance.paired_tests import pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import Likely, effects_of, users_for_share
@@ -363,11 +364,7 @@ def validity(everybody: Lists, rng: np.random.Generator, kind: Population) -> St
     of_all = tau_b(judged.mean(axis=2), everybody.scores.mean_values())
 
     def study(work: Lists, users: Numbers) -> Intervals:
-        true = work.scores
-        measured = replace(true, values=judged[:, :, users])
-        joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=work.seed)
-        comparison = Comparison(measured, true, np.arange(len(MEASURES))[np.newaxis])
-        resampled = ResampledComparison(comparison, joint, work.families)
+        resampled = compared(work, judged[:, :, users], work.scores)
         tau = resampled.tau().part(0)
         replicates = stabilised(tau.values, resampled.tau_replicates[0])
         low, high = tau.users
@@ -431,15 +428,32 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
         settings = CorrelationSettings(replicates=REPLICATES)
         agreed = correlation(own, settings).headline()
         assert agreed is not None
-        for found in (agreed, power(own).estimates(), popular_loss(own).estimates()):
-            low, high = found.over_both()
-            yield found.name, Held(found.values, low, high)
-            frame, of = found.differences(), np.log if found.by_ratio else np.asarray
-            columns = "ratio" if found.by_ratio else "difference", "both_low", "both_high"
-            values, low, high = (of(frame[name].to_numpy()) for name in columns)
-            yield f"all differences of {found.name}", Held(values, low, high, at_once=True)
+        others = power(own), random_loss(own), popular_loss(own)
+        for found in (agreed, *(each.estimates() for each in others)):
+            yield from of_both(found)
+        kept = rng.random((len(users) * N_RELEVANT, 1)) < SHARE_JUDGED
+        tau = compared(own, own.judged(kept).values, own.scores).tau().part(0)
+        yield "validity", Held(tau.values, *tau.both)
 
     return study
+
+
+def of_both(found: Estimates) -> Intervals:
+    """Give intervals over users and systems, of values and of all differences at once."""
+    low, high = found.over_both()
+    yield found.name, Held(found.values, low, high)
+    frame, of = found.differences(), np.log if found.by_ratio else np.asarray
+    columns = "ratio" if found.by_ratio else "difference", "both_low", "both_high"
+    values, low, high = (of(frame[name].to_numpy()) for name in columns)
+    yield f"all differences of {found.name}", Held(values, low, high, at_once=True)
+
+
+def compared(work: Lists, judged: Floats, true: Scores) -> ResampledComparison:
+    """Compare scores by some judgements with the true ones."""
+    measured = replace(true, values=judged)
+    joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=work.seed)
+    comparison = Comparison(measured, true, np.arange(len(MEASURES))[np.newaxis])
+    return ResampledComparison(comparison, joint, work.families)
 
 
 class Part(NamedTuple):
