@@ -433,7 +433,8 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
             yield from of_both(found)
         kept = rng.random((len(users) * N_RELEVANT, 1)) < SHARE_JUDGED
         tau = compared(own, own.judged(kept).values, own.scores).tau().part(0)
-        yield "validity", Held(tau.values, *tau.both)
+        low, high = tau.both
+        yield "validity", Held(tau.values, low, high)
 
     return study
 
