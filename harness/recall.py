@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.recall.parametrisations import RecallSettings, Weights, name_recall
@@ -27,6 +26,7 @@ from qrels.ranks.hidden_ranks import (
 )
 from recommenders.kernels.hidden_ranks import DEEPEST, rank_hidden
 from runs import InputError
+from runs.shared.arrays import Integers, Sparse
 from runs.shared.errors import require_choice
 from runs.shared.files import write_whole
 from runs.shared.parallel import on_cluster
@@ -36,9 +36,8 @@ from runs.shared.settings import Whole, read_settings_of
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from scipy.sparse import csr_array
 
-Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
+Similarity: TypeAlias = "Callable[[Interactions], Sparse]"
 """Learns from training events how much each item votes for each other."""
 
 ITEM_COSINES, ALS_KNN = "item-cosines", "als-knn"
@@ -224,7 +223,7 @@ def measure_ranks(
 
 def _measured(
     ranks: Mapping[str, HiddenRanks],
-    counts: NDArray[np.integer],
+    counts: Integers,
     question: RecallQuestion,
     facts: Sequence[str],
     progress: Progress,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.qrels import Qrels, qrels_from_columns
 from runs import InputError, InputWarning, Numbering
+from runs.shared.arrays import Ints
 from runs.shared.fields import (
     ITEM,
     USER,
@@ -42,9 +42,9 @@ class QrelsFile:
 
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
-    grade: NDArray[np.int32]
+    user: Ints
+    item: Ints
+    grade: Ints
 
     def to_qrels(self, items: Numbering, *, relevance_level: int) -> Qrels:
         """Number the items as the study does; every user in the file is a topic."""
@@ -113,7 +113,7 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     )
 
 
-def _grades(columns: Columns) -> NDArray[np.int32]:
+def _grades(columns: Columns) -> Ints:
     """Read each distinct grade once."""
     texts, codes = columns.texts(GRADE_FIELD)
     for code, text in enumerate(texts):

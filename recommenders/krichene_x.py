@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
@@ -21,10 +20,10 @@ from recommenders.shared.system import (
     searched,
     system,
 )
+from runs.shared.arrays import Singles, Sparse
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
-    from scipy.sparse import csr_array
 
 
 class KricheneXSettings(Settings):
@@ -114,7 +113,7 @@ class KricheneXScorer(FactorScorer):
     weight: float = 1.0
     penalty: float = 1.0
 
-    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+    def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for these rows of ratings; NaN for an empty row."""
         every = self.item_factors.astype(np.float64)
         background = every.T @ every + self.penalty * np.eye(every.shape[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from recommenders.shared.system import (
     searched,
     system,
 )
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Sparse
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
     from torch import Tensor
 
 ANNEALED = 0.5
@@ -134,7 +133,7 @@ class AutoencoderScorer(HistoryScorer):
 
     layers: tuple[Floats, ...]
 
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         counts = np.maximum(np.diff(histories.indptr), 1)[:, np.newaxis]
         into, offset, middle, middle_offset, out, out_offset, last, last_offset = self.layers
         size = len(out)

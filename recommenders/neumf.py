@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
@@ -22,7 +21,7 @@ from recommenders.shared.system import (
     searched,
     system,
 )
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints, Singles
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -117,7 +116,7 @@ class NeuMFScorer(TrainedOnRatings):
 
     layers: tuple[Floats, ...]
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users."""
         p, q, p_deep, q_deep, first, offset, second, second_offset, last, _ = self.layers
         size = p.shape[1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,7 @@ from qrels import Ratings
 from recommenders.kernels.neighbours import Baselines, BaselineSettings, nearest_by_cosine
 from recommenders.shared.scorers import HistoryScorer, averages, pattern
 from recommenders.shared.system import AtLeastOne, NotNegative, Range, searched, system
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Sparse
 
 
 class NNCosNgbrIBSettings(BaselineSettings):
@@ -73,10 +70,10 @@ class BaselineItemScorer(HistoryScorer):
     """
 
     baselines: Baselines
-    weights: csr_array[Any]
+    weights: Sparse
     averaged: bool = False
 
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         sums = self.baselines.residuals(histories) @ self.weights
         if self.averaged:
             sums = averages(sums, pattern(histories) @ self.weights)

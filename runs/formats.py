@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from runs.run import Run
 from runs.run_file import RunFile
+from runs.shared.arrays import Integers
 from runs.shared.errors import InputError, InputWarning
 from runs.shared.fields import (
     ITEM,
@@ -144,7 +145,7 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     import pyarrow as pa
 
     user, column = np.nonzero(run.items >= 0)
-    named: dict[str, tuple[NDArray[np.integer], NDArray[np.str_]]] = {
+    named: dict[str, tuple[Integers, NDArray[np.str_]]] = {
         "system": (np.zeros_like(user), np.array([run.system])),
         "user": (user, topics.ids),
         "item": (run.items[user, column], items.ids),

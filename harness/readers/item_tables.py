@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.readers.scores import Line, heading_and_rows
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints
 from runs.shared.fields import distinct, is_number, read_number
 
 CATEGORIES_APART = "|"
@@ -88,7 +87,7 @@ def read_item_values(
     return known
 
 
-def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> NDArray[np.int32]:
+def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
     """Number the items of a table; -1 for those that the collection does not have."""
     ids = distinct(path, [(line, row[0]) for line, row in rows], "item")
     numbers = items.numbers(np.array(ids, dtype=np.str_))

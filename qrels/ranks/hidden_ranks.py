@@ -23,7 +23,7 @@ from qrels.interactions.log_table import (
     time_column,
 )
 from runs import InputError, Numbering
-from runs.shared.arrays import Masks
+from runs.shared.arrays import Ints, Masks
 from runs.shared.files import parquet_bytes
 
 MISS = 65535
@@ -90,7 +90,7 @@ def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -
 
     table = parquet.read_table(BytesIO(content))
 
-    def numbers(name: str, known: Numbering) -> NDArray[np.int32]:
+    def numbers(name: str, known: Numbering) -> Ints:
         codes = table[name].combine_chunks()
         ids = np.array(codes.dictionary.to_pylist(), dtype=np.str_)
         return known.numbers(ids)[codes.indices.to_numpy()]

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -35,10 +34,10 @@ class Ratings:
 
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
+    user: Ints
+    item: Ints
     rating: Floats
-    time: NDArray[np.int64] | None = None
+    time: Longs | None = None
     held_out: Masks | None = None
 
     def __post_init__(self) -> None:
@@ -100,7 +99,7 @@ class Split:
             raise InputError("train and test must share one numbering.")
 
     @property
-    def test_users(self) -> NDArray[np.int32]:
+    def test_users(self) -> Ints:
         """Numbers of the users with at least one test rating, rising."""
         return np.unique(self.test.user)
 

@@ -8,14 +8,13 @@ from itertools import islice
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
 from runs import InputError
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.ids import padded
 
 DAY = 86_400
@@ -24,12 +23,8 @@ CLOSING = OPENING + 3 * 365 * DAY
 
 
 def rating_times(
-    user: NDArray[np.int32],
-    item: NDArray[np.int32],
-    counts: Numbers,
-    n_items: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+    user: Ints, item: Ints, counts: Numbers, n_items: int, rng: np.random.Generator
+) -> Longs:
     """Draw the second of each rating.
 
     Nine in ten items are there from the opening, the others appear over the three years, and so do
@@ -70,13 +65,7 @@ def chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0
     return chosen
 
 
-def rated(
-    truth: Truth,
-    user: NDArray[np.int32],
-    item: NDArray[np.int32],
-    felt: Floats,
-    rng: np.random.Generator,
-) -> Ratings:
+def rated(truth: Truth, user: Ints, item: Ints, felt: Floats, rng: np.random.Generator) -> Ratings:
     """Rate pairs: the lowest rating, and one step more for each cut that is reached."""
     stars = truth.scale[np.searchsorted(truth.cuts, felt, side="right")]
     counts = np.bincount(user, minlength=len(truth.users))
@@ -250,7 +239,7 @@ class Appeal:
         most = max(1, MOST_HELD // (USERS_PER_BLOCK * n_items))
         return np.concatenate([block for _, block in islice(self.blocks(), most)])
 
-    def chosen(self, counts: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def chosen(self, counts: Numbers) -> tuple[Ints, Ints]:
         """Give users and items of the pairs that are rated."""
         users, items = [], []
         for rows, appeal in self.blocks():

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, renumbered
@@ -23,7 +22,7 @@ from qrels.ratings.world.moments import (
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import Liking, SharedSettings
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Ints, Numbers
 from runs.shared.ids import padded
 from runs.shared.settings import read_settings_of
 
@@ -268,7 +267,7 @@ class _Draft:
         rng = np.random.default_rng(self.deviates.noise_seed)
         return liked + rng.logistic(scale=noise, size=len(liked))
 
-    def _rated(self, truth: Truth, user: NDArray[np.int32], item: NDArray[np.int32]) -> Ratings:
+    def _rated(self, truth: Truth, user: Ints, item: Ints) -> Ratings:
         """Have the pairs rated."""
         felt = self._felt(truth.preferences.pairs(user, item), truth.noise)
         return rated(truth, user, item, felt, np.random.default_rng(self.deviates.times_seed))
