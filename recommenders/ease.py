@@ -24,7 +24,7 @@ class EASESettings(Settings):
     regularization: Positive = searched(
         300.0,
         Range(10.0, 5000.0, log=True),
-        description="Ridge penalty on the weights (the paper's lambda): above 0. 100 to 1000 work "
+        "Ridge penalty on the weights (the paper's lambda): above 0. 100 to 1000 work "
         "well on MovieLens.",
     )
     max_gigabytes: Gigabytes = 4.0

@@ -30,18 +30,17 @@ class KricheneXSettings(Settings):
     """Settings of krichene-x: the paper's, but for the sweeps, which it does not print."""
 
     factors: Factors = searched(
-        16, Range(8, 128, log=True), description="Number of factors (the paper's d): 1 to 2000."
+        16, Range(8, 128, log=True), "Number of factors (the paper's d): 1 to 2000."
     )
     regularization: Positive = searched(
         10.0,
         Range(1.0, 100.0, log=True),
-        description="Penalty on the squared factors (the paper's lambda): above 0.",
+        "Penalty on the squared factors (the paper's lambda): above 0.",
     )
     background: Positive = searched(
         0.2,
         Range(0.01, 1.0, log=True),
-        description="Weight of the squared score of every pair, rated or not (the paper's "
-        "alpha): above 0.",
+        "Weight of the squared score of every pair, rated or not (the paper's alpha): above 0.",
     )
     epochs: AtLeastOne = Field(
         16,

@@ -33,23 +33,21 @@ ITEMS_AT_ONCE = 1 << 21
 class NeuMFSettings(Settings):
     """Settings of NeuMF."""
 
-    factors: Factors = searched(
-        32, Range(8, 64, log=True), description="Size of each of the four embeddings."
-    )
+    factors: Factors = searched(32, Range(8, 64, log=True), "Size of each of the four embeddings.")
     hidden: AtLeastOne = Field(
         64, description="Size of the first hidden layer; the second has half of it: at least 1."
     )
     negatives: AtLeastOne = searched(
-        4, Range(1, 10), description="Number of random items for each rating: at least 1."
+        4, Range(1, 10), "Number of random items for each rating: at least 1."
     )
     regularization: NotNegative = searched(
-        1.0, Range(0.1, 3.0, log=True), description="Weight decay of AdamW: 0 or more."
+        1.0, Range(0.1, 3.0, log=True), "Weight decay of AdamW: 0 or more."
     )
     learning_rate: Positive = searched(
-        0.003, Range(0.0005, 0.01, log=True), description="Learning rate of AdamW: above 0."
+        0.003, Range(0.0005, 0.01, log=True), "Learning rate of AdamW: above 0."
     )
     epochs: AtLeastOne = searched(
-        20, Range(5, 50, log=True), description="Number of passes over the ratings: at least 1."
+        20, Range(5, 50, log=True), "Number of passes over the ratings: at least 1."
     )
     batch_ratings: AtLeastOne = Field(2048, description="Number of ratings in a batch.")
 

@@ -18,14 +18,12 @@ class NNCosNgbrIBSettings(BaselineSettings):
     """Settings of NNCosNgbr-IB."""
 
     neighbours: AtLeastOne = searched(
-        100,
-        Range(10, 400, log=True),
-        description="Number of nearest items (the paper's k): at least 1.",
+        100, Range(10, 400, log=True), "Number of nearest items (the paper's k): at least 1."
     )
     shrinkage: NotNegative = searched(
         100.0,
         Range(1.0, 1000.0, log=True),
-        description="Number of common users that halves a cosine (the paper's lambda): 0 or more.",
+        "Number of common users that halves a cosine (the paper's lambda): 0 or more.",
     )
 
 

@@ -25,7 +25,7 @@ class NNCosNgbrUBSettings(BaselineSettings):
     shrinkage: NotNegative = searched(
         0.0,
         Range(0.0, 100.0),
-        description="Number of common items that halves a cosine (the paper's lambda): 0 or more.",
+        "Number of common items that halves a cosine (the paper's lambda): 0 or more.",
     )
 
 

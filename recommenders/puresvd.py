@@ -16,7 +16,7 @@ class PureSVDSettings(Settings):
     factors: Factors = searched(
         30,
         Range(5, 200, log=True),
-        description="Number of singular vectors (the paper's f): 1 to 2000. The paper uses 50 and "
+        "Number of singular vectors (the paper's f): 1 to 2000. The paper uses 50 and "
         "150; 20 to 50 work well on MovieLens. Fewer if there are fewer.",
     )
 

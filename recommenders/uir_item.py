@@ -20,11 +20,11 @@ class UIRItemSettings(Settings):
     smoothing: float = searched(
         0.001,
         Range(0.00001, 0.1, log=True),
-        gt=0,
-        lt=1,
-        description="Weight of the collection in the probability of an item (the paper's "
+        "Weight of the collection in the probability of an item (the paper's "
         "lambda): above 0, below 1. Values up to 0.01 give equal results; values close to 1 rank "
         "by popularity; values between rank rare items first on small data.",
+        gt=0,
+        lt=1,
     )
     max_gigabytes: Gigabytes = 4.0
 

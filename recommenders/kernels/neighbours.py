@@ -33,12 +33,12 @@ class BaselineSettings(Settings):
     item_damping: NotNegative = searched(
         25.0,
         Range(1.0, 100.0, log=True),
-        description="Damping of item baselines, as a number of mean ratings: 0 or more.",
+        "Damping of item baselines, as a number of mean ratings: 0 or more.",
     )
     user_damping: NotNegative = searched(
         10.0,
         Range(1.0, 100.0, log=True),
-        description="Damping of user baselines, as a number of expected ratings: 0 or more.",
+        "Damping of user baselines, as a number of expected ratings: 0 or more.",
     )
     denominator: bool = Field(
         False,

@@ -130,8 +130,7 @@ def silence() -> Iterator[None]:
     logger.setLevel(logging.ERROR)
     configure_structlog = not structlog.is_configured()
     if configure_structlog:
-        quiet = structlog.make_filtering_bound_logger(logging.ERROR)
-        structlog.configure(wrapper_class=quiet)
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:
         yield
     finally:

@@ -176,7 +176,7 @@ class Settings(Section):
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-def searched(default: Any, place: Place, **facts: Any) -> Any:
+def searched(default: Any, place: Place, description: str = "", **facts: Any) -> Any:
     """Declare a setting that `harness tune` searches; one declared by `Field` stays as it is.
 
     Parameters
@@ -185,19 +185,22 @@ def searched(default: Any, place: Place, **facts: Any) -> Any:
         The default, which must be in the place.
     place
         Where values worth trying are: a `Range` or a `Choice`.
+    description
+        What it means; "" where the type says so.
     facts
-        What `pydantic.Field` takes: the description, and what is allowed at all.
+        What else `pydantic.Field` takes, such as what is allowed at all.
 
     Examples
     --------
     >>> from recommenders.shared.system import Range
     >>> class MySettings(Settings):
-    ...     factors: int = searched(30, Range(5, 200), ge=1, description="Number of factors.")
+    ...     factors: int = searched(30, Range(5, 200), "Number of factors.", ge=1)
     >>> MySettings().factors
     30
     """
     if default not in place:
         raise ValueError(f"the default {default!r} is not where it is searched: {place}.")
+    facts |= {"description": description} if description else {}
     return Field(default, json_schema_extra={KEY: asdict(place)}, **facts)
 
 

@@ -47,8 +47,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     require_memory(name, settings, ratings)
     try:
         with single_threaded():
-            scorer: BatchScorer = spec.make(ratings, checked, seed=seed)
-            return scorer
+            return spec.make(ratings, checked, seed=seed)
     except ModuleNotFoundError as error:
         raise not_installed(name, error) from error
 
