@@ -404,8 +404,7 @@ def robustness(
     )
     systems, measured = work.scores.systems, work.scores.measures
     asked.check(StudyFacts(systems, measured, has_training=popularity is not None))
-    found: Sparsity | Popularity = analysis(work, asked)
-    return found
+    return analysis(work, asked)
 
 
 @with_known_keywords
@@ -508,8 +507,7 @@ def validity(
         more = [name for name in references if name not in map(str, made.scores.measures)]
         true = _work(runs, judged, [*asked, *more], level).scores
         work = replace(made, known_truth=_truth(true, references, made.scores.systems))
-    found: Validity = analysis(work, settings)
-    return found
+    return analysis(work, settings)
 
 
 def _truth(true: Scores, references: Sequence[str], systems: Sequence[str]) -> Truth:

@@ -215,8 +215,7 @@ def measure_ranks(
             f"have ranks in {rank_table}."
         )
     counts = np.zeros(len(ranks.hidden.items), dtype=np.intp)
-    numbers = ranks.hidden.items.numbers(events.items.ids)
-    counts[numbers] = train.event_counts()
+    counts[ranks.hidden.items.numbers(events.items.ids)] = train.event_counts()
     facts = [f"popularity counts {len(train):,} events of users without ranks."]
     return _measured({str(rank_table): ranks}, counts, question, facts, progress)
 
@@ -258,8 +257,7 @@ def model_settings(name: str, given: Mapping[str, Any]) -> Any:
     from recommenders.kernels.neighbours import ItemCosines
 
     require_choice("model", name, (ITEM_COSINES, ALS_KNN))
-    kind: Any = EmbeddingSettings if name == ALS_KNN else ItemCosines
-    return read_settings_of(name, kind, given)
+    return read_settings_of(name, EmbeddingSettings if name == ALS_KNN else ItemCosines, given)
 
 
 def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:
@@ -267,8 +265,7 @@ def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:
     from recommenders.kernels.embeddings import EmbeddingSettings, import_implicit, similarity
 
     if not isinstance(model, EmbeddingSettings):
-        learner: Similarity = model
-        return learner
+        return model
     # Before anything slow.
     import_implicit()
     return partial(similarity, settings=model, seed=seed, n_jobs=n_jobs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from qrels.qrels import Qrels, qrels_from_columns
-from runs import InputError, InputWarning, Numbering
+from runs import InputError, Numbering
 from runs.shared.arrays import Ints
+from runs.shared.errors import warn
 from runs.shared.fields import (
     ITEM,
     USER,
@@ -79,12 +79,11 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     file = QrelsFile(*Pairs.of_columns(columns), grades)
     judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
     if not judged.all():
-        finding = (
+        warn(
             f"{path}: {np.count_nonzero(~judged)} users (the first is "
             f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
             "trec_eval may stop at them."
         )
-        warnings.warn(finding, InputWarning, stacklevel=3)
     return file
 
 
@@ -122,5 +121,4 @@ def _grades(columns: Columns) -> Ints:
             line, _ = columns.line(int((codes == code).argmax()))
             rule = f"a grade must be a whole number, at most {HIGHEST_GRADE}, found {text!r}."
             raise InputError.at(columns.path, line, rule)
-    grades = [int(GRADE.sub(r"\1\2", text)) for text in texts]
-    return np.array(grades, dtype=np.int32)[codes]
+    return np.array([int(GRADE.sub(r"\1\2", text)) for text in texts], dtype=np.int32)[codes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 from glob import glob
 from pathlib import Path
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from runs.run import Run
 from runs.run_file import RunFile
 from runs.shared.arrays import Integers
-from runs.shared.errors import InputError, InputWarning
+from runs.shared.errors import InputError, warn
 from runs.shared.fields import (
     ITEM,
     USER,
@@ -102,7 +101,7 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
         raise InputError(f"{path}: the file has no line with a recommendation.")
     if extra:
         finding = f"{len(extra)} lines (the first is line {extra[0]}) have more than six fields"
-        warnings.warn(f"{path}: {finding}; the rest is ignored.", InputWarning, stacklevel=2)
+        warn(f"{path}: {finding}; the rest is ignored.")
 
 
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from runs.run import NO_ITEM, Run
 from runs.shared.arrays import Floats, Ints, Numbers
-from runs.shared.errors import InputError, InputWarning, NearTies
+from runs.shared.errors import InputError, NearTies, warn
 from runs.shared.fields import place_in_group
 from runs.shared.ids import Numbering
 
@@ -100,5 +100,4 @@ def require_known_users(file: RunFile, topics: Numbering) -> None:
             f"{file.path}: none of its {unknown} users is in the qrels; do the ids match?"
         )
     if unknown:
-        finding = f"{file.path}: {unknown} of its users are not in the qrels and are left out."
-        warnings.warn(finding, InputWarning, stacklevel=2)
+        warn(f"{file.path}: {unknown} of its users are not in the qrels and are left out.")

@@ -38,8 +38,7 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
         options = "\n".join([", ".join(shared), *own] if shared else own) or "none"
         return metric.name, metric.summary, options, metric.trec_eval or "none", metric.source
 
-    every = [*available_metrics(plugins).values(), *installed_metrics()]
-    rows = [row(metric) for metric in every]
+    rows = [row(each) for each in (*available_metrics(plugins).values(), *installed_metrics())]
     note = "\n".join(f"{option.name}: {option.help}." for option in SHARED)
     headings = ["name", "definition", "options", "trec_eval", "source"]
     found = Table("metrics", "Metrics", note, headings, rows)
@@ -97,8 +96,7 @@ def check(
     cards = cards_of(metrics, tries=tries, against=other)
     surprises = [sentence for card in cards for sentence in card.surprises(breaks)]
     if format_ == "json":
-        plain = [card.to_dict() for card in cards]
-        click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
+        click.echo(json.dumps([card.to_dict() for card in cards], indent=1, ensure_ascii=False))
     else:
         click.echo("\n\n".join(card.text() for card in cards), nl=False)
     for sentence in surprises if breaks else ():

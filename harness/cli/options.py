@@ -176,8 +176,7 @@ def settings_options(
     """
 
     def made() -> Iterator[click.Option]:
-        schema = settings().model_json_schema()
-        for name, facts in schema["properties"].items():
+        for name, facts in settings().model_json_schema()["properties"].items():
             if name not in without:
                 yield _option(name, facts, called={**CALLED, **(names or {})}.get(name))
 

@@ -54,10 +54,9 @@ def _settings() -> type[Section]:
 
     from runs.shared.settings import Section
 
-    known = _studies()
     fields: dict[str, Any] = {
         name: (field.annotation, field)
-        for study in map(known.__getitem__, STUDIES)
+        for study in map(_studies().__getitem__, STUDIES)
         for name, field in study.settings.model_fields.items()
         if name not in WITHOUT
     }

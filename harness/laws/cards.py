@@ -198,8 +198,7 @@ def cards_of(
     """Check metrics, each at its cut-offs, and perhaps against another metric."""
     # Hypothesis would keep notes on the constants of a user's file in the folder it is run from.
     set_hypothesis_home_dir(Path(gettempdir()) / "harness-hypothesis")
-    n = tries or TRIES
-    return [check_metric(m, cutoffs=at, tries=n, against=against) for m, at in metrics]
+    return [check_metric(m, cutoffs=at, tries=tries or TRIES, against=against) for m, at in metrics]
 
 
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:

@@ -51,8 +51,7 @@ class NeighbourModel:
 
         similarity = self.similarity(history)
         by_popularity = np.argsort(-history.event_counts(), kind="stable").astype(np.int32)
-        votes = FixedPoint.of(similarity)
-        return NeighbourRecommender(similarity, votes, by_popularity)
+        return NeighbourRecommender(similarity, FixedPoint.of(similarity), by_popularity)
 
 
 @dataclass(frozen=True, eq=False)

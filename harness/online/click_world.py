@@ -179,8 +179,7 @@ def actions_of(user: Longs, item: Longs, time: Longs, type: Longs, led_by: Longs
     """
     import pandas as pd
 
-    columns = {"user": user, "item": item, "time": time, "type": type, "led_by": led_by}
-    return pd.DataFrame(columns)
+    return pd.DataFrame({"user": user, "item": item, "time": time, "type": type, "led_by": led_by})
 
 
 def values_of(actions: pd.DataFrame) -> Floats:

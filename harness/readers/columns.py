@@ -180,10 +180,9 @@ def frame_of(data: Any) -> pd.DataFrame:
     if hasattr(data, "collect"):  # a lazy frame of polars
         data = data.collect()
     try:
-        found: pd.DataFrame = data if hasattr(data, "iloc") else pa.table(data).to_pandas()
+        return data if hasattr(data, "iloc") else pa.table(data).to_pandas()
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{type(data).__name__} is no table that can be read ({error}).") from None
-    return found
 
 
 def read_table(

@@ -49,8 +49,7 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
         if column not in heading[1:]:
             others = ", ".join(heading[1:])
             raise InputError(f"{path}: there is no column {column!r}; its columns are {others}.")
-        fields = [row[heading.index(column, 1)] for _, row in rows]
-        found = _feature(path, rows, fields, column)
+        found = _feature(path, rows, [row[heading.index(column, 1)] for _, row in rows], column)
         names += found.names
         values.append(found.values)
     known = np.zeros((len(items), len(names)))

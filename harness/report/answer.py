@@ -377,8 +377,9 @@ class Answer(Result):
         first = next(iter(self.deciding.values()), None)
         order = "" if first is None else f", ordered by {first.subject.lower()}"
         thin = f", and over {self._chance} (thin)" * self.is_over_more
+        subjects = [subject[0].lower() + subject[1:] for subject in self.subjects]
         parts = [
-            f"The measures (metrics at a cut-off) by {listed(self._subjects)}{order}, with 95 % "
+            f"The measures (metrics at a cut-off) by {listed(subjects)}{order}, with 95 % "
             f"intervals over {self.units} (thick){thin}.",
             *compress(
                 (
@@ -400,10 +401,6 @@ class Answer(Result):
         if drawn:
             parts.append(f"Dotted lines: thresholds ({listed(drawn)}), which are conventions.")
         return " ".join(parts)
-
-    @property
-    def _subjects(self) -> list[str]:
-        return [subject[0].lower() + subject[1:] for subject in self.subjects]
 
 
 def unbeaten(key: str, found: Estimates, *, systems: bool) -> Masks:

@@ -233,8 +233,7 @@ class Comparison:
             for study, value in zip(self.studies, means, strict=True)
         ]
         rows += [row for ranks in self.mean_ranks for row in ranks.rows()]
-        columns = ["quantity", "measure", "study", "value", "low", "high"]
-        return pd.DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows, columns=["quantity", "measure", "study", "value", "low", "high"])
 
     def findings(self) -> Iterator[str]:
         """Say what is best, and which differences hold on all data sets or reverse."""

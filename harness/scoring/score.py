@@ -51,8 +51,7 @@ def score(
                 values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
-    systems = tuple(run.system for run in runs)
-    return Scores(values, measures.with_falling(falling), systems, users)
+    return Scores(values, measures.with_falling(falling), tuple(run.system for run in runs), users)
 
 
 def depth_needed(
@@ -241,5 +240,4 @@ def is_fused(metric: Metric) -> bool:
     """Tell whether the kernel knows the metric: only level and mean are set of its options."""
     from harness.scoring.kernel import FUSED
 
-    options = {name for name, _ in metric.given}
-    return metric.name in FUSED and options <= {LEVEL.name, MEAN.name}
+    return metric.name in FUSED and {name for name, _ in metric.given} <= {LEVEL.name, MEAN.name}

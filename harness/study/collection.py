@@ -279,8 +279,7 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
         systems=systems,
         others=() if truth is None else truth.judged.items.ids.tolist(),
     )
-    inputs = (facts, *map(checksum, paths))
-    collection = replace(collection, inputs=inputs)
+    collection = replace(collection, inputs=(facts, *map(checksum, paths)))
     if study.truth is None or truth is None:
         return collection
     users = Numbering.of(np.concatenate([run_file.users.ids for run_file in run_files]))

@@ -186,8 +186,7 @@ def work_of(study: Study) -> StudyWork:
     if known is not None and study.truth is not None:
         lists = [made[TRUE_RUN].value for made in trained] if asked else []
         own = lists or [known.usual_lists(run) for run in runs]
-        scores = parts.truly_judged(own, known, catalogue)
-        truth = Truth(scores, study.truth.measures, known.origin)
+        truth = Truth(parts.truly_judged(own, known, catalogue), study.truth.measures, known.origin)
     return StudyWork(
         name=study.name,
         seed=study.seed,

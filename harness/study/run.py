@@ -133,8 +133,7 @@ def check(study: Study) -> dict[str, Metric]:
             raise InputError("two systems have the same name: names without folders must differ.")
         _check_profiles(study.systems.names, metrics)
     settings, positives = study.systems.settings, study.systems.positives
-    by_system = {"settings": settings, "positives": positives}
-    for key, values in by_system.items():
+    for key, values in (("settings", settings), ("positives", positives)):
         for name in values if isinstance(values, dict) else ():
             with study.errors_at("systems", key, label_of(name)):
                 if name not in study.systems.names:
@@ -240,8 +239,7 @@ def _without_needless(study: Study, collection: Collection) -> Study:
         "all items are relevant, so bpref and infAP would equal Recall: they are left out "
         "unless `names` in [metrics] has them."
     )
-    metrics = study.metrics.model_copy(update={"names": names})
-    return study.model_copy(update={"metrics": metrics})
+    return study.model_copy(update={"metrics": study.metrics.model_copy(update={"names": names})})
 
 
 def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:

@@ -103,10 +103,9 @@ class ScoreParts:
                 [replace(each, system=str(n)) for n, each in enumerate(ways)], catalogue
             )
             values = weighted(scores, self.weights(qrels)).mean_values()
-            means = zip(reported, values.tolist(), strict=True)
             spans = [
                 f"{measure} {rounded(value)} ({rounded(low)} to {rounded(high)})"
-                for measure, (value, *ends) in means
+                for measure, (value, *ends) in zip(reported, values.tolist(), strict=True)
                 if (high := max(value, *ends)) - (low := min(value, *ends)) >= LEAST_SPAN
             ]
             if spans:

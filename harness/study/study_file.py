@@ -6,7 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
@@ -91,11 +91,9 @@ class StudyFile(Section):
         """The study folder."""
         return self.output or Path(f"study-{self.name}")
 
-    @contextmanager
-    def errors_at(self, *location: str) -> Iterator[None]:
+    def errors_at(self, *location: str) -> AbstractContextManager[None]:
         """Put the file and the line of a key before what is found wrong with it."""
-        with nullcontext() if self._origin is None else self._origin.named(*location):
-            yield
+        return nullcontext() if self._origin is None else self._origin.named(*location)
 
     @classmethod
     def read(cls, path: Path, *, changes: Mapping[str, Any] | None = None) -> Self:

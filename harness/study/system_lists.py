@@ -238,8 +238,7 @@ class SystemLists:
 
     def _write_part(self, part: SystemPart, system: str, made: Timed, key: str) -> None:
         files = {part.file(system): self._content(part, made.value)}
-        by = self._made_by(system)
-        self.store.write(part.of(system), key, files, cost=made.cost, made_by=by)
+        self.store.write(part.of(system), key, files, cost=made.cost, made_by=self._made_by(system))
 
     def _content(self, part: SystemPart, made: Any) -> bytes:
         """Give what is in the file of a part: lists, or ranks as evidence."""

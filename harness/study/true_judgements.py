@@ -222,8 +222,7 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
     if ranked.train is not None:
         has_profile = np.append(ranked.train.user_counts() > 0, False)
         known = ranked.train.user * np.int64(len(ranked.items)) + ranked.train.item
-        is_known = np.isin(user * np.int64(len(ranked.items)) + item, known)
-        kept &= has_profile[user] & ~is_known
+        kept &= has_profile[user] & ~np.isin(user * np.int64(len(ranked.items)) + item, known)
     if not kept.any():
         raise InputError(
             f"{path}: none of its {len(kept):,} judgements is of a user and an item of the "

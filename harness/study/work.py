@@ -167,8 +167,7 @@ class StudyWork(Work):
     def score_lists(self, measure: Measure, grades: Floats) -> Floats:
         """Score lists of grades."""
         judged = Judged(grades, grades, self.qrels.relevance_level)
-        scores: Floats = self.metrics[measure.metric](judged, cutoff=measure.cutoff)
-        return scores
+        return self.metrics[measure.metric](judged, cutoff=measure.cutoff)
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""

@@ -151,8 +151,7 @@ def try_and_rank(label: Label, **asked: Any) -> tuple[Label, Run | str, Cost]:
     """
     clock = Clock()
     try:
-        trained = train_and_rank(**asked)
-        return label, *trained[RUN]
+        return label, *train_and_rank(**asked)[RUN]
     except Exception as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
             raise

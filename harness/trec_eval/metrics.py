@@ -74,8 +74,7 @@ def interpolated_average_precision(
     As in trec_eval (``m_11pt_avg.c``), of which version 9 rounds "up" and version 10 to the
     "nearest". It was TREC's average precision before AP.
     """
-    highest = judged.once(_mean_of_highest, rounding=rounding)
-    return judged.down_to(cutoff, highest)
+    return judged.down_to(cutoff, judged.once(_mean_of_highest, rounding=rounding))
 
 
 def _mean_of_highest(judged: Judged, *, rounding: str) -> Floats:

@@ -90,8 +90,7 @@ class Interactions:
     @cached_property
     def is_first(self) -> Masks:
         """Mark the first event of every pair of a user and an item, of shape (n_events,)."""
-        found: Masks = _first_marker()(self.user, self.item, len(self.items))
-        return found
+        return _first_marker()(self.user, self.item, len(self.items))
 
     def distinct_item_counts(self) -> Numbers:
         """Count the distinct items of every user, of shape (n_users,)."""

@@ -91,8 +91,7 @@ class LogTable:
 
     def error(self, column: str, finding: str, *, file: int = 1, row: int = 0) -> InputError:
         """Name the file (from 1), the row (given from 0; without a header) and the column."""
-        path = self.files[file - 1]
-        return InputError(f"{path}, row {row + 1}, column {column!r}: {finding}")
+        return InputError(f"{self.files[file - 1]}, row {row + 1}, column {column!r}: {finding}")
 
     def refuse(self, rules: Sequence[Rule], source: str | None = None) -> None:
         """Refuse the first row that breaks the first rule that any row breaks.
@@ -233,8 +232,7 @@ class LogDatabase:
 
     def row(self, query: str) -> tuple[Any, ...]:
         """Give the only row of a result."""
-        found: tuple[Any, ...] = self.run(query).fetchone()
-        return found
+        return self.run(query).fetchone()
 
     def arrays(self, query: str, *, n_rows: int | None = None) -> list[NDArray[Any]]:
         """Give the columns of a result without missing values, which is never in memory twice."""

@@ -119,8 +119,7 @@ def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:
 def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
     import pyarrow as pa
 
-    table = pa.table(columns).replace_schema_metadata(facts)
-    return parquet_bytes(table, write_statistics=False)
+    return parquet_bytes(pa.table(columns).replace_schema_metadata(facts), write_statistics=False)
 
 
 RANKS: Final = ("rank_loo", "rank_lloo")

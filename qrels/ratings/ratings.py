@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
+COLUMNS = ("user", "item", "rating", "time", "held_out")
+
+
 @dataclass(frozen=True, eq=False)
 class Ratings:
     """Ratings as columns, sorted by (user, item), each pair once.
@@ -56,14 +59,9 @@ class Ratings:
 
     def select(self, kept: Masks) -> Ratings:
         """Keep some ratings over the same numbering."""
-        return replace(
-            self,
-            user=self.user[kept],
-            item=self.item[kept],
-            rating=self.rating[kept],
-            time=None if self.time is None else self.time[kept],
-            held_out=None if self.held_out is None else self.held_out[kept],
-        )
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        known = {name: column[kept] for name, column in columns.items() if column is not None}
+        return replace(self, **known)
 
     def item_counts(self) -> Numbers:
         """Count the ratings of every item, of shape (n_items,)."""

@@ -153,8 +153,7 @@ def distribution(rating: Floats) -> str:
     """Say how often each rating occurs; of many different ones, where the quarters end."""
     distinct, counts = np.unique(rating, return_counts=True)
     if len(distinct) <= FEW:
-        shares = counts / len(rating)
-        pairs = zip(distinct, shares, strict=True)
+        pairs = zip(distinct, counts / len(rating), strict=True)
         return ", ".join(f"{value:g} ({_percent(share)})" for value, share in pairs)
     first, second, third = np.quantile(rating, QUARTERS[::-1])
     return (

@@ -168,8 +168,7 @@ def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
             null_values=[],
         ),
     )
-    columns = (column.combine_chunks() for column in table.columns)
-    return dict(zip(kinds, columns, strict=True))
+    return dict(zip(kinds, (column.combine_chunks() for column in table.columns), strict=True))
 
 
 def _lines(content: bytes) -> NumberedLines:

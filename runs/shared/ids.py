@@ -60,8 +60,7 @@ def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
     position = first_unfit_id(ids)
     if position is not None:
         unfit = str(ids[position])
-        fault = id_fault(unfit)
-        raise InputError(f"a TREC file cannot carry the {kind} {unfit!r}: it {fault}.")
+        raise InputError(f"a TREC file cannot carry the {kind} {unfit!r}: it {id_fault(unfit)}.")
 
 
 @dataclass(frozen=True, eq=False)

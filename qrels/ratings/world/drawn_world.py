@@ -235,8 +235,7 @@ class Appeal:
 
     def held(self) -> Floats:
         """Give the appeal to all users, or to the first ones, as many as may be held."""
-        n_items = len(self.observation.known.quality)
-        most = max(1, MOST_HELD // (USERS_PER_BLOCK * n_items))
+        most = max(1, MOST_HELD // (USERS_PER_BLOCK * len(self.observation.known.quality)))
         return np.concatenate([block for _, block in islice(self.blocks(), most)])
 
     def chosen(self, counts: Numbers) -> tuple[Ints, Ints]:

@@ -253,14 +253,12 @@ class _Draft:
         """Observe what is true of a world as its settings say."""
         settings = self.settings
         met = settings.exposure_strength
-        popularity = met * settings.exposure * exposure.popularity
-        exposure = replace(exposure, popularity=popularity)
+        exposure = replace(exposure, popularity=met * settings.exposure * exposure.popularity)
         observed = self._observation(strengths, exposure, familiarity=met * settings.familiarity)
         observation = replace(observed, liking=settings.liking_strength * settings.liking)
         of_users, of_items = self._counts
         wanted = np.rint(settings.fill * of_users).astype(np.intp)
-        appeal = Appeal(observation, self.deviates.luck)
-        pairs = appeal.chosen(np.clip(wanted, 1, len(of_items)))
+        pairs = Appeal(observation, self.deviates.luck).chosen(np.clip(wanted, 1, len(of_items)))
         return World(self._rated(world.truth, *pairs), world.truth, observation)
 
     def _felt(self, liked: Floats, noise: float) -> Floats:
