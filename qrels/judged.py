@@ -213,11 +213,9 @@ class Judged:
         Of shape (n_users, n_ranks) where ranks that hold nothing judged are left out, as they are
         to score samples of the judgements fast.
         """
-        return (
-            np.arange(1, self.grades.shape[1] + 1)
-            if self._places is None
-            else self._places.ranks(self.n_users)
-        )
+        if self._places is not None:
+            return self._places.ranks(self.n_users)
+        return np.arange(1, self.grades.shape[1] + 1)
 
     @cached_property
     def relevant(self) -> Masks:

@@ -188,9 +188,8 @@ def connected_components(matrix: Sparse) -> tuple[Ints, Ints]:
 
     n_users, n_items = matrix.shape
     users, items = matrix.nonzero()
-    edges = csr_array(
-        (np.ones(len(users)), (users, n_users + items)), shape=(n_users + n_items,) * 2
-    )
+    ones = np.ones(len(users))
+    edges = csr_array((ones, (users, n_users + items)), shape=(n_users + n_items,) * 2)
     labels = csgraph.connected_components(edges, directed=False)[1]
     return labels[:n_users], labels[n_users:]
 

@@ -75,9 +75,7 @@ def neumf(ratings: Ratings, settings: NeuMFSettings, *, seed: int) -> NeuMFScore
 
     n_users, n_items = len(ratings.users), len(ratings.items)
     size, hidden, half = settings.factors, settings.hidden, max(1, settings.hidden // 2)
-    users, items = (
-        torch.from_numpy(each.astype(np.int64)) for each in (ratings.user, ratings.item)
-    )
+    users, items = (torch.from_numpy(n.astype(np.int64)) for n in (ratings.user, ratings.item))
     n_drawn = settings.negatives
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -53,9 +53,8 @@ def nncosngbr_ib(
     """
     matrix = ratings.matrix()
     baselines = Baselines.fit(matrix, settings)
-    near = nearest_by_cosine(
-        matrix.T.tocsr(), count=settings.neighbours, shrinkage=settings.shrinkage
-    )
+    by_item = matrix.T.tocsr()
+    near = nearest_by_cosine(by_item, count=settings.neighbours, shrinkage=settings.shrinkage)
     return BaselineItemScorer(ratings, baselines, near.T.tocsr(), averaged=settings.denominator)
 
 

@@ -15,6 +15,7 @@ from harness.cli.console import FAILED, print_tables
 from harness.cli.options import (
     PATH,
     Command,
+    Paths,
     SettingsCommand,
     choice,
     clustered,
@@ -226,7 +227,7 @@ def tune(
     n_jobs: int,
     dask: str | None,
     output: Path | None,
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     progress: Progress,
 ) -> None:
     """Tune the settings of systems on validation data.
@@ -271,7 +272,7 @@ def tune(
 @click.command()
 @extensible
 @click.option("--experiment", is_flag=True, help="Schema of study files with an experiment.")
-def schema(plugins: tuple[Path, ...], experiment: bool) -> None:
+def schema(plugins: Paths, experiment: bool) -> None:
     """Print the JSON schema of study files, for editors.
 
     Save the schema as study.schema.json, and begin the study file with the line '#:schema

@@ -11,7 +11,7 @@ import click
 
 from analyses.shared.table import FORMATS, Table
 from harness.cli.console import BROKEN, print_tables, write_and_name
-from harness.cli.options import PATH, choice, extensible, formatted, named_columns
+from harness.cli.options import PATH, Paths, choice, extensible, formatted, named_columns
 
 GROUP = 2, "Measures"
 
@@ -23,7 +23,7 @@ tried = click.option(
 @click.command()
 @extensible
 @formatted
-def metrics(plugins: tuple[Path, ...], format_: str) -> None:
+def metrics(plugins: Paths, format_: str) -> None:
     """List the metrics with their definitions, options and sources.
 
     For each metric: its name, a definition, its options, its name in trec_eval, and the publication
@@ -70,7 +70,7 @@ def check(
     everything: bool,
     against: str | None,
     breaks: tuple[str, ...],
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     format_: str,
 ) -> None:
     """Test whether a metric satisfies the laws of ranking metrics.
@@ -112,11 +112,7 @@ def check(
 @tried
 @extensible
 def card(
-    metric: str,
-    studies: tuple[Path, ...],
-    output: Path | None,
-    tries: int | None,
-    plugins: tuple[Path, ...],
+    metric: str, studies: Paths, output: Path | None, tries: int | None, plugins: Paths
 ) -> None:
     """Write a page about one measure: definition, laws and results.
 
@@ -185,10 +181,10 @@ def card(
 @named_columns("--qrels-column", "of qrels user, item, grade")
 @extensible
 def evaluate(
-    runs: tuple[Path, ...],
+    runs: Paths,
     qrels: Path,
     measures: tuple[str, ...],
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     format_: str,
     per_topic: bool,
     level: int,

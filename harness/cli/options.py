@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Settings = TypeVar("Settings", bound="BaseModel")
 
+Paths: TypeAlias = tuple[Path, ...]
 PATH = click.Path(path_type=Path)
 SEED = click.IntRange(0, 2**63 - 1)
 

@@ -10,6 +10,7 @@ import click
 from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
+    Paths,
     SettingsCommand,
     clustered,
     given,
@@ -144,7 +145,7 @@ def sampled(
 @seeded
 @published
 def correct(
-    tables: tuple[Path, ...],
+    tables: Paths,
     negatives: int | None,
     candidates: int | None,
     replace: bool,

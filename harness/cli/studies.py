@@ -13,6 +13,7 @@ from harness.cli.data import describe_ratings, print_description, reads_ratings
 from harness.cli.options import (
     PATH,
     SEED,
+    Paths,
     SettingsCommand,
     clustered,
     extensible,
@@ -92,7 +93,7 @@ def run(
     dask: str | None,
     seed: int | None,
     output: Path | None,
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     progress: Progress,
 ) -> None:
     """Run a study; resume it where it stopped.
@@ -129,7 +130,7 @@ def run(
 @click.command()
 @click.argument("study", type=PATH)
 @redrawing
-def report(study: Path, plugins: tuple[Path, ...]) -> None:
+def report(study: Path, plugins: Paths) -> None:
     """Write the report again, from saved results.
 
     The report is made from the results in the study folder STUDY; nothing is computed anew.
@@ -158,9 +159,7 @@ def report(study: Path, plugins: tuple[Path, ...]) -> None:
     "over ordered pairs, as in the RecSys'18 paper (dp_ordered).",
 )
 @redrawing
-def table(
-    study: Path, name: str | None, format_: str, plugins: tuple[Path, ...], **options: Any
-) -> None:
+def table(study: Path, name: str | None, format_: str, plugins: Paths, **options: Any) -> None:
     """Print a table of a study; without a name, list its tables.
 
     STUDY is a study folder.
@@ -200,7 +199,7 @@ def figure(
     study: Path,
     name: str | None,
     output: Path | None,
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     axes: str | None,
     **asked: Any,
 ) -> None:
@@ -235,9 +234,7 @@ def figure(
 @formatted
 @click.option("--output", type=PATH, help="Folder to write a page with tables and figures to.")
 @redrawing
-def compare(
-    studies: tuple[Path, ...], format_: str, output: Path | None, plugins: tuple[Path, ...]
-) -> None:
+def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -> None:
     """Compare studies with each other, or with published values.
 
     Several study folders STUDY: prints their data, the mean ranks of systems and measures over the

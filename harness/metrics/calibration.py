@@ -89,9 +89,8 @@ def _of_profiles(catalogue: Catalogue) -> Floats:
     from scipy.sparse import csr_array
 
     profiles = catalogue.known("profiles")
-    rated = csr_array(
-        (np.ones(profiles.nnz), profiles.indices, profiles.indptr), shape=profiles.shape
-    )
+    ones = np.ones(profiles.nnz)
+    rated = csr_array((ones, profiles.indices, profiles.indptr), shape=profiles.shape)
     return _normalised(rated @ catalogue.once(_of_items)[:-1])
 
 

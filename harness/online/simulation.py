@@ -214,9 +214,8 @@ def _serve(
         row, column = np.nonzero(clicked[rows])
         later = time[rows][row] + rng.integers(1, MINUTE, len(row))
         types = draw_types(len(row), rng)
-        clicks = actions_of(
-            asking[row], lists[row, column].astype(np.int64), later, types, rows[row]
-        )
+        taken = lists[row, column].astype(np.int64)
+        clicks = actions_of(asking[row], taken, later, types, rows[row])
         made.append(clicks)
         known = pd.concat([known, clicks], ignore_index=True)
     return model, _Shown(user, time, items, clicked, chances), pd.concat(made, ignore_index=True)

@@ -418,9 +418,7 @@ def _of_long(parts: Sequence[pd.DataFrame]) -> Scores:
         raise InputError(f"the system {long.system.iloc[twice]!r} is in two files.")
     wide = long.pivot(index="user", columns=["measure", "system"], values="score")
     systems = sorted(long.system.unique())
-    frames = {
-        name: wide.reindex(columns=[(name, s) for s in systems]) for name in long.measure.unique()
-    }
+    frames = {m: wide.reindex(columns=[(m, s) for s in systems]) for m in long.measure.unique()}
     for name, frame in frames.items():
         for user, system in np.argwhere(frame.isna().to_numpy())[:1]:
             raise InputError(

@@ -213,11 +213,6 @@ class FinishedStudy:
         return FigureOptions(**self.manifest.get("figures", {}))
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics, with their options."""
-        return self.means.measures.metrics
-
-    @property
     def means(self) -> Means:
         """Mean scores of the systems."""
         return self.result_of("means", Means)

@@ -234,9 +234,7 @@ def needs_of(
         for block, of_hits in zip(whole, hits, strict=True)
         for by_lists, by_hits in zip(block.judge(samples), of_hits.judge(samples), strict=True)
     ]
-    return [
-        _needs(metrics[measure.metric], measure.cutoff, lists, n_samples) for measure in measures
-    ]
+    return [_needs(metrics[m.metric], m.cutoff, lists, n_samples) for m in measures]
 
 
 def _needs(

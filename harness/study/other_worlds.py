@@ -125,11 +125,8 @@ class OtherWorlds:
         """Make what is not kept, and give what was found in each world."""
         keys = {world: content_key(self.key, world, repr(study)) for world in worlds}
         by = made_by([__name__, home_of(type(study)), *self.makers])
-        pending = [
-            world
-            for world in worlds
-            if not self.store.is_complete(place_of(world)[0], keys[world], by)
-        ]
+        complete = self.store.is_complete
+        pending = [w for w in worlds if not complete(place_of(w)[0], keys[w], by)]
         tasks = (
             joblib.delayed(find_in)(with_world(self.study, world), study, world)
             for world in pending

@@ -214,9 +214,8 @@ def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
     about = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])[users].T
     judged_as = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])[users].T
     numbers, known = np.arange(3)[users], catalogue or Catalogue(3)
-    return judged.with_items(
-        lambda: ItemsSeen(known, numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
-    )
+    seen = ItemsSeen(known, numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
+    return judged.with_items(lambda: seen)
 
 
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:

@@ -109,10 +109,8 @@ class Interactions:
         distinct, group = np.unique(self.user * n_items + self.item, return_inverse=True)
         sums = np.bincount(group, self.value, minlength=len(distinct)).astype(np.float64)
         positive = sums > 0
-        user, item = np.divmod(distinct[positive], n_items)
-        return Ratings(
-            self.users, self.items, user.astype(np.int32), item.astype(np.int32), sums[positive]
-        )
+        user, item = (n.astype(np.int32) for n in np.divmod(distinct[positive], n_items))
+        return Ratings(self.users, self.items, user, item, sums[positive])
 
 
 @cache

@@ -126,9 +126,7 @@ RANKS: Final = ("rank_loo", "rank_lloo")
 BESIDE: Final = "hidden.parquet"
 
 
-def read_hidden_ranks(
-    path: Path, *, items: Numbering, first_year: int | None = None
-) -> HiddenRanks:
+def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -> HiddenRanks:
     """Read the ranks of hidden items, sorted by (user, time, item).
 
     The file is Parquet, or CSV with a heading line: columns user, item, time, rank_loo and

@@ -48,12 +48,7 @@ def full_ranks(
 
 
 def candidate_ranks(
-    scorer: BatchScorer,
-    train: Ratings,
-    users: Ints,
-    *,
-    topic: Longs,
-    candidates: Masks | None = None,
+    scorer: BatchScorer, train: Ratings, users: Ints, *, topic: Longs, candidates: Masks | None
 ) -> CandidateRanks:
     """Rank all candidates of some users, as :func:`full_ranks` does.
 

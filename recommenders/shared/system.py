@@ -118,14 +118,8 @@ def search_space(settings: type[BaseModel]) -> Mapping[str, Place]:
     {'regularization': Range(low=10.0, high=5000.0, log=True)}
     """
     extras = {name: field.json_schema_extra for name, field in settings.model_fields.items()}
-    found: dict[str, Any] = {
-        name: extra[KEY]
-        for name, extra in extras.items()
-        if isinstance(extra, dict) and KEY in extra
-    }
-    return {
-        name: Choice(**data) if "values" in data else Range(**data) for name, data in found.items()
-    }
+    found: Any = {n: e[KEY] for n, e in extras.items() if isinstance(e, dict) and KEY in e}
+    return {name: (Choice if "values" in data else Range)(**data) for name, data in found.items()}
 
 
 PROCESS_BYTES = 700_000_000

@@ -113,9 +113,8 @@ def mean_novelty(
     over the discounts of the ranks, whatever is relevant.
     """
     options = {"novelty": novelty, "discount": discount, "relevance": relevance}
-    return ratio(
-        judged.total(_discounted, cutoff=cutoff, **options), browsed(judged, cutoff, discount)
-    )
+    found = judged.total(_discounted, cutoff=cutoff, **options)
+    return ratio(found, browsed(judged, cutoff, discount))
 
 
 def _discounted(

@@ -308,9 +308,7 @@ def _activity(settings: WorldSettings, tail: Floats, n_ratings: int) -> Numbers:
         return np.minimum(settings.min_ratings + scale * tail, settings.n_items)
 
     scale = _bisect(
-        lambda scale: wanted(scale).sum() - n_ratings,
-        high=settings.n_items / tail.min(),
-        tolerance=0.4,
+        lambda scale: wanted(scale).sum() - n_ratings, settings.n_items / tail.min(), tolerance=0.4
     )
     # Rounded sums, not numbers, so that nothing is lost in total.
     ends = np.floor(np.cumsum(wanted(scale)) + 0.5).astype(np.intp)
@@ -330,12 +328,10 @@ def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, famous
             f"`gini` must be between {least:.3f} and {most:.3f} in a world of these sizes, "
             f"density and liking, got {settings.gini}."
         )
-    return famous * _bisect(
-        lambda power: reached(power) - settings.gini, high=HIGHEST_POWER, tolerance=0.001
-    )
+    return famous * _bisect(lambda p: reached(p) - settings.gini, HIGHEST_POWER, tolerance=0.001)
 
 
-def _bisect(excess: Callable[[float], float], *, high: float, tolerance: float) -> float:
+def _bisect(excess: Callable[[float], float], high: float, *, tolerance: float) -> float:
     """Find the argument between 0 and ``high`` at which a rising function is about 0."""
     low, middle = 0.0, high / 2
     for _ in range(200):

@@ -91,9 +91,7 @@ class Moments:
         sizes = np.sqrt(item_counts[kept])
         cosines = together / sizes[:, None] / sizes
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
-        near, n_near = (
-            np.take_along_axis(part, nearest, axis=1).sum() for part in (products, together)
-        )
+        near, n_near = (np.take_along_axis(p, nearest, axis=1).sum() for p in (products, together))
         # Squares without the products of a user's ratings with themselves.
         squared = (products**2 - _products(residuals.power(2))).sum()
         taste = squared / max((together * (together - 1.0)).sum(), 1.0)
@@ -115,9 +113,7 @@ class Moments:
 def _biases(ratings: Ratings, standard: Floats) -> tuple[Floats, Floats]:
     """Give the biases of users and items in standardised ratings."""
     user, item = ratings.user, ratings.item
-    n_of_users, n_of_items = (
-        c.astype(np.float64) for c in (ratings.user_counts(), ratings.item_counts())
-    )
+    n_of_users, n_of_items = ratings.user_counts(), ratings.item_counts()
     users: Floats = np.zeros(len(n_of_users))
     for _ in range(PASSES):
         sums = np.bincount(item, standard - users[user], len(n_of_items))
