@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Gt
 
 from harness.metrics.infap import SMOOTHING
 from harness.metrics.interpolated_precision import Rounding, precisions_from
 from harness.metrics.recall import recall
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Positive
 from qrels import Judged, running
 from runs.shared.arrays import Floats
 
@@ -136,9 +134,7 @@ def set_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     trec_eval="set_F.beta with -M n",
     aliases=("F", "F1"),
 )
-def set_f(
-    judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
-) -> Floats:
+def set_f(judged: Judged, *, cutoff: int | None = None, beta: Positive = 1.0) -> Floats:
     r"""F: weighted harmonic mean of the precision and the recall of the retrieved set.
 
     .. math::

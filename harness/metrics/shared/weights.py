@@ -14,6 +14,8 @@ from qrels import Catalogue, Judged
 from runs import InputError
 from runs.shared.arrays import Floats, Integers
 
+Positive: TypeAlias = Annotated[float, Gt(0)]
+Share: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 Beta: TypeAlias = Annotated[float, Ge(0)]
 Propensity: TypeAlias = Literal["popularity", "table"]
 Clip: TypeAlias = Annotated[float, Ge(0), Lt(1)]
@@ -60,7 +62,7 @@ def weighting_of(beta: float, propensity: Propensity, clip: float) -> Weighting 
     return Weighting(beta, propensity, clip)
 
 
-Discount: TypeAlias = Literal["none", "log2"] | Annotated[float, Gt(0), Lt(1)]
+Discount: TypeAlias = Literal["none", "log2"] | Share
 Relevance: TypeAlias = Literal["none", "binary", "graded"]
 
 
