@@ -25,7 +25,7 @@ from runs.shared.fields import (
     joined_rows,
     read_columns,
 )
-from runs.shared.files import parquet_bytes, read_bytes
+from runs.shared.files import PARQUET, parquet_bytes, read_bytes
 from runs.shared.ids import Numbering, escaped, first_unfit_id, id_fault, require_fit_ids
 
 
@@ -45,7 +45,7 @@ def read_run(path: Path) -> RunFile:
     """Read a run file: TREC's lines, which may be gzipped, or Parquet, whatever it is called."""
     path = Path(path)
     content = read_bytes(path)
-    return (run_from_parquet if content.startswith(MAGIC) else parse_run)(path, content)
+    return (run_from_parquet if content.startswith(PARQUET) else parse_run)(path, content)
 
 
 N_FIELDS, SCORE_FIELD, TAG_FIELD = 6, 4, 5
@@ -124,9 +124,6 @@ def _only_tag(columns: Columns) -> str:
         raise columns.error(other, f"{finding}: are these two runs?")
     return escaped(tags[0])
 
-
-MAGIC = b"PAR1"
-"""How Parquet files begin."""
 
 COLUMNS = {"system": TAG_FIELD, "user": USER, "item": ITEM, "score": SCORE_FIELD}
 """Columns of a run in Parquet, and the fields of a line that hold the same."""

@@ -25,7 +25,7 @@ from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
-from runs.shared.files import read_within_memory
+from runs.shared.files import PARQUET, read_within_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ ELLIOT = ("user", "item", "score")
 """Columns of Elliot's lists, which have no heading."""
 
 GRADE = re.compile(rb"-?[0-9]{1,3}")
-LZ4, ARROW, PARQUET = b"\x04\x22\x4d\x18", b"ARROW1", b"PAR1"
+LZ4, ARROW = b"\x04\x22\x4d\x18", b"ARROW1"
 
 
 def folded(name: object) -> str:

@@ -16,7 +16,6 @@ from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
 from harness.metrics.shared.register import built_in_metrics, own_name
 from harness.readers.columns import (
-    PARQUET,
     ColumnNames,
     Table,
     column_of,
@@ -29,7 +28,7 @@ from harness.readers.columns import (
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
-from runs.shared.files import read_bytes
+from runs.shared.files import PARQUET, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

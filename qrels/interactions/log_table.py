@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError, Numbering
+from runs.shared.files import PARQUET
 
-PARQUET_MAGIC: Final = b"PAR1"
 MEMORY: Final = "1GB"
 """What DuckDB may use; the rest goes to its temporary folder. Results do not depend on it."""
 
@@ -173,7 +173,7 @@ class LogDatabase:
             return self._of_parquet(path, files)
         try:
             with path.open("rb") as stream:
-                is_parquet = stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+                is_parquet = stream.read(len(PARQUET)) == PARQUET
         except OSError as error:
             raise InputError(f"{path}: cannot be read as Parquet or CSV ({error}).") from error
         return self._of_parquet(path, (path,)) if is_parquet else self._of_csv(path)

@@ -13,7 +13,7 @@ from typing import IO
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
-from runs.shared.files import read_within_memory
+from runs.shared.files import PARQUET, read_within_memory
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
 
@@ -36,7 +36,7 @@ class Source:
     @property
     def is_parquet(self) -> bool:
         """Whether content or name say that it is a Parquet file."""
-        return self.data.startswith(b"PAR1") or self.name.endswith((".parquet", ".pq"))
+        return self.data.startswith(PARQUET) or self.name.endswith((".parquet", ".pq"))
 
     def first_line(self) -> str:
         """Give the first line that is not blank, without its end; refuse a file without one."""
