@@ -46,14 +46,9 @@ def solved(weights: Sparse, fixed: Singles, former: Singles, *, regularization: 
     triangle = np.linalg.cholesky(common)
     inverse = np.linalg.inv(triangle)
     rows = (former @ triangle).astype(np.float32)
-    solve_rows(
-        weights.indptr,
-        weights.indices,
-        weights.data,
-        (columns @ inverse.T).astype(np.float32),
-        np.float32(TOLERANCE),
-        rows,
-    )
+    entries = weights.indptr, weights.indices, weights.data
+    directions = (columns @ inverse.T).astype(np.float32)
+    solve_rows(*entries, directions, np.float32(TOLERANCE), rows)
     return (rows @ inverse).astype(np.float32)
 
 

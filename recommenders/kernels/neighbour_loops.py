@@ -28,8 +28,8 @@ def add_products(
 
 @jit()
 def nearest_cosines(
-    starts: Ints,
-    columns: Ints,
+    starts: Integers,
+    columns: Integers,
     common: Floats,
     lengths: Floats,
     first: int,

@@ -23,7 +23,7 @@ from recommenders.shared.scorers import (
 )
 from recommenders.shared.system import AtLeastOne, NotNegative, Range, Settings, searched
 from runs import top_items
-from runs.shared.arrays import Floats, Ints, Longs, Singles, Sparse
+from runs.shared.arrays import Floats, Integers, Ints, Longs, Singles, Sparse
 from runs.shared.settings import Section
 
 
@@ -135,16 +135,13 @@ def dense_product(left: Sparse, right: Sparse) -> Floats:
     from recommenders.kernels.neighbour_loops import add_products
 
     product = np.zeros((left.shape[0], right.shape[1]))
-    add_products(
-        left.indptr,
-        left.indices,
-        left.data.astype(np.float64, copy=False),
-        right.indptr,
-        right.indices,
-        right.data.astype(np.float64, copy=False),
-        product,
-    )
+    add_products(*_entries(left), *_entries(right), product)
     return product
+
+
+def _entries(matrix: Sparse) -> tuple[Integers, Integers, Floats]:
+    """Give what compiled loops take: where rows end, the columns of entries, and the values."""
+    return matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False)
 
 
 PAIRS_AT_ONCE: Final = 10_000_000
@@ -198,10 +195,8 @@ class ItemCosines(Section):
         kept, of_block = counts >= self.least_users, slice(first, first + common.shape[0])
         common.data *= kept[common.indices] & np.repeat(kept[of_block], np.diff(common.indptr))
         common.eliminate_zeros()
-        nearest = nearest_cosines(
-            *(common.indptr, common.indices, common.data.astype(np.float64), np.sqrt(counts)),
-            *(first, self.shrinkage, self.neighbours),
-        )
+        entries, lengths = _entries(common), np.sqrt(counts)
+        nearest = nearest_cosines(*entries, lengths, first, self.shrinkage, self.neighbours)
         return csr_array(nearest, shape=common.shape)
 
 
