@@ -112,10 +112,8 @@ class MeasuredRecalls(Result):
     def recall_table(self) -> Table:
         """Tabulate a few exponents by a few cut-offs, or by the models if there are several."""
         some, column = self.recalls, "cutoff"
-        keys, cutoffs = (
-            ["weights", "validation", "beta", "ceiling", "effective_share"],
-            SHOWN_CUTOFFS,
-        )
+        keys = ["weights", "validation", "beta", "ceiling", "effective_share"]
+        cutoffs: Sequence[int] = SHOWN_CUTOFFS
         if some["beta"].nunique() > FEW:
             some = some[some["beta"].isin(SHOWN_BETAS)]
         if len(self.ranks) > 1:

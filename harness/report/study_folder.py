@@ -257,8 +257,7 @@ class FinishedStudy:
             )
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
-            is_kept = kept is not None and type(kept) is kind
-            self._read[key] = kept if kept and is_kept else self.result_of(key, kind)
+            self._read[key] = kept if kept and type(kept) is kind else self.result_of(key, kind)
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -194,10 +194,10 @@ SHARES = (1.0, 0.5, 0.1, 0.0)
 """Shares of the judgements that are left."""
 
 Needs = Literal["nothing", "judged ranks", "all ranks"]
-"""What the scores of a sample are made from: those on all judgements will do, or these ranks."""
+"""What the scores of a sample are made from: those on all judgements will do, or these ranks.
 
-NEEDS: tuple[Needs, ...] = get_args(Needs)
-"""From the cheapest on."""
+The cheapest stands first.
+"""
 
 TOLERANCE = 1e-12
 
