@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from analyses.shared.analysis import Analysis, StudyFacts, find_analysis
 from analyses.shared.measure import Scores
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from harness.study.work import StudyWork
 
 Loss = Literal["random", "popularity"]
+Named: TypeAlias = "str | Metric | Sequence[str | Metric]"
+"""A measure or several, by name or as metrics."""
 LOSSES: Mapping[str, str] = {"random": "sparsity", "popularity": "popularity"}
 """Analysis of each way in which judgements are lost."""
 
@@ -51,13 +53,7 @@ REFERENCES = ("nDCG@10", "P@10")
 
 
 @with_known_keywords
-def score(
-    runs: Runs,
-    qrels: Judgements,
-    measures: str | Metric | Sequence[str | Metric],
-    *,
-    relevance_level: int = 1,
-) -> Scores:
+def score(runs: Runs, qrels: Judgements, measures: Named, *, relevance_level: int = 1) -> Scores:
     """Score runs for every user (topic) of the qrels.
 
     A user without a list in a run scores 0. Users that the qrels lack are left out, with a warning.
@@ -316,7 +312,7 @@ def design(
 def robustness(
     runs: Runs,
     qrels: Judgements,
-    measures: str | Metric | Sequence[str | Metric],
+    measures: Named,
     *,
     loss: Loss = "random",
     levels: Sequence[float] | None = None,
@@ -404,15 +400,14 @@ def robustness(
     )
     systems, measured = work.scores.systems, work.scores.measures
     asked.check(StudyFacts(systems, measured, has_training=popularity is not None))
-    found: Sparsity | Popularity = analysis(work, asked)
-    return found
+    return analysis(work, asked)
 
 
 @with_known_keywords
 def validity(
     measured: Framed | Runs,
     truth: Framed | Judgements,
-    measures: str | Metric | Sequence[str | Metric] = (),
+    measures: Named = (),
     *,
     qrels: Judgements | None = None,
     references: Sequence[str] | None = None,
@@ -508,8 +503,7 @@ def validity(
         more = [name for name in references if name not in map(str, made.scores.measures)]
         true = _work(runs, judged, [*asked, *more], level).scores
         work = replace(made, known_truth=_truth(true, references, made.scores.systems))
-    found: Validity = analysis(work, settings)
-    return found
+    return analysis(work, settings)
 
 
 def _truth(true: Scores, references: Sequence[str], systems: Sequence[str]) -> Truth:
@@ -557,7 +551,7 @@ def analyse(name: str, scores: Framed, *, seed: int = 0, n_jobs: int = 1, **sett
 def _work(
     runs: Runs,
     qrels: Judgements,
-    measures: str | Metric | Sequence[str | Metric],
+    measures: Named,
     relevance_level: int,
     *,
     popularity: Counts | None = None,

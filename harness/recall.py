@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.recall.parametrisations import RecallSettings, Weights, name_recall
@@ -27,6 +26,7 @@ from qrels.ranks.hidden_ranks import (
 )
 from recommenders.kernels.hidden_ranks import DEEPEST, rank_hidden
 from runs import InputError
+from runs.shared.arrays import Integers, Sparse
 from runs.shared.errors import require_choice
 from runs.shared.files import write_whole
 from runs.shared.parallel import on_cluster
@@ -36,9 +36,8 @@ from runs.shared.settings import Whole, read_settings_of
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-    from scipy.sparse import csr_array
 
-Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
+Similarity: TypeAlias = "Callable[[Interactions], Sparse]"
 """Learns from training events how much each item votes for each other."""
 
 ITEM_COSINES, ALS_KNN = "item-cosines", "als-knn"
@@ -113,10 +112,8 @@ class MeasuredRecalls(Result):
     def recall_table(self) -> Table:
         """Tabulate a few exponents by a few cut-offs, or by the models if there are several."""
         some, column = self.recalls, "cutoff"
-        keys, cutoffs = (
-            ["weights", "validation", "beta", "ceiling", "effective_share"],
-            SHOWN_CUTOFFS,
-        )
+        keys = ["weights", "validation", "beta", "ceiling", "effective_share"]
+        cutoffs: Sequence[int] = SHOWN_CUTOFFS
         if some["beta"].nunique() > FEW:
             some = some[some["beta"].isin(SHOWN_BETAS)]
         if len(self.ranks) > 1:
@@ -216,15 +213,14 @@ def measure_ranks(
             f"have ranks in {rank_table}."
         )
     counts = np.zeros(len(ranks.hidden.items), dtype=np.intp)
-    numbers = ranks.hidden.items.numbers(events.items.ids)
-    counts[numbers] = train.event_counts()
+    counts[ranks.hidden.items.numbers(events.items.ids)] = train.event_counts()
     facts = [f"popularity counts {len(train):,} events of users without ranks."]
     return _measured({str(rank_table): ranks}, counts, question, facts, progress)
 
 
 def _measured(
     ranks: Mapping[str, HiddenRanks],
-    counts: NDArray[np.integer],
+    counts: Integers,
     question: RecallQuestion,
     facts: Sequence[str],
     progress: Progress,
@@ -259,8 +255,7 @@ def model_settings(name: str, given: Mapping[str, Any]) -> Any:
     from recommenders.kernels.neighbours import ItemCosines
 
     require_choice("model", name, (ITEM_COSINES, ALS_KNN))
-    kind: Any = EmbeddingSettings if name == ALS_KNN else ItemCosines
-    return read_settings_of(name, kind, given)
+    return read_settings_of(name, EmbeddingSettings if name == ALS_KNN else ItemCosines, given)
 
 
 def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:
@@ -268,8 +263,7 @@ def similarity_of(model: Any, *, seed: int, n_jobs: int) -> Similarity:
     from recommenders.kernels.embeddings import EmbeddingSettings, import_implicit, similarity
 
     if not isinstance(model, EmbeddingSettings):
-        learner: Similarity = model
-        return learner
+        return model
     # Before anything slow.
     import_implicit()
     return partial(similarity, settings=model, seed=seed, n_jobs=n_jobs)

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TypeVar, cast
 
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import InputError
-from runs.shared.arrays import Floats
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Floats, Integers, Longs, Sparse
 
 T = TypeVar("T")
 
@@ -61,12 +55,12 @@ class Catalogue:
     """
 
     n_items: int
-    popularity: NDArray[np.int64] | None = None
+    popularity: Longs | None = None
     n_raters: int | None = None
     features: Floats | None = None
     feature_names: Sequence[str] = ()
     propensities: Floats | None = None
-    profiles: csr_array[Any] | None = None
+    profiles: Sparse | None = None
     hidden_ranks: Mapping[str, JudgedRanks] | None = None
 
     def known(self, what: str) -> Any:
@@ -86,7 +80,7 @@ class Catalogue:
     def _derived(self) -> dict[Any, Any]:
         return {}
 
-    def of_users(self, users: NDArray[np.integer], judgements: NDArray[np.integer]) -> Catalogue:
+    def of_users(self, users: Integers, judgements: Integers) -> Catalogue:
         """Know the profiles of some users, and what is hidden from them, numbered anew so."""
         profiles = None if self.profiles is None else self.profiles[users]
         hidden = self.hidden_ranks
@@ -107,10 +101,10 @@ class ItemsSeen:
     """
 
     catalogue: Catalogue
-    users: NDArray[np.integer]
-    listed: NDArray[np.integer]
-    judged: NDArray[np.integer]
-    judgements: NDArray[np.integer] | None = None
+    users: Integers
+    listed: Integers
+    judged: Integers
+    judgements: Integers | None = None
     system: str = ""
 
     def hidden_ranks(self) -> JudgedRanks:

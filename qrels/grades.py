@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError
-from runs.shared.arrays import Floats, Masks
+from runs.shared.arrays import Floats, Ints, Longs, Masks
 
 LARGEST_GRADE: Final = np.iinfo(np.int32).max
 FACTORS: Final = (1, 2, 10, 100, 1000)
@@ -44,12 +43,12 @@ class Scale:
     """
 
     ratings: Floats
-    grades: NDArray[np.int32]
+    grades: Ints
     threshold: float
     level: int
     rule: str
 
-    def grades_of(self, ratings: Floats) -> NDArray[np.int32]:
+    def grades_of(self, ratings: Floats) -> Ints:
         """Grades of ratings on this scale, int32 of the same shape."""
         places = np.minimum(np.searchsorted(self.ratings, ratings), len(self.ratings) - 1)
         unknown = ratings[self.ratings[places] != ratings]
@@ -57,7 +56,7 @@ class Scale:
             raise InputError(f"the rating {unknown[0]:g} is not on the scale of the data set.")
         return self.grades[places]
 
-    def nearest_grades(self, ratings: Floats) -> NDArray[np.int32]:
+    def nearest_grades(self, ratings: Floats) -> Ints:
         """Grades of numbers between ratings, such as expected ones, int32 of the same shape.
 
         A number has the grade of the nearest rating, as far as that leaves relevant what reaches
@@ -110,9 +109,7 @@ def rating_scale(ratings: Ratings, *, threshold: float, rule: GradeRule | None =
     return Scale(distinct, (grades + raised).astype(np.int32), threshold, level + raised, words)
 
 
-def _graded(
-    distinct: Floats, threshold: float, rule: GradeRule | None
-) -> tuple[NDArray[np.int64], int, str]:
+def _graded(distinct: Floats, threshold: float, rule: GradeRule | None) -> tuple[Longs, int, str]:
     """Give whole numbers for the distinct ratings, the lowest relevant one, and the rule."""
     if isinstance(rule, tuple):
         return _by_cuts(distinct, threshold, rule)
@@ -139,9 +136,7 @@ def _graded(
     return np.rint(distinct * factor).astype(np.int64), level, how
 
 
-def _by_cuts(
-    distinct: Floats, threshold: float, cuts: Sequence[float]
-) -> tuple[NDArray[np.int64], int, str]:
+def _by_cuts(distinct: Floats, threshold: float, cuts: Sequence[float]) -> tuple[Longs, int, str]:
     listed = ", ".join(f"{cut:g}" for cut in cuts)
     grades = np.searchsorted(np.array(cuts), distinct, side="right")
     level = int(np.searchsorted(np.array(cuts), threshold, side="right"))

@@ -15,7 +15,7 @@ from qrels.catalogue import Catalogue, ItemsSeen
 from qrels.qrels import Qrels
 from qrels.ranks.judged_ranks import JudgedRanks
 from runs import NO_ITEM, InputError, Run
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Integers, Longs, Masks, Numbers
 
 UNJUDGED = -1
 
@@ -25,7 +25,7 @@ CELLS_AT_ONCE = 250_000
 T = TypeVar("T")
 Number = TypeVar("Number", bound=np.integer)
 
-Cutoff: TypeAlias = int | NDArray[np.integer] | None
+Cutoff: TypeAlias = int | Integers | None
 """Ranks considered: of all users, of each of them (n_users,), or all ranks."""
 
 
@@ -64,7 +64,7 @@ class Judged:
     grades: Floats
     judgements: Floats
     relevance_level: float = 1.0
-    lengths: NDArray[np.integer] | None = None
+    lengths: Integers | None = None
 
     def __post_init__(self) -> None:
         shapes = self.grades.shape, self.judgements.shape
@@ -79,7 +79,7 @@ class Judged:
         return self.once(_at_level, relevance_level=relevance_level)
 
     def with_lists(
-        self, grades: Floats, lengths: NDArray[np.integer] | None, *, places: Places | None = None
+        self, grades: Floats, lengths: Integers | None, *, places: Places | None = None
     ) -> Judged:
         """See other lists of the same users; what follows from the judgements is kept.
 
@@ -207,17 +207,15 @@ class Judged:
         return self.grades.shape[1] if self._places is None else self._places.depth
 
     @cached_property
-    def ranks(self) -> NDArray[np.int64]:
+    def ranks(self) -> Longs:
         """Rank of every column, of shape (n_ranks,).
 
         Of shape (n_users, n_ranks) where ranks that hold nothing judged are left out, as they are
         to score samples of the judgements fast.
         """
-        return (
-            np.arange(1, self.grades.shape[1] + 1)
-            if self._places is None
-            else self._places.ranks(self.n_users)
-        )
+        if self._places is not None:
+            return self._places.ranks(self.n_users)
+        return np.arange(1, self.grades.shape[1] + 1)
 
     @cached_property
     def relevant(self) -> Masks:
@@ -250,18 +248,18 @@ class Judged:
         return self._items_seen.catalogue
 
     @cached_property
-    def users(self) -> NDArray[np.integer]:
+    def users(self) -> Integers:
         """Number of every user, of shape (n_users,)."""
         seen = self._items_seen.users
         return np.repeat(seen, self.n_users // max(len(seen), 1))
 
     @cached_property
-    def items(self) -> NDArray[np.integer]:
+    def items(self) -> Integers:
         """Number of the item at each rank, of shape (n_users, n_ranks), -1 where there is none."""
         return self._for_each_row(self._items_seen.listed)
 
     @cached_property
-    def judged_items(self) -> NDArray[np.integer]:
+    def judged_items(self) -> Integers:
         """Number of the item of each judgement, of shape (n_users, n), -1 where there is none."""
         return self._for_each_row(self._items_seen.judged)
 
@@ -405,7 +403,7 @@ def running(values: NDArray[Any], *, by: np.ufunc = np.add) -> Floats:
     return columns.T
 
 
-def _cells(judged: Judged, *, cutoff: int | NDArray[np.integer]) -> Numbers:
+def _cells(judged: Judged, *, cutoff: int | Integers) -> Numbers:
     """Find the last rank down to a cut-off in tables laid out rank by rank; negative: none."""
     if isinstance(cutoff, int) and judged._places is not None:
         columns = judged._places.last(cutoff, n_rows=judged.n_users)
@@ -423,10 +421,10 @@ class Places:
     ``depth``; ``depth``: deepest rank of the lists.
     """
 
-    listed: NDArray[np.int64]
+    listed: Longs
     depth: int
 
-    def ranks(self, n_rows: int) -> NDArray[np.int64]:
+    def ranks(self, n_rows: int) -> Longs:
         """Give the ranks of rows, (n_rows, n_ranks): each list in all samples of judgements."""
         return np.repeat(self.listed, self._repeats(n_rows), axis=1).T
 
@@ -439,7 +437,7 @@ class Places:
         return n_rows // max(self.listed.shape[1], 1)
 
 
-def match(run: Run, qrels: Qrels) -> NDArray[np.int64]:
+def match(run: Run, qrels: Qrels) -> Longs:
     """Find the judgement of every ranked item.
 
     Returns

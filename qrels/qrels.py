@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runs import InputError
-from runs.shared.arrays import Masks
+from runs.shared.arrays import Integers, Ints, Longs, Masks
 from runs.shared.errors import warn
 
 
@@ -40,9 +39,9 @@ class Qrels:
     (array([ True, False]), array([False,  True]))
     """
 
-    offsets: NDArray[np.int64]
-    items: NDArray[np.int32]
-    grades: NDArray[np.int32]
+    offsets: Longs
+    items: Ints
+    grades: Ints
     relevance_level: int
 
     def __post_init__(self) -> None:
@@ -62,7 +61,7 @@ class Qrels:
         return len(self.offsets) - 1
 
     @cached_property
-    def users(self) -> NDArray[np.int32]:
+    def users(self) -> Ints:
         """User number of every judgement, of shape (n_judgements,)."""
         return np.repeat(np.arange(self.n_users, dtype=np.int32), np.diff(self.offsets))
 
@@ -76,7 +75,7 @@ class Qrels:
         """Mask of the judged non-relevant ones, of shape (n_judgements,)."""
         return (self.grades >= 0) & ~self.relevant
 
-    def per_user(self, chosen: Masks) -> NDArray[np.int64]:
+    def per_user(self, chosen: Masks) -> Longs:
         """Count the chosen judgements of every user, of shape (n_users,)."""
         return np.bincount(self.users[chosen], minlength=self.n_users).astype(np.int64)
 
@@ -85,13 +84,13 @@ class Qrels:
         offsets = np.concatenate([[0], np.cumsum(self.per_user(kept))])
         return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])
 
-    def of_users(self, users: NDArray[np.integer]) -> Qrels:
+    def of_users(self, users: Integers) -> Qrels:
         """Keep the users with the given numbers, in the given order."""
         offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[users])])
         rows = self.rows_of(users)
         return replace(self, offsets=offsets, items=self.items[rows], grades=self.grades[rows])
 
-    def rows_of(self, users: NDArray[np.integer]) -> NDArray[np.int64]:
+    def rows_of(self, users: Integers) -> Longs:
         """Give the numbers of the judgements of some users, user by user."""
         counts = self.offsets[users + 1] - self.offsets[users]
         before = np.cumsum(counts) - counts
@@ -99,12 +98,7 @@ class Qrels:
 
 
 def qrels_from_columns(
-    users: NDArray[np.integer],
-    items: NDArray[np.integer],
-    grades: NDArray[np.integer],
-    *,
-    n_users: int,
-    relevance_level: int,
+    users: Integers, items: Integers, grades: Integers, *, n_users: int, relevance_level: int
 ) -> Qrels:
     """Sort judgements given as columns, of shape (n_judgements,) in any order, into qrels.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.qrels import Qrels, qrels_from_columns
-from runs import InputError, InputWarning, Numbering
+from runs import InputError, Numbering
+from runs.shared.arrays import Ints
+from runs.shared.errors import warn
 from runs.shared.fields import (
     ITEM,
     USER,
@@ -42,9 +42,9 @@ class QrelsFile:
 
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
-    grade: NDArray[np.int32]
+    user: Ints
+    item: Ints
+    grade: Ints
 
     def to_qrels(self, items: Numbering, *, relevance_level: int) -> Qrels:
         """Number the items as the study does; every user in the file is a topic."""
@@ -79,12 +79,11 @@ def parse_qrels(path: Path, content: bytes) -> QrelsFile:
     file = QrelsFile(*Pairs.of_columns(columns), grades)
     judged = np.bincount(file.user[file.grade >= 0], minlength=len(file.users)) > 0
     if not judged.all():
-        finding = (
+        warn(
             f"{path}: {np.count_nonzero(~judged)} users (the first is "
             f"{file.users.ids[judged.argmin()]}) have negative grades only; they score 0, and "
             "trec_eval may stop at them."
         )
-        warnings.warn(finding, InputWarning, stacklevel=3)
     return file
 
 
@@ -113,7 +112,7 @@ def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     )
 
 
-def _grades(columns: Columns) -> NDArray[np.int32]:
+def _grades(columns: Columns) -> Ints:
     """Read each distinct grade once."""
     texts, codes = columns.texts(GRADE_FIELD)
     for code, text in enumerate(texts):
@@ -122,5 +121,4 @@ def _grades(columns: Columns) -> NDArray[np.int32]:
             line, _ = columns.line(int((codes == code).argmax()))
             rule = f"a grade must be a whole number, at most {HIGHEST_GRADE}, found {text!r}."
             raise InputError.at(columns.path, line, rule)
-    grades = [int(GRADE.sub(r"\1\2", text)) for text in texts]
-    return np.array(grades, dtype=np.int32)[codes]
+    return np.array([int(GRADE.sub(r"\1\2", text)) for text in texts], dtype=np.int32)[codes]

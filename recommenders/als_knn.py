@@ -26,21 +26,17 @@ class ALSKNNSettings(Settings):
     """Settings of als-knn."""
 
     factors: Factors = searched(
-        64,
-        Range(16, 128, log=True),
-        description="Number of factors: 1 to 2000; the thesis uses 32 to 1024.",
+        64, Range(16, 128, log=True), "Number of factors: 1 to 2000; the thesis uses 32 to 1024."
     )
     regularization: Positive = searched(
         1.0,
         Range(0.1, 10.0, log=True),
-        description="Penalty on the squared factors (the thesis's lambda): above 0; the thesis "
-        "uses 0.1 to 10.",
+        "Penalty on the squared factors (the thesis's lambda): above 0; the thesis uses 0.1 to 10.",
     )
     weight: Positive = searched(
         3.0,
         Range(0.1, 20.0, log=True),
-        description="Weight of a rating in the confidence of its user-item pair (the thesis's "
-        "alpha): above 0.",
+        "Weight of a rating in the confidence of its user-item pair (the thesis's alpha): above 0.",
     )
     epochs: AtLeastOne = Field(
         10, description="Sweeps of alternating least squares: at least 1; 10 to 20 suffice."
@@ -48,13 +44,12 @@ class ALSKNNSettings(Settings):
     neighbours: AtLeastOne = searched(
         100,
         Range(10, 200, log=True),
-        description="Number of neighbours of each item (the thesis's K): at least 1.",
+        "Number of neighbours of each item (the thesis's K): at least 1.",
     )
     weighting: Literal["rating", "bm25"] = searched(
         "rating",
         Choice(("rating", "bm25")),
-        description="Values in the confidence: ratings, or their BM25 weights (k1 = 1.2, "
-        "b = 0.75).",
+        "Values in the confidence: ratings, or their BM25 weights (k1 = 1.2, b = 0.75).",
     )
 
 
@@ -86,8 +81,7 @@ def als_knn(ratings: Ratings, settings: ALSKNNSettings, *, seed: int) -> LinearI
 
     learned = ratings
     if settings.weighting == "bm25":
-        weights = bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth")
-        learned = replace(ratings, rating=weights)
+        learned = replace(ratings, rating=bm25(ratings, rows="items", k1=1.2, b=0.75, idf="smooth"))
     _, of_items = least_squares(
         learned.matrix() * settings.weight,
         factors=settings.factors,

@@ -22,24 +22,24 @@ class BPRMFSettings(Settings):
     """Settings of BPRMF."""
 
     factors: Factors = searched(
-        64, Range(16, 128, log=True), description="Number of factors (the paper's k): 1 to 2000."
+        64, Range(16, 128, log=True), "Number of factors (the paper's k): 1 to 2000."
     )
     regularization: float = searched(
         0.01,
         Range(0.002, 0.05, log=True),
+        "Penalty on the squared factors of a pair (the paper's lambda): 0 to 0.2; "
+        "0.01 to 0.02 work well on MovieLens.",
         ge=0,
         le=0.2,
-        description="Penalty on the squared factors of a pair (the paper's lambda): 0 to 0.2; "
-        "0.01 to 0.02 work well on MovieLens.",
     )
     learning_rate: Positive = searched(
         0.1,
         Range(0.02, 0.2, log=True),
-        description="Learning rate at the start (the paper's alpha), from which it falls to 0: "
+        "Learning rate at the start (the paper's alpha), from which it falls to 0: "
         "above 0; 0.05 to 0.2 work well on MovieLens.",
     )
     epochs: AtLeastOne = searched(
-        60, Range(20, 100, log=True), description="Number of passes over the ratings: at least 1."
+        60, Range(20, 100, log=True), "Number of passes over the ratings: at least 1."
     )
 
 

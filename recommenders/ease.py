@@ -24,7 +24,7 @@ class EASESettings(Settings):
     regularization: Positive = searched(
         300.0,
         Range(10.0, 5000.0, log=True),
-        description="Ridge penalty on the weights (the paper's lambda): above 0. 100 to 1000 work "
+        "Ridge penalty on the weights (the paper's lambda): above 0. 100 to 1000 work "
         "well on MovieLens.",
     )
     max_gigabytes: Gigabytes = 4.0
@@ -62,7 +62,6 @@ def ease(ratings: Ratings, settings: EASESettings, *, seed: int) -> LinearItemSc
     the cube of the number of items, memory with its square: 3 dense matrices in float32.
     """
     # By torch: SciPy's solver took 0.36 GB more for 9,724 items (LensKit 2025.8.1).
-    model = trained(
-        ease_component(settings), ratings, seed=seed, environment={"LK_EASE_SOLVER": "torch"}
-    )
+    solver = {"LK_EASE_SOLVER": "torch"}
+    model = trained(ease_component(settings), ratings, seed=seed, environment=solver)
     return LinearItemScorer(ratings, np.ascontiguousarray(model.weights))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +13,7 @@ from qrels import Ratings
 from recommenders.shared.scorers import BatchScorer, HistoryScorer, TrainedOnRatings, row_blocks
 from recommenders.shared.system import Need, Positive, Settings, system
 from runs import InputError
-from runs.shared.arrays import Floats, Masks
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Floats, Ints, Masks, Singles, Sparse
 
 # The Laplacian, first sparse with 12 bytes an entry, then dense; it becomes its inverse.
 DENSE_MATRICES = 3
@@ -97,10 +93,10 @@ class HittingTimes(HistoryScorer):
 
     weights: Floats
     item_offsets: Floats
-    components: NDArray[np.int32]
+    components: Ints
     resolution: float
 
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         shares = row_shares(histories)
         scores = shares @ self.weights + self.item_offsets
         scores[~reached(histories, self.components)] = np.nan
@@ -121,7 +117,7 @@ class TruncatedHittingTimes(TrainedOnRatings):
 
     steps: int
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users."""
         from_users, from_items, components = self._graph
         row = np.arange(len(user_numbers))
@@ -135,14 +131,14 @@ class TruncatedHittingTimes(TrainedOnRatings):
         return scores
 
     @cached_property
-    def _graph(self) -> tuple[csr_array[Any], csr_array[Any], NDArray[np.int32]]:
+    def _graph(self) -> tuple[Sparse, Sparse, Ints]:
         """Give chances of steps from users and from items, and components of items."""
         matrix = self.histories
         chances = row_shares(matrix), row_shares(matrix.T.tocsr())
         return *chances, connected_components(matrix)[1]
 
 
-def hitting_times(matrix: csr_array[Any]) -> tuple[Floats, Floats, NDArray[np.int32]]:
+def hitting_times(matrix: Sparse) -> tuple[Floats, Floats, Ints]:
     """Solve for the weights, offsets and components of :class:`HittingTimes`."""
     components = connected_components(matrix)[1]
     degrees = matrix.sum(axis=0)
@@ -152,7 +148,7 @@ def hitting_times(matrix: csr_array[Any]) -> tuple[Floats, Floats, NDArray[np.in
     return weights, offsets, components
 
 
-def inverse_laplacian(matrix: csr_array[Any], components: NDArray[np.int32]) -> Floats:
+def inverse_laplacian(matrix: Sparse, components: Ints) -> Floats:
     r"""Invert :math:`D_I - R^\top D_U^{-1} R`, made regular by a constant on each component.
 
     The constant shifts the inverse by a constant, which hitting times cancel.
@@ -186,20 +182,19 @@ def _inverse(matrix: Floats) -> Floats:
     return inverse.T  # The same, row after row in memory.
 
 
-def connected_components(matrix: csr_array[Any]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def connected_components(matrix: Sparse) -> tuple[Ints, Ints]:
     """Number the connected components of the graph of ratings above 0, for users and items."""
     from scipy.sparse import csgraph, csr_array
 
     n_users, n_items = matrix.shape
     users, items = matrix.nonzero()
-    edges = csr_array(
-        (np.ones(len(users)), (users, n_users + items)), shape=(n_users + n_items,) * 2
-    )
+    ones = np.ones(len(users))
+    edges = csr_array((ones, (users, n_users + items)), shape=(n_users + n_items,) * 2)
     labels = csgraph.connected_components(edges, directed=False)[1]
     return labels[:n_users], labels[n_users:]
 
 
-def reached(histories: csr_array[Any], components: NDArray[np.int32]) -> Masks:
+def reached(histories: Sparse, components: Ints) -> Masks:
     """Tell which items are in a connected component with one that is rated above 0, of each row."""
     from scipy.sparse import csr_array
 
@@ -209,7 +204,7 @@ def reached(histories: csr_array[Any], components: NDArray[np.int32]) -> Masks:
     return (histories @ membership).toarray()[:, components] > 0
 
 
-def row_shares(matrix: csr_array[Any]) -> csr_array[Any]:
+def row_shares(matrix: Sparse) -> Sparse:
     """Divide every row by its sum; a row of zeros stays."""
     sums = matrix.sum(axis=1)
     shares = matrix.astype(np.float64)

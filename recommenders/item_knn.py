@@ -24,7 +24,7 @@ class ItemKNNSettings(Settings):
     neighbours: AtLeastOne = searched(
         20,
         Range(5, 200, log=True),
-        description="Number of neighbours of each item (the paper's k): at least 1. The paper uses "
+        "Number of neighbours of each item (the paper's k): at least 1. The paper uses "
         "10 to 50; larger values favour popular items.",
     )
 

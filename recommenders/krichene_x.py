@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
@@ -21,28 +20,27 @@ from recommenders.shared.system import (
     searched,
     system,
 )
+from runs.shared.arrays import Singles, Sparse
 
 if TYPE_CHECKING:
     from lenskit.als import ImplicitMFScorer
-    from scipy.sparse import csr_array
 
 
 class KricheneXSettings(Settings):
     """Settings of krichene-x: the paper's, but for the sweeps, which it does not print."""
 
     factors: Factors = searched(
-        16, Range(8, 128, log=True), description="Number of factors (the paper's d): 1 to 2000."
+        16, Range(8, 128, log=True), "Number of factors (the paper's d): 1 to 2000."
     )
     regularization: Positive = searched(
         10.0,
         Range(1.0, 100.0, log=True),
-        description="Penalty on the squared factors (the paper's lambda): above 0.",
+        "Penalty on the squared factors (the paper's lambda): above 0.",
     )
     background: Positive = searched(
         0.2,
         Range(0.01, 1.0, log=True),
-        description="Weight of the squared score of every pair, rated or not (the paper's "
-        "alpha): above 0.",
+        "Weight of the squared score of every pair, rated or not (the paper's alpha): above 0.",
     )
     epochs: AtLeastOne = Field(
         16,
@@ -114,7 +112,7 @@ class KricheneXScorer(FactorScorer):
     weight: float = 1.0
     penalty: float = 1.0
 
-    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+    def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for these rows of ratings; NaN for an empty row."""
         every = self.item_factors.astype(np.float64)
         background = every.T @ every + self.penalty * np.eye(every.shape[1])

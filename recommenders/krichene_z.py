@@ -14,9 +14,8 @@ class KricheneZSettings(NeighbourSettings):
     k: int = searched(
         10,
         Range(5, 200, log=True),
+        "Number k of neighbours: item j counts for item i if i is among the k nearest to j.",
         ge=1,
-        description="Number k of neighbours: item j counts for item i if i is among the k nearest "
-        "to j.",
     )
 
 

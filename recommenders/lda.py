@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypeAlias
+
 import numpy as np
 from pydantic import Field
 
@@ -13,28 +15,27 @@ BATCH_USERS, USER_STEPS = 128, 20
 """Users between two updates of the topics, and most steps that fit a user's topics, each pass."""
 
 
+Prior: TypeAlias = Annotated[float, Field(gt=0, le=1)]
+
+
 class LDASettings(Settings):
     """Settings of LDA."""
 
     topics: Factors = searched(
         20,
         Range(10, 100, log=True),
-        description="Number of topics (the paper's k): 1 to 2000; 10 to 50 work well on MovieLens.",
+        "Number of topics (the paper's k): 1 to 2000; 10 to 50 work well on MovieLens.",
     )
     passes: AtLeastOne = Field(5, description="Number of passes over the ratings: at least 1.")
-    user_prior: float = searched(
+    user_prior: Prior = searched(
         0.1,
         Range(0.01, 1.0, log=True),
-        gt=0,
-        le=1,
-        description="Dirichlet prior of a user's topics (the paper's alpha): above 0, at most 1.",
+        "Dirichlet prior of a user's topics (the paper's alpha): above 0, at most 1.",
     )
-    item_prior: float = searched(
+    item_prior: Prior = searched(
         1.0,
         Range(0.01, 1.0, log=True),
-        gt=0,
-        le=1,
-        description="Dirichlet prior of a topic's items (the paper's eta): above 0, at most 1.",
+        "Dirichlet prior of a topic's items (the paper's eta): above 0, at most 1.",
     )
 
 

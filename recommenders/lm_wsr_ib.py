@@ -17,9 +17,7 @@ class LMWSRIBSettings(SmoothedSettings):
     """Settings of LM-WSR-IB."""
 
     neighbours: AtLeastOne = searched(
-        100,
-        Range(10, 200, log=True),
-        description="Number of most likely items (the paper's k): at least 1.",
+        100, Range(10, 200, log=True), "Number of most likely items (the paper's k): at least 1."
     )
     background_weight: BackgroundWeight = searched(0.97, Range(0.1, 0.999))
 
@@ -45,6 +43,5 @@ def lm_wsr_ib(ratings: Ratings, settings: LMWSRIBSettings, *, seed: int) -> Line
     What is known and what inferred, see LM-WSR-UB: this is the same on the transposed matrix.
     Much depends on a high background weight: with less of it, items with few ratings come first.
     """
-    matrix = counts(ratings).T.tocsr()
-    graph = nearest_by_likelihood(matrix, settings)
+    graph = nearest_by_likelihood(counts(ratings).T.tocsr(), settings)
     return LinearItemScorer(ratings, graph.T.tocsr(), by_rating=True)

@@ -17,9 +17,7 @@ class LMWSRUBSettings(SmoothedSettings):
     """Settings of LM-WSR-UB."""
 
     neighbours: AtLeastOne = searched(
-        100,
-        Range(25, 400, log=True),
-        description="Number of most likely users (the paper's k): at least 1.",
+        100, Range(25, 400, log=True), "Number of most likely users (the paper's k): at least 1."
     )
     background_weight: BackgroundWeight = searched(0.9, Range(0.1, 0.999))
 

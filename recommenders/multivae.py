@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,9 @@ from recommenders.shared.system import (
     searched,
     system,
 )
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Sparse
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
     from torch import Tensor
 
 ANNEALED = 0.5
@@ -37,24 +36,24 @@ class MultiVAESettings(Settings):
     """Settings of MultiVAE."""
 
     factors: Factors = searched(
-        128, Range(32, 256, log=True), description="Size of the latent vector (the paper's K)."
+        128, Range(32, 256, log=True), "Size of the latent vector (the paper's K)."
     )
     hidden: AtLeastOne = Field(600, description="Size of the hidden layers: at least 1.")
     dropout: Annotated[float, Field(ge=0, lt=1)] = searched(
         0.5,
         Choice((0.3, 0.5, 0.7)),
-        description="Share of a user's items that are dropped in each step: 0 or more, below 1.",
+        "Share of a user's items that are dropped in each step: 0 or more, below 1.",
     )
     divergence: NotNegative = searched(
         0.2,
         Range(0.05, 0.5, log=True),
-        description="Final weight of the Kullback-Leibler divergence (the paper's beta).",
+        "Final weight of the Kullback-Leibler divergence (the paper's beta).",
     )
     learning_rate: Positive = searched(
-        0.001, Range(0.0005, 0.005, log=True), description="Learning rate of Adam: above 0."
+        0.001, Range(0.0005, 0.005, log=True), "Learning rate of Adam: above 0."
     )
     epochs: AtLeastOne = searched(
-        100, Range(30, 200, log=True), description="Number of passes over the users: at least 1."
+        100, Range(30, 200, log=True), "Number of passes over the users: at least 1."
     )
     batch_users: AtLeastOne = Field(256, description="Number of users in a batch: at least 1.")
 
@@ -134,7 +133,7 @@ class AutoencoderScorer(HistoryScorer):
 
     layers: tuple[Floats, ...]
 
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         counts = np.maximum(np.diff(histories.indptr), 1)[:, np.newaxis]
         into, offset, middle, middle_offset, out, out_offset, last, last_offset = self.layers
         size = len(out)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels import Ratings
@@ -22,7 +21,7 @@ from recommenders.shared.system import (
     searched,
     system,
 )
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints, Singles
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,23 +33,21 @@ ITEMS_AT_ONCE = 1 << 21
 class NeuMFSettings(Settings):
     """Settings of NeuMF."""
 
-    factors: Factors = searched(
-        32, Range(8, 64, log=True), description="Size of each of the four embeddings."
-    )
+    factors: Factors = searched(32, Range(8, 64, log=True), "Size of each of the four embeddings.")
     hidden: AtLeastOne = Field(
         64, description="Size of the first hidden layer; the second has half of it: at least 1."
     )
     negatives: AtLeastOne = searched(
-        4, Range(1, 10), description="Number of random items for each rating: at least 1."
+        4, Range(1, 10), "Number of random items for each rating: at least 1."
     )
     regularization: NotNegative = searched(
-        1.0, Range(0.1, 3.0, log=True), description="Weight decay of AdamW: 0 or more."
+        1.0, Range(0.1, 3.0, log=True), "Weight decay of AdamW: 0 or more."
     )
     learning_rate: Positive = searched(
-        0.003, Range(0.0005, 0.01, log=True), description="Learning rate of AdamW: above 0."
+        0.003, Range(0.0005, 0.01, log=True), "Learning rate of AdamW: above 0."
     )
     epochs: AtLeastOne = searched(
-        20, Range(5, 50, log=True), description="Number of passes over the ratings: at least 1."
+        20, Range(5, 50, log=True), "Number of passes over the ratings: at least 1."
     )
     batch_ratings: AtLeastOne = Field(2048, description="Number of ratings in a batch.")
 
@@ -78,9 +75,7 @@ def neumf(ratings: Ratings, settings: NeuMFSettings, *, seed: int) -> NeuMFScore
 
     n_users, n_items = len(ratings.users), len(ratings.items)
     size, hidden, half = settings.factors, settings.hidden, max(1, settings.hidden // 2)
-    users, items = (
-        torch.from_numpy(each.astype(np.int64)) for each in (ratings.user, ratings.item)
-    )
+    users, items = (torch.from_numpy(n.astype(np.int64)) for n in (ratings.user, ratings.item))
     n_drawn = settings.negatives
     with one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -117,7 +112,7 @@ class NeuMFScorer(TrainedOnRatings):
 
     layers: tuple[Floats, ...]
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users."""
         p, q, p_deep, q_deep, first, offset, second, second_offset, last, _ = self.layers
         size = p.shape[1]

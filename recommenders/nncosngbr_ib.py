@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,23 +11,19 @@ from qrels import Ratings
 from recommenders.kernels.neighbours import Baselines, BaselineSettings, nearest_by_cosine
 from recommenders.shared.scorers import HistoryScorer, averages, pattern
 from recommenders.shared.system import AtLeastOne, NotNegative, Range, searched, system
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Sparse
 
 
 class NNCosNgbrIBSettings(BaselineSettings):
     """Settings of NNCosNgbr-IB."""
 
     neighbours: AtLeastOne = searched(
-        100,
-        Range(10, 400, log=True),
-        description="Number of nearest items (the paper's k): at least 1.",
+        100, Range(10, 400, log=True), "Number of nearest items (the paper's k): at least 1."
     )
     shrinkage: NotNegative = searched(
         100.0,
         Range(1.0, 1000.0, log=True),
-        description="Number of common users that halves a cosine (the paper's lambda): 0 or more.",
+        "Number of common users that halves a cosine (the paper's lambda): 0 or more.",
     )
 
 
@@ -58,9 +53,8 @@ def nncosngbr_ib(
     """
     matrix = ratings.matrix()
     baselines = Baselines.fit(matrix, settings)
-    near = nearest_by_cosine(
-        matrix.T.tocsr(), count=settings.neighbours, shrinkage=settings.shrinkage
-    )
+    by_item = matrix.T.tocsr()
+    near = nearest_by_cosine(by_item, count=settings.neighbours, shrinkage=settings.shrinkage)
     return BaselineItemScorer(ratings, baselines, near.T.tocsr(), averaged=settings.denominator)
 
 
@@ -73,10 +67,10 @@ class BaselineItemScorer(HistoryScorer):
     """
 
     baselines: Baselines
-    weights: csr_array[Any]
+    weights: Sparse
     averaged: bool = False
 
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         sums = self.baselines.residuals(histories) @ self.weights
         if self.averaged:
             sums = averages(sums, pattern(histories) @ self.weights)

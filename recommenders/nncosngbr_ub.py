@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,10 +15,7 @@ from recommenders.kernels.neighbours import (
     nearest_by_cosine,
 )
 from recommenders.shared.system import NotNegative, Range, searched, system
-from runs.shared.arrays import Floats
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Floats, Sparse
 
 
 class NNCosNgbrUBSettings(BaselineSettings):
@@ -29,7 +25,7 @@ class NNCosNgbrUBSettings(BaselineSettings):
     shrinkage: NotNegative = searched(
         0.0,
         Range(0.0, 100.0),
-        description="Number of common items that halves a cosine (the paper's lambda): 0 or more.",
+        "Number of common items that halves a cosine (the paper's lambda): 0 or more.",
     )
 
 
@@ -66,8 +62,6 @@ def nncosngbr_ub(
     )
 
 
-def _on_baselines(
-    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any], *, baselines: Baselines
-) -> Floats:
+def _on_baselines(sums: Sparse, near: Sparse, histories: Sparse, *, baselines: Baselines) -> Floats:
     """Add the baselines; where no neighbour has rated, they stand alone."""
     return sums.toarray() + baselines.of_users(histories)[:, np.newaxis] + baselines.of_items

@@ -18,12 +18,12 @@ class PLSASettings(Settings):
     topics: Factors = searched(
         20,
         Range(10, 100, log=True),
-        description="Number of topics (the paper's k): 1 to 2000; 10 to 30 work well on MovieLens.",
+        "Number of topics (the paper's k): 1 to 2000; 10 to 30 work well on MovieLens.",
     )
     steps: AtLeastOne = searched(
         60,
         Range(10, 100, log=True),
-        description="Iterations of the EM algorithm: at least 1; 40 or more suffice on MovieLens. "
+        "Iterations of the EM algorithm: at least 1; 40 or more suffice on MovieLens. "
         "With many topics, fewer iterations prevent overfitting.",
     )
 

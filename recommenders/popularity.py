@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.shared.lenskit_bridge import trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, system
+from runs.shared.arrays import Ints, Singles, Sparse
 
 if TYPE_CHECKING:
     from lenskit.basic import PopScorer
-    from scipy.sparse import csr_array
 
 
 class PopularitySettings(Settings):
@@ -40,12 +39,12 @@ def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> 
 class PopularityScorer(TrainedOnRatings):
     """One score per item, float32 of shape (n_items,), for all users."""
 
-    item_scores: NDArray[np.float32]
+    item_scores: Singles
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users."""
         return np.tile(self.item_scores, (len(user_numbers), 1))
 
-    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+    def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for these rows of ratings."""
         return np.tile(self.item_scores, (histories.shape[0], 1))

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from qrels import Ratings
 from recommenders.shared.scorers import ProjectionScorer
 from recommenders.shared.system import Factors, Range, Settings, require_any, searched, system
-from runs.shared.arrays import Floats
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Floats, Sparse
 
 
 class PureSVDSettings(Settings):
@@ -21,7 +16,7 @@ class PureSVDSettings(Settings):
     factors: Factors = searched(
         30,
         Range(5, 200, log=True),
-        description="Number of singular vectors (the paper's f): 1 to 2000. The paper uses 50 and "
+        "Number of singular vectors (the paper's f): 1 to 2000. The paper uses 50 and "
         "150; 20 to 50 work well on MovieLens. Fewer if there are fewer.",
     )
 
@@ -45,7 +40,7 @@ def puresvd(ratings: Ratings, settings: PureSVDSettings, *, seed: int) -> Projec
     return ProjectionScorer(ratings, basis)
 
 
-def right_singular_vectors(matrix: csr_array[Any], *, count: int, seed: int) -> Floats:
+def right_singular_vectors(matrix: Sparse, *, count: int, seed: int) -> Floats:
     """Give the leading right singular vectors as columns, all of them if there are fewer."""
     rank = min(matrix.shape)
     if count >= rank:  # ARPACK finds all but one at most.

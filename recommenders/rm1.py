@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +18,7 @@ from recommenders.kernels.language_models import (
 from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
 from recommenders.shared.scorers import pattern, row_maxima, row_of_entry, with_data
 from recommenders.shared.system import Range, searched, system
-from runs.shared.arrays import Floats
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Floats, Sparse
 
 
 class RM1Settings(SmoothedSettings):
@@ -62,7 +58,7 @@ def rm1(ratings: Ratings, settings: RM1Settings, *, seed: int) -> NeighbourSumSc
     return NeighbourSumScorer(ratings, weights, models.seen, partial(_mixtures, models=models))
 
 
-def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
+def shares_of_exponentials(logarithms: Sparse) -> Sparse:
     """Give each entry's share of the exponentials of its row."""
     rows = row_of_entry(logarithms)
     exponentials = np.exp(logarithms.data - row_maxima(logarithms)[rows])
@@ -70,9 +66,7 @@ def shares_of_exponentials(logarithms: csr_array[Any]) -> csr_array[Any]:
     return with_data(logarithms, exponentials / sums[rows])
 
 
-def _mixtures(
-    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any], *, models: LanguageModels
-) -> Floats:
+def _mixtures(sums: Sparse, near: Sparse, histories: Sparse, *, models: LanguageModels) -> Floats:
     """Add the background; a user without neighbours has none, an item without ratings neither."""
     background = (near @ models.background_shares)[:, np.newaxis] * models.collection
     return sums.toarray() + np.where(background > 0, background, np.nan)

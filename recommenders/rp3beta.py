@@ -23,19 +23,15 @@ class RP3BetaSettings(Settings):
     """Settings of RP3beta."""
 
     neighbours: AtLeastOne = searched(
-        100,
-        Range(10, 400, log=True),
-        description="Number of most likely next items of each item: at least 1.",
+        100, Range(10, 400, log=True), "Number of most likely next items of each item: at least 1."
     )
     alpha: Positive = searched(
-        1.0,
-        Range(0.3, 2.0),
-        description="Exponent of transition probabilities (the paper's alpha): above 0.",
+        1.0, Range(0.3, 2.0), "Exponent of transition probabilities (the paper's alpha): above 0."
     )
     beta: NotNegative = searched(
         0.5,
         Range(0.0, 1.0),
-        description="Exponent of the item's number of users, which divides its score (the paper's "
+        "Exponent of the item's number of users, which divides its score (the paper's "
         "beta): 0 or more.",
     )
 

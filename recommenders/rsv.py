@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,9 +10,7 @@ from recommenders.kernels.language_models import counts
 from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
 from recommenders.shared.scorers import filled, pattern, row_of_entry, with_data
 from recommenders.shared.system import Range, Settings, searched, system
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Sparse
 
 
 class RSVSettings(Settings):
@@ -56,9 +52,7 @@ def rsv(ratings: Ratings, settings: RSVSettings, *, seed: int) -> NeighbourSumSc
     return NeighbourSumScorer(ratings, near, matrix, _selection_values)
 
 
-def _selection_values(
-    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any]
-) -> NDArray[np.floating]:
+def _selection_values(sums: Sparse, near: Sparse, histories: Sparse) -> NDArray[np.floating]:
     """Square the sums, over their total and the number of neighbours."""
     totals = (sums.sum(axis=1) * np.diff(near.indptr))[row_of_entry(sums)]
     return filled(with_data(sums, sums.data * (sums.data / totals)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,9 +9,7 @@ from qrels import Ratings
 from recommenders.kernels.neighbours import NearestUsers, NeighbourSumScorer, nearest_by_cosine
 from recommenders.shared.scorers import filled, pattern, row_of_entry, with_data
 from recommenders.shared.system import Range, Settings, searched, system
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Sparse
 
 
 class RWSettings(Settings):
@@ -45,8 +41,6 @@ def rw(ratings: Ratings, settings: RWSettings, *, seed: int) -> NeighbourSumScor
     return NeighbourSumScorer(ratings, near, matrix, _means)
 
 
-def _means(
-    sums: csr_array[Any], near: csr_array[Any], histories: csr_array[Any]
-) -> NDArray[np.floating]:
+def _means(sums: Sparse, near: Sparse, histories: Sparse) -> NDArray[np.floating]:
     """Divide by the number of neighbours."""
     return filled(with_data(sums, sums.data / np.diff(near.indptr)[row_of_entry(sums)]))

@@ -22,21 +22,20 @@ class SLIMSettings(Settings):
     l1_regularization: Positive = searched(
         2.0,
         Range(0.1, 10.0, log=True),
-        description="Penalty on the weights (the paper's lambda): above 0. Larger values give "
-        "sparser weights.",
+        "Penalty on the weights (the paper's lambda): above 0. Larger values give sparser weights.",
     )
     l2_regularization: Positive = searched(
         200.0,
         Range(10.0, 1000.0, log=True),
-        description="Penalty on the squared weights (the paper's beta): above 0. 50 to 400 work "
+        "Penalty on the squared weights (the paper's beta): above 0. 50 to 400 work "
         "well on MovieLens.",
     )
     neighbours: int = searched(
         200,
         Range(50, 400, log=True),
-        ge=0,
-        description="Number of most similar items, by cosine, that predict an item (the paper's "
+        "Number of most similar items, by cosine, that predict an item (the paper's "
         "fsSLIM); 0: all items, which takes at least ten times as long.",
+        ge=0,
     )
     iterations: AtLeastOne = Field(
         20, description="Maximum sweeps of coordinate descent per item: at least 1."
@@ -72,6 +71,5 @@ def slim(ratings: Ratings, settings: SLIMSettings, *, seed: int) -> LinearItemSc
     no weight links to the user's. By default only the most similar items may have weights: the
     paper's fsSLIM.
     """
-    model = trained(slim_component(settings), ratings, seed=seed)
-    weights = model.weights.astype(np.float64)
+    weights = trained(slim_component(settings), ratings, seed=seed).weights.astype(np.float64)
     return LinearItemScorer(ratings, weights, item_offsets=np.zeros(len(ratings.items)))

@@ -28,18 +28,14 @@ if TYPE_CHECKING:
 class SVDSettings(Settings):
     """Settings of SVD."""
 
-    factors: Factors = searched(
-        50, Range(5, 200, log=True), description="Number of factors: 1 to 2000."
-    )
+    factors: Factors = searched(50, Range(5, 200, log=True), "Number of factors: 1 to 2000.")
     regularization: Positive = searched(
-        0.1,
-        Range(0.01, 1.0, log=True),
-        description="Penalty on the squared factors, per rating: above 0.",
+        0.1, Range(0.01, 1.0, log=True), "Penalty on the squared factors, per rating: above 0."
     )
     damping: NotNegative = searched(
         5.0,
         Range(0.5, 50.0, log=True),
-        description="Damping of biases, as a number of mean ratings: 0 or more.",
+        "Damping of biases, as a number of mean ratings: 0 or more.",
     )
     epochs: AtLeastOne = Field(10, description="Sweeps of alternating least squares: at least 1.")
 
@@ -77,11 +73,10 @@ def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
     assert model.user_embeddings is not None
     assert biases.user_biases is not None
     assert biases.item_biases is not None
-    mean = np.float64(biases.global_bias)
     return FactorScorer(
         ratings,
         model.user_embeddings,
         model.item_embeddings,
-        user_offsets=biases.user_biases + mean,
+        user_offsets=biases.user_biases + np.float64(biases.global_bias),
         item_offsets=biases.item_biases,
     )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from qrels import Ratings
 from recommenders.shared.scorers import LinearItemScorer, dense_if_crowded, pattern
 from recommenders.shared.system import Gigabytes, Need, Range, Settings, searched, system
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Sparse
 
 # At the peak 12 bytes as a sparse matrix and up to 24 as a dense one.
 BYTES_PER_PAIR = 36
@@ -24,11 +20,11 @@ class UIRItemSettings(Settings):
     smoothing: float = searched(
         0.001,
         Range(0.00001, 0.1, log=True),
-        gt=0,
-        lt=1,
-        description="Weight of the collection in the probability of an item (the paper's "
+        "Weight of the collection in the probability of an item (the paper's "
         "lambda): above 0, below 1. Values up to 0.01 give equal results; values close to 1 rank "
         "by popularity; values between rank rare items first on small data.",
+        gt=0,
+        lt=1,
     )
     max_gigabytes: Gigabytes = 4.0
 
@@ -71,7 +67,7 @@ def uir_item(ratings: Ratings, settings: UIRItemSettings, *, seed: int) -> Linea
     return LinearItemScorer(ratings, dense_if_crowded(weights), item_offsets=offsets)
 
 
-def gain_weights(rated: csr_array[Any], *, smoothing: float) -> csr_array[Any]:
+def gain_weights(rated: Sparse, *, smoothing: float) -> Sparse:
     r"""Weigh what each rated item b adds to the score of i, relative to the collection.
 
     .. math:: \log \bigl(1 + (1 - \lambda) P(b \mid i) / (\lambda P(b))\bigr)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,8 @@ from qrels import Ratings
 from recommenders.shared.scorers import with_data
 from recommenders.shared.system import Settings, system
 from runs import Numbering
+from runs.shared.arrays import Ints, Singles, Sparse
 from runs.shared.streams import mixed
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 class RandomSettings(Settings):
@@ -41,16 +38,16 @@ class RandomScorer:
     items: Numbering
     seed: int
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users."""
         return self._scores(_hashes(self.users.ids[user_numbers], salt=f"user {self.seed}"))
 
-    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+    def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for these rows of ratings, by the items that a row holds."""
         held = with_data(histories, np.ones(histories.nnz, dtype=np.uint64))
         return self._scores(mixed(held @ _hashes(self.items.ids, salt=f"history {self.seed}")))
 
-    def _scores(self, keys: NDArray[np.uint64]) -> NDArray[np.float32]:
+    def _scores(self, keys: NDArray[np.uint64]) -> Singles:
         """Score every item for each of these keys."""
         of_items = _hashes(self.items.ids, salt=f"item {self.seed}")
         words = mixed(keys[:, np.newaxis] ^ of_items)

@@ -21,18 +21,18 @@ class WRMFSettings(Settings):
     """Settings of WRMF."""
 
     factors: Factors = searched(
-        64, Range(8, 128, log=True), description="Number of factors (the paper's f): 1 to 2000."
+        64, Range(8, 128, log=True), "Number of factors (the paper's f): 1 to 2000."
     )
     weight: Positive = searched(
         2.0,
         Range(0.5, 50.0, log=True),
-        description="Additional weight of a rated item (the paper's alpha): above 0. Small values "
+        "Additional weight of a rated item (the paper's alpha): above 0. Small values "
         "suit data as dense as MovieLens; the paper uses 40.",
     )
     regularization: Positive = searched(
         30.0,
         Range(0.5, 500.0, log=True),
-        description="Penalty on the squared factors (the paper's lambda): above 0.",
+        "Penalty on the squared factors (the paper's lambda): above 0.",
     )
     epochs: AtLeastOne = Field(
         15, description="Sweeps of alternating least squares: at least 1; 10 to 20 suffice."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable, Iterator
 from glob import glob
 from pathlib import Path
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 
 from runs.run import Run
 from runs.run_file import RunFile
-from runs.shared.errors import InputError, InputWarning
+from runs.shared.arrays import Integers
+from runs.shared.errors import InputError, warn
 from runs.shared.fields import (
     ITEM,
     USER,
@@ -25,7 +25,7 @@ from runs.shared.fields import (
     joined_rows,
     read_columns,
 )
-from runs.shared.files import parquet_bytes, read_bytes
+from runs.shared.files import PARQUET, parquet_bytes, read_bytes
 from runs.shared.ids import Numbering, escaped, first_unfit_id, id_fault, require_fit_ids
 
 
@@ -45,7 +45,7 @@ def read_run(path: Path) -> RunFile:
     """Read a run file: TREC's lines, which may be gzipped, or Parquet, whatever it is called."""
     path = Path(path)
     content = read_bytes(path)
-    return (run_from_parquet if content.startswith(MAGIC) else parse_run)(path, content)
+    return (run_from_parquet if content.startswith(PARQUET) else parse_run)(path, content)
 
 
 N_FIELDS, SCORE_FIELD, TAG_FIELD = 6, 4, 5
@@ -101,7 +101,7 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
         raise InputError(f"{path}: the file has no line with a recommendation.")
     if extra:
         finding = f"{len(extra)} lines (the first is line {extra[0]}) have more than six fields"
-        warnings.warn(f"{path}: {finding}; the rest is ignored.", InputWarning, stacklevel=2)
+        warn(f"{path}: {finding}; the rest is ignored.")
 
 
 def _check_fields(path: Path, number: int, fields: list[bytes]) -> None:
@@ -125,9 +125,6 @@ def _only_tag(columns: Columns) -> str:
     return escaped(tags[0])
 
 
-MAGIC = b"PAR1"
-"""How Parquet files begin."""
-
 COLUMNS = {"system": TAG_FIELD, "user": USER, "item": ITEM, "score": SCORE_FIELD}
 """Columns of a run in Parquet, and the fields of a line that hold the same."""
 
@@ -144,7 +141,7 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     import pyarrow as pa
 
     user, column = np.nonzero(run.items >= 0)
-    named: dict[str, tuple[NDArray[np.integer], NDArray[np.str_]]] = {
+    named: dict[str, tuple[Integers, NDArray[np.str_]]] = {
         "system": (np.zeros_like(user), np.array([run.system])),
         "user": (user, topics.ids),
         "item": (run.items[user, column], items.ids),

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Ints, Masks, Numbers
 from runs.shared.errors import InputError
 
 NO_ITEM = np.int32(-1)
@@ -42,7 +42,7 @@ class Run:
     """
 
     system: str
-    items: NDArray[np.int32]
+    items: Ints
     tied: Masks | None = None
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class Run:
         return Run(self.system, np.take_along_axis(self.items, order, axis=1), self.tied)
 
 
-def top_items(scores: NDArray[np.floating], *, depth: int) -> NDArray[np.int32]:
+def top_items(scores: NDArray[np.floating], *, depth: int) -> Ints:
     """Order items by score: the one place where ties are settled.
 
     Higher scores first, equal scores by item number, lower first. Scores are compared as

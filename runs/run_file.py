@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.run import NO_ITEM, Run
-from runs.shared.arrays import Floats, Numbers
-from runs.shared.errors import InputError, InputWarning, NearTies
+from runs.shared.arrays import Floats, Ints, Numbers
+from runs.shared.errors import InputError, NearTies, warn
 from runs.shared.fields import place_in_group
 from runs.shared.ids import Numbering
 
@@ -33,8 +33,8 @@ class RunFile:
     system: str
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
+    user: Ints
+    item: Ints
     score: Floats
 
     def to_run(
@@ -71,9 +71,7 @@ class RunFile:
         return Run(self.system, ranked, tied)
 
 
-def _ranking(
-    topic: NDArray[np.int32], score: NDArray[np.floating], item: NDArray[np.int32]
-) -> Numbers:
+def _ranking(topic: Ints, score: NDArray[np.floating], item: Ints) -> Numbers:
     """Sort by topic, then falling score, then falling item; most lists are in order already."""
     order = np.argsort(topic, kind="stable")
     topics, scores, items = topic[order], score[order], item[order]
@@ -102,5 +100,4 @@ def require_known_users(file: RunFile, topics: Numbering) -> None:
             f"{file.path}: none of its {unknown} users is in the qrels; do the ids match?"
         )
     if unknown:
-        finding = f"{file.path}: {unknown} of its users are not in the qrels and are left out."
-        warnings.warn(finding, InputWarning, stacklevel=2)
+        warn(f"{file.path}: {unknown} of its users are not in the qrels and are left out.")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Ints, Singles
 from runs.shared.compiled import jit
 
 
 @jit()
-def fill_highest(scores: NDArray[np.floating], items: NDArray[np.int32]) -> None:
+def fill_highest(scores: NDArray[np.floating], items: Ints) -> None:
     """Put the numbers of the items with the highest scores of each row in order, best first.
 
     Where there are fewer candidates, what follows is left as it is.
@@ -34,9 +35,7 @@ def fill_highest(scores: NDArray[np.floating], items: NDArray[np.int32]) -> None
 
 
 @jit()
-def _rise(
-    held: NDArray[np.float32], numbers: NDArray[np.int32], place: int, score: np.float32, item: int
-) -> None:
+def _rise(held: Singles, numbers: Ints, place: int, score: np.float32, item: int) -> None:
     """Add an item to a heap whose root is the item that goes first; it has the highest number."""
     while place > 0 and score <= held[(place - 1) // 2]:
         above = (place - 1) // 2
@@ -46,9 +45,7 @@ def _rise(
 
 
 @jit()
-def _sink(
-    held: NDArray[np.float32], numbers: NDArray[np.int32], count: int, score: np.float32, item: int
-) -> None:
+def _sink(held: Singles, numbers: Ints, count: int, score: np.float32, item: int) -> None:
     """Put an item in place of the root of the heap."""
     place = 0
     while 2 * place + 1 < count:

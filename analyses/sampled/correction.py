@@ -26,9 +26,8 @@ from analyses.shared.table import MISSING, Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_indices
 from analyses.systems import letters_of
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers
 from runs.shared.errors import with_known_keywords
-from runs.shared.fields import Integers
 from runs.shared.progress import Progress, Silent
 from runs.shared.settings import Whole, read_by, read_settings_of
 

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Longs
 from runs.shared.compiled import jit
-from runs.shared.fields import Integers, spread
+from runs.shared.fields import spread
 from runs.shared.streams import random_uniforms
 
 NEGLIGIBLE = 45.0
@@ -52,7 +52,7 @@ class SampledRanks(FullRanks):
     array([0, 2, 2])
     """
 
-    n_negatives: Integers
+    n_negatives: Longs
     replace: bool = True
     inverse_mass_above: Floats | None = None
 
@@ -97,7 +97,7 @@ def weighted_auc(sample: SampledRanks) -> Floats:
     return np.bincount(user, weights=terms).astype(np.float64)
 
 
-def require_negatives(m: int, n_irrelevant: Integers, *, name: str = "m") -> None:
+def require_negatives(m: int, n_irrelevant: Longs, *, name: str = "m") -> None:
     """Refuse to sample no negatives, or more than a user has irrelevant candidates."""
     if not 1 <= m <= n_irrelevant.min(initial=m):
         raise InputError(
@@ -164,7 +164,7 @@ class SampleDesign:
         return sampled_ranks(ranks, drawn, n_negatives=negatives, replace=self.replace)
 
 
-def sampled_ranks(ranks: FullRanks, above: Integers, **sampled: Any) -> SampledRanks:
+def sampled_ranks(ranks: FullRanks, above: Longs, **sampled: Any) -> SampledRanks:
     """Rank the same items among negatives, of which so many are above."""
     return SampledRanks(above + ranks.order, ranks.n_candidates, ranks.user, **sampled)
 
@@ -176,8 +176,8 @@ def _log_choices(n: int, k: int) -> float:
 
 @jit()
 def negatives_above(
-    uniforms: Floats, negatives: Integers, above: Integers, others: Integers, replace: bool
-) -> Integers:
+    uniforms: Floats, negatives: Longs, above: Longs, others: Longs, replace: bool
+) -> Longs:
     r"""Turn uniform numbers into numbers of sampled negatives above, all of shape (n,).
 
     This is the smallest x with :math:`F(x) > u`, F the distribution function of
@@ -220,7 +220,7 @@ def negatives_above(
 
 
 @jit()
-def distinct_places(uniforms: Floats, size: int) -> Integers:
+def distinct_places(uniforms: Floats, size: int) -> Longs:
     """Draw distinct places below a size in each row from uniform numbers (Fisher & Yates, 1938)."""
     order, drawn = np.arange(size), np.empty(uniforms.shape, dtype=np.int64)
     for row in range(len(uniforms)):
@@ -245,10 +245,10 @@ class Negatives:
     repeats: int
     seed: int
     replace: bool = True
-    weigh: Callable[[int, Integers], Floats] | None = None
-    fixed: Integers | None = None
+    weigh: Callable[[int, Longs], Floats] | None = None
+    fixed: Longs | None = None
 
-    def of(self, user: int, rows: Integers, n: int, *key: int) -> tuple[Integers, Floats | None]:
+    def of(self, user: int, rows: Longs, n: int, *key: int) -> tuple[Longs, Floats | None]:
         """Give n items of a user in each repeat, and 1 / the chance of each if weighted.
 
         Both are of shape (n_repeats, n); the rows are those of the user's relevant items.
@@ -306,7 +306,7 @@ class Negatives:
         ]
 
 
-def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Integers:
+def top_items(ranks: CandidateRanks, relevant: FullRanks, *, m: int) -> Longs:
     """Give the first m irrelevant candidates of a system for every user: (n_users, m)."""
     require_negatives(m, relevant.n_irrelevant)
     last = np.iinfo(ranks.rank.dtype).max
@@ -331,7 +331,7 @@ def first_of(systems: Mapping[str, FullRanks]) -> FullRanks:
     return first
 
 
-def mean_of_users(values: NDArray[np.int64], ranks: FullRanks) -> float:
+def mean_of_users(values: Longs, ranks: FullRanks) -> float:
     """Average what the rows of each user have in common over the users."""
     return float(np.average(values, weights=1 / ranks.n_relevant))
 

@@ -286,7 +286,8 @@ def package_reference(name: str) -> Iterator[str]:
     module = importlib.import_module(name)
     yield from heading(name, "-")
     yield from (plain(first_sentence(inspect.getdoc(module) or "")), "")
-    for public in public_names(module):
+    own = [public for public, value in vars(module).items() if is_own(module, public, value)]
+    for public in getattr(module, "__all__", own):
         yield from documented(name, public, getattr(module, public))
 
 
@@ -295,12 +296,6 @@ def analysis_modules_reference() -> Iterator[str]:
     for analysis in built_in_analyses().values():
         if analysis.group is None:
             yield from package_reference(analysis.make.__module__)
-
-
-def public_names(module: Any) -> Sequence[str]:
-    """List what a module shows: ``__all__``, or else what is defined in it, or below it."""
-    own = (name for name, value in vars(module).items() if is_own(module, name, value))
-    return list(getattr(module, "__all__", own))
 
 
 def is_own(module: Any, name: str, value: Any) -> bool:

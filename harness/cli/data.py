@@ -16,6 +16,7 @@ from harness.cli.options import (
     FOLDER,
     PATH,
     Command,
+    Paths,
     SettingsCommand,
     choice,
     clustered,
@@ -44,8 +45,7 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 def reads_ratings(command: Command) -> Command:
     """Give a command the options of the section [ratings] of a study."""
-    without = ("path", "preset", "like", "world", "grades")
-    return settings_options(RATINGS, without=without)(command)
+    return settings_options(RATINGS, without=("path", "preset", "like", "world", "grades"))(command)
 
 
 @click.command(cls=SettingsCommand)
@@ -112,8 +112,7 @@ def world(like: Path, output: Path | None, format_: str, progress: Progress, **a
 
     if output is not None and output.exists():
         raise InputError(f"{output} exists; --output must name a new folder.")
-    section = given(RatingsSection, {"path": like, **asked})
-    real = kept_ratings(section, usual_split())
+    real = kept_ratings(given(RatingsSection, {"path": like, **asked}), usual_split())
     with progress("Fitting a world", 1) as bar:
         fitted = fit_world(real, given(LikeSettings, asked))
         bar.advance()
@@ -166,8 +165,7 @@ def systems(names: tuple[str, ...], format_: str) -> None:
     every = [*all_systems(), *installed("systems")]
     specs = [find_system(name) for name in names or every]
     if format_ == "json":
-        facts = [spec.facts() for spec in specs]
-        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        click.echo(json.dumps([spec.facts() for spec in specs], indent=1, ensure_ascii=False))
     elif names:
         headings = ["setting", "default", "tuned over", "meaning"]
         titles = [f"{spec.name} ({spec.family}): {spec.summary}" for spec in specs]
@@ -230,7 +228,7 @@ def tune(
     n_jobs: int,
     dask: str | None,
     output: Path | None,
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     progress: Progress,
 ) -> None:
     """Tune the settings of systems on validation data.
@@ -275,7 +273,7 @@ def tune(
 @click.command()
 @extensible
 @click.option("--experiment", is_flag=True, help="Schema of study files with an experiment.")
-def schema(plugins: tuple[Path, ...], experiment: bool) -> None:
+def schema(plugins: Paths, experiment: bool) -> None:
     """Print the JSON schema of study files, for editors.
 
     Save the schema as study.schema.json, and begin the study file with the line '#:schema

@@ -11,7 +11,7 @@ import click
 
 from analyses.shared.table import FORMATS, Table
 from harness.cli.console import BROKEN, print_tables, write_and_name
-from harness.cli.options import PATH, choice, extensible, formatted, named_columns
+from harness.cli.options import PATH, Paths, choice, extensible, formatted, named_columns
 
 GROUP = 2, "Measures"
 
@@ -23,7 +23,7 @@ tried = click.option(
 @click.command()
 @extensible
 @formatted
-def metrics(plugins: tuple[Path, ...], format_: str) -> None:
+def metrics(plugins: Paths, format_: str) -> None:
     """List the metrics with their definitions, options and sources.
 
     For each metric: its name, a definition, its options, its name in trec_eval, and the publication
@@ -38,8 +38,7 @@ def metrics(plugins: tuple[Path, ...], format_: str) -> None:
         options = "\n".join([", ".join(shared), *own] if shared else own) or "none"
         return metric.name, metric.summary, options, metric.trec_eval or "none", metric.source
 
-    every = [*available_metrics(plugins).values(), *installed_metrics()]
-    rows = [row(metric) for metric in every]
+    rows = [row(each) for each in (*available_metrics(plugins).values(), *installed_metrics())]
     note = "\n".join(f"{option.name}: {option.help}." for option in SHARED)
     headings = ["name", "definition", "options", "trec_eval", "source"]
     found = Table("metrics", "Metrics", note, headings, rows)
@@ -71,7 +70,7 @@ def check(
     everything: bool,
     against: str | None,
     breaks: tuple[str, ...],
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     format_: str,
 ) -> None:
     """Test whether a metric satisfies the laws of ranking metrics.
@@ -97,8 +96,7 @@ def check(
     cards = cards_of(metrics, tries=tries, against=other)
     surprises = [sentence for card in cards for sentence in card.surprises(breaks)]
     if format_ == "json":
-        plain = [card.to_dict() for card in cards]
-        click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
+        click.echo(json.dumps([card.to_dict() for card in cards], indent=1, ensure_ascii=False))
     else:
         click.echo("\n\n".join(card.text() for card in cards), nl=False)
     for sentence in surprises if breaks else ():
@@ -114,11 +112,7 @@ def check(
 @tried
 @extensible
 def card(
-    metric: str,
-    studies: tuple[Path, ...],
-    output: Path | None,
-    tries: int | None,
-    plugins: tuple[Path, ...],
+    metric: str, studies: Paths, output: Path | None, tries: int | None, plugins: Paths
 ) -> None:
     """Write a page about one measure: definition, laws and results.
 
@@ -187,10 +181,10 @@ def card(
 @named_columns("--qrels-column", "of qrels user, item, grade")
 @extensible
 def evaluate(
-    runs: tuple[Path, ...],
+    runs: Paths,
     qrels: Path,
     measures: tuple[str, ...],
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     format_: str,
     per_topic: bool,
     level: int,

@@ -11,6 +11,7 @@ import click
 from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
+    Paths,
     SettingsCommand,
     clustered,
     given,
@@ -134,7 +135,7 @@ def clicks(n_jobs: int, progress: Progress, **asked: Any) -> None:
 @seeded
 @published
 def online(
-    inputs: tuple[Path, ...], seed: int, progress: Progress, chosen: tuple[str, ...], **asked: Any
+    inputs: Paths, seed: int, progress: Progress, chosen: tuple[str, ...], **asked: Any
 ) -> None:
     """Test whether offline measures agree with click-through rates.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 Settings = TypeVar("Settings", bound="BaseModel")
 
+Paths: TypeAlias = tuple[Path, ...]
 PATH, FOLDER = (click.Path(path_type=Path, file_okay=is_file) for is_file in (True, False))
 SEED = click.IntRange(0, 2**63 - 1)
 
@@ -176,8 +177,7 @@ def settings_options(
     """
 
     def made() -> Iterator[click.Option]:
-        schema = settings().model_json_schema()
-        for name, facts in schema["properties"].items():
+        for name, facts in settings().model_json_schema()["properties"].items():
             if name not in without:
                 yield _option(name, facts, called={**CALLED, **(names or {})}.get(name))
 

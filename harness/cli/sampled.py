@@ -10,6 +10,7 @@ import click
 from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
+    Paths,
     SettingsCommand,
     clustered,
     given,
@@ -54,10 +55,9 @@ def _settings() -> type[Section]:
 
     from runs.shared.settings import Section
 
-    known = _studies()
     fields: dict[str, Any] = {
         name: (field.annotation, field)
-        for study in map(known.__getitem__, STUDIES)
+        for study in map(_studies().__getitem__, STUDIES)
         for name, field in study.settings.model_fields.items()
         if name not in WITHOUT
     }
@@ -145,7 +145,7 @@ def sampled(
 @seeded
 @published
 def correct(
-    tables: tuple[Path, ...],
+    tables: Paths,
     negatives: int | None,
     candidates: int | None,
     replace: bool,

@@ -12,6 +12,7 @@ from harness.cli.console import publish
 from harness.cli.options import (
     PATH,
     Command,
+    Paths,
     SettingsCommand,
     given,
     imported,
@@ -41,7 +42,7 @@ CORRELATION = imported("analyses.correlation.Settings")
 @seeded
 @published
 def correlate(
-    paths: tuple[Path, ...], column: ColumnNames, seed: int, progress: Progress, **asked: Any
+    paths: Paths, column: ColumnNames, seed: int, progress: Progress, **asked: Any
 ) -> None:
     """Rank correlation of the orderings by different measures.
 

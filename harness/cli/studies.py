@@ -14,6 +14,7 @@ from harness.cli.options import (
     FOLDER,
     PATH,
     SEED,
+    Paths,
     SettingsCommand,
     clustered,
     extensible,
@@ -69,8 +70,7 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
             f"{output}: the file exists; --overwrite replaces it, --output names another."
         )
     found = describe_ratings(data, asked)
-    text = first_study(found, file=output, systems=systems or SYSTEMS)
-    write_whole(output, text.encode())
+    write_whole(output, first_study(found, file=output, systems=systems or SYSTEMS).encode())
     print_description(found)
     chosen = "" if found.threshold is None else f", with the threshold {found.threshold:g}"
     click.echo(f"{output} is a study of these ratings{chosen}. Run it: harness run {output}")
@@ -94,7 +94,7 @@ def run(
     dask: str | None,
     seed: int | None,
     output: Path | None,
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     progress: Progress,
 ) -> None:
     """Run a study; resume it where it stopped.
@@ -131,7 +131,7 @@ def run(
 @click.command()
 @click.argument("study", type=PATH)
 @redrawing
-def report(study: Path, plugins: tuple[Path, ...]) -> None:
+def report(study: Path, plugins: Paths) -> None:
     """Write the report again, from saved results.
 
     The report is made from the results in the study folder STUDY; nothing is computed anew.
@@ -160,9 +160,7 @@ def report(study: Path, plugins: tuple[Path, ...]) -> None:
     "over ordered pairs, as in the RecSys'18 paper (dp_ordered).",
 )
 @redrawing
-def table(
-    study: Path, name: str | None, format_: str, plugins: tuple[Path, ...], **options: Any
-) -> None:
+def table(study: Path, name: str | None, format_: str, plugins: Paths, **options: Any) -> None:
     """Print a table of a study; without a name, list its tables.
 
     STUDY is a study folder.
@@ -202,7 +200,7 @@ def figure(
     study: Path,
     name: str | None,
     output: Path | None,
-    plugins: tuple[Path, ...],
+    plugins: Paths,
     axes: str | None,
     **asked: Any,
 ) -> None:
@@ -237,9 +235,7 @@ def figure(
 @formatted
 @click.option("--output", type=FOLDER, help="Folder to write a page with tables and figures to.")
 @redrawing
-def compare(
-    studies: tuple[Path, ...], format_: str, output: Path | None, plugins: tuple[Path, ...]
-) -> None:
+def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -> None:
     """Compare studies with each other, or with published values.
 
     Several study folders STUDY: prints their data, the mean ranks of systems and measures over the

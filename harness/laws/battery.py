@@ -19,6 +19,7 @@ from qrels import Judged, judge, qrels_from_columns
 from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Numbering, Run
 from runs.formats import format_run, read_run
+from runs.shared.ids import padded
 
 ORDER = ("before", "after")
 PAIR = ("one", "other")
@@ -109,7 +110,7 @@ def judged_in_files(listed: UserList, shape: Shape) -> Judged:
         ranked[user, : len(one.ranked)] = shape.items(one)[0]
     rows = [(user, *judgement) for user in (0, 1) for judgement in shape.judged_items(lists[user])]
     qrels = qrels_from_columns(*np.array(rows).T, n_users=2, relevance_level=shape.level)
-    topics, items = Numbering.of(["u0", "u1"]), _item_ids(shape.catalogue.n_items)
+    topics, items = Numbering.of(["u0", "u1"]), padded("i", shape.catalogue.n_items)
     with TemporaryDirectory() as folder:
         run_path, qrels_path = Path(folder, "trial.run"), Path(folder, "trial.qrels")
         run_path.write_bytes(format_run(Run("trial", ranked), topics, items))
@@ -120,11 +121,6 @@ def judged_in_files(listed: UserList, shape: Shape) -> Judged:
         qrels_file.to_qrels(items, relevance_level=shape.level),
         shape.catalogue,
     )
-
-
-@lru_cache(maxsize=16)
-def _item_ids(n_items: int) -> Numbering:
-    return Numbering.of([f"i{number:06}" for number in range(n_items)])
 
 
 def agreement(name: str, label: str, other: Metric) -> Law:

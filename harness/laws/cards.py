@@ -29,12 +29,7 @@ CUTOFFS = (5, 20, None)
 
 WIDTH = 80
 INDENT = 8
-SHORT = {
-    Verdict.PASS: "pass",
-    Verdict.FAIL: "FAIL",
-    Verdict.NOT_APPLICABLE: "n/a",
-    Verdict.REPORT: "note",
-}
+SHORT = dict(zip(Verdict, ("pass", "FAIL", "n/a", "note"), strict=True))
 LEGEND = (
     "R relevant, N judged non-relevant, – unjudged, from rank 1 on; with a number where the "
     "grade is not {level} (R) or 0 (N). R = and N = count all of the user's judgements, "
@@ -112,9 +107,7 @@ class Card:
             "relevance level": self.level,
             "cases per law": self.tries,
             "broken": [outcome.law for outcome in self.broken],
-            "outcomes": [
-                asdict(outcome) | {"verdict": outcome.verdict.value} for outcome in self.outcomes
-            ],
+            "outcomes": [asdict(o) | {"verdict": o.verdict.value} for o in self.outcomes],
             "resolution": table
             and [dict(zip(table.headings, row, strict=True)) for row in table.rows],
         }
@@ -198,8 +191,7 @@ def cards_of(
     """Check metrics, each at its cut-offs, and perhaps against another metric."""
     # Hypothesis would keep notes on the constants of a user's file in the folder it is run from.
     set_hypothesis_home_dir(Path(gettempdir()) / "harness-hypothesis")
-    n = tries or TRIES
-    return [check_metric(m, cutoffs=at, tries=n, against=against) for m, at in metrics]
+    return [check_metric(m, cutoffs=at, tries=tries or TRIES, against=against) for m, at in metrics]
 
 
 def evidence_lines(outcome: Outcome, level: int) -> list[str]:

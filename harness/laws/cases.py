@@ -53,7 +53,7 @@ def unjudged_replaced(shape: Shape) -> SearchStrategy[Case]:
 
 def unjudged_replaced_above(shape: Shape) -> SearchStrategy[Case]:
     """Put a missed relevant item in the place of an unjudged one above the cut-off."""
-    return _replacement(shape, st.none(), lowest=shape.cutoff)
+    return _replacement(shape, st.none(), last=shape.cutoff)
 
 
 def nonrelevant_replaced(shape: Shape) -> SearchStrategy[Case]:
@@ -63,15 +63,11 @@ def nonrelevant_replaced(shape: Shape) -> SearchStrategy[Case]:
 
 @st.composite
 def _replacement(
-    draw: st.DrawFn,
-    shape: Shape,
-    replaced: SearchStrategy[int | None],
-    *,
-    lowest: int | None = None,
+    draw: st.DrawFn, shape: Shape, replaced: SearchStrategy[int | None], *, last: int | None = None
 ) -> Case:
     length = draw(st.integers(1, shape.depth))
     ranked = draw(_marks(shape, length, length))
-    place = draw(st.integers(0, min(length, lowest or length) - 1))
+    place = draw(st.integers(0, min(length, last or length) - 1))
     relevant, other = draw(st.sampled_from(shape.relevant_grades)), draw(replaced)
     missed = draw(_missed(shape))
     left_over = missed if other is None else (*missed, other)
@@ -106,9 +102,8 @@ def judgement_withheld(draw: st.DrawFn, shape: Shape) -> Case:
 @st.composite
 def ideal(draw: st.DrawFn, shape: Shape) -> Case:
     """All items of a user with relevant ones, the best first, then unjudged ones."""
-    relevant = draw(
-        st.lists(st.sampled_from(shape.relevant_grades), min_size=1, max_size=shape.depth)
-    )
+    grades = st.sampled_from(shape.relevant_grades)
+    relevant = draw(st.lists(grades, min_size=1, max_size=shape.depth))
     judged = UserList((*relevant, *draw(_missed(shape))))
     return (perfected(judged, max(shape.cutoff, len(judged.ranked))),)
 

@@ -83,9 +83,8 @@ class Law:
         reason = self.reason_against(bench)
         if reason:
             return self.outcome_without(reason)
-        found = {
-            self._is_broken(bench, case) for case in drawn(self.cases, bench.shape, bench.tries)
-        }
+        cases = drawn(self.cases, bench.shape, bench.tries)
+        found = {self._is_broken(bench, case) for case in cases}
         if found <= {None}:
             return self.outcome_without("no list could be scored.")
         evidence = self._smallest(bench) if True in found else ()

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import LEVEL, Metric
 from qrels import Catalogue, Judged
 from qrels.catalogue import ItemsSeen
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints, Longs
 
 UNJUDGED = "–"
 RANKS_BELOW = 2
@@ -162,7 +161,7 @@ def _matrix(rows: Iterable[Sequence[int | None]], *, width: int = 0) -> Floats:
     return np.array([row + [np.nan] * (width - len(row)) for row in filled])
 
 
-def _by_rank(rows: Iterable[Sequence[int]], *, width: int = 0) -> NDArray[np.int32]:
+def _by_rank(rows: Iterable[Sequence[int]], *, width: int = 0) -> Ints:
     """Lay the items of lists out rank by rank, -1 where there is none."""
     return np.nan_to_num(_matrix(rows, width=width), nan=-1).astype(np.int32).T
 
@@ -173,7 +172,7 @@ def catalogue(n_items: int) -> Catalogue:
     from scipy.sparse import csr_array
 
     generator = np.random.default_rng(CATALOGUE_SEED)
-    popularity: NDArray[np.int64] = generator.integers(1, N_RATERS + 1, n_items)
+    popularity: Longs = generator.integers(1, N_RATERS + 1, n_items)
     features = (generator.random((n_items, N_CATEGORIES)) < SHARE).astype(np.float64)
     rated = (generator.random(n_items) < SHARE).astype(np.float64)
     return Catalogue(

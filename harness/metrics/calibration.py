@@ -1,14 +1,12 @@
 """Calibration: how far a list is from the categories that the user rated."""
 
 import math
-from typing import Annotated
 
 import numpy as np
-from annotated_types import Gt, Lt
 
 from harness.metrics.shared.features import categories
 from harness.metrics.shared.metric import metric
-from harness.metrics.shared.weights import Discount, discounts
+from harness.metrics.shared.weights import Discount, Share, discounts
 from qrels import Catalogue, Judged
 from runs.shared.arrays import Floats
 
@@ -22,11 +20,7 @@ from runs.shared.arrays import Floats
     has_level=False,
 )
 def calibration(
-    judged: Judged,
-    *,
-    cutoff: int | None = None,
-    alpha: Annotated[float, Gt(0), Lt(1)] = 0.01,
-    discount: Discount = "none",
+    judged: Judged, *, cutoff: int | None = None, alpha: Share = 0.01, discount: Discount = "none"
 ) -> Floats:
     r"""Kullback-Leibler divergence of the list's categories from those that the user rated.
 
@@ -89,9 +83,8 @@ def _of_profiles(catalogue: Catalogue) -> Floats:
     from scipy.sparse import csr_array
 
     profiles = catalogue.known("profiles")
-    rated = csr_array(
-        (np.ones(profiles.nnz), profiles.indices, profiles.indptr), shape=profiles.shape
-    )
+    ones = np.ones(profiles.nnz)
+    rated = csr_array((ones, profiles.indices, profiles.indptr), shape=profiles.shape)
     return _normalised(rated @ catalogue.once(_of_items)[:-1])
 
 

@@ -1,11 +1,9 @@
 """Compat: compatibility, the similarity to the nearest ideal list."""
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Gt, Lt
 
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Share
 from qrels import Judged, running
 from runs.shared.arrays import Floats, Numbers
 
@@ -15,9 +13,7 @@ from runs.shared.arrays import Floats, Numbers
     source="Clarke, Vtyurina & Smucker (2021), Assessing top-k preferences",
     aliases=("compatibility",),
 )
-def compatibility(
-    judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.95
-) -> Floats:
+def compatibility(judged: Judged, *, cutoff: int | None = None, p: Share = 0.95) -> Floats:
     r"""Rank-biased overlap with the nearest ideal list, over that of the ideal list with itself.
 
     .. math::

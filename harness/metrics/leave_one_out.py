@@ -52,8 +52,7 @@ def loo(judged: Judged, *, cutoff: int | None = None, beta: Beta = 0.0) -> Float
     >>> loo(judged, cutoff=1), loo(judged, cutoff=2), loo(judged, cutoff=2, beta=1.0).round(3)
     (array([0.]), array([0.5]), array([0.4]))
     """
-    ranks = judged.hidden_ranks.known("loo")
-    return hidden_recall(judged, ranks, cutoff=cutoff, beta=beta)
+    return hidden_recall(judged, judged.hidden_ranks.known("loo"), cutoff=cutoff, beta=beta)
 
 
 def hidden_recall(judged: Judged, ranks: Ranks, *, cutoff: int | None, beta: float) -> Floats:
@@ -71,8 +70,7 @@ def _weights(judged: Judged, *, beta: float) -> Floats:
     """Weigh the item of each judgement, of shape (n_users, n): 0 where it is not relevant."""
     from analyses.recall.parametrisations import item_weights
 
-    counts = judged.catalogue.known("popularity")
-    of_items = item_weights(counts, beta=beta)
+    of_items = item_weights(judged.catalogue.known("popularity"), beta=beta)
     relevant = judged.judgements >= judged.relevance_level
     return np.where(relevant, of_items[judged.judged_items], 0.0)
 

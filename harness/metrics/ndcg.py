@@ -81,9 +81,8 @@ def ndcg(
     plain = weighting is None and not isinstance(gains, Mapping)
     best = judged.best if plain else judged.once_for_all(_by_gain, gains=gains, weighting=weighting)
     earned = gains if plain else "rating"
-    return ratio(
-        gained, best.total(discounted_gains, cutoff=cutoff, gains=earned, discount=discount)
-    )
+    ideal = best.total(discounted_gains, cutoff=cutoff, gains=earned, discount=discount)
+    return ratio(gained, ideal)
 
 
 def discounted_gains(

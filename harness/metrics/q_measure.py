@@ -1,10 +1,7 @@
 """Q-measure."""
 
-from typing import Annotated
-
-from annotated_types import Gt
-
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Positive
 from qrels import Judged, running
 from runs.shared.arrays import Floats
 
@@ -14,9 +11,7 @@ from runs.shared.arrays import Floats
     source="Sakai & Kando (2008), On information retrieval metrics designed for evaluation with "
     "incomplete relevance assessments",
 )
-def q_measure(
-    judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
-) -> Floats:
+def q_measure(judged: Judged, *, cutoff: int | None = None, beta: Positive = 1.0) -> Floats:
     r"""AP for graded relevance: combines precision with the gain relative to the ideal gain.
 
     .. math::

@@ -1,11 +1,9 @@
 """Rprec: R-precision."""
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Gt
 
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Positive
 from qrels import Judged
 from runs.shared.arrays import Floats
 
@@ -15,9 +13,7 @@ from runs.shared.arrays import Floats
     source="Buckley & Voorhees (2000), Evaluating evaluation measure stability",
     trec_eval="Rprec with -M n",
 )
-def r_precision(
-    judged: Judged, *, cutoff: int | None = None, multiple: Annotated[float, Gt(0)] = 1.0
-) -> Floats:
+def r_precision(judged: Judged, *, cutoff: int | None = None, multiple: Positive = 1.0) -> Floats:
     r"""Precision at rank R, the number of the user's relevant items; 0 if there is none.
 
     .. math::

@@ -1,10 +1,7 @@
 """RBP: rank-biased precision."""
 
-from typing import Annotated
-
-from annotated_types import Gt, Lt
-
 from harness.metrics.shared.metric import metric
+from harness.metrics.shared.weights import Share
 from qrels import Judged
 from runs.shared.arrays import Floats
 
@@ -15,9 +12,7 @@ from runs.shared.arrays import Floats
     "effectiveness",
     accumulates="sum",
 )
-def rank_biased_precision(
-    judged: Judged, *, cutoff: int | None = None, p: Annotated[float, Gt(0), Lt(1)] = 0.9
-) -> Floats:
+def rank_biased_precision(judged: Judged, *, cutoff: int | None = None, p: Share = 0.9) -> Floats:
     r"""Expected rate of relevant items for a user who goes on to the next rank with probability p.
 
     .. math:: \mathrm{RBP}(p)@n = (1 - p) \sum_{k \le n} \mathrm{rel}(k) \, p^{k - 1}

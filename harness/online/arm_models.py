@@ -7,24 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
 from recommenders import train
 from recommenders.shared.scorers import row_blocks, row_of_entry
 from runs import InputError, top_items
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints, Sparse
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from qrels.ranks.hidden_ranks import HiddenRanks
     from recommenders.kernels.hidden_ranks import FixedPoint
     from recommenders.shared.scorers import HistoriesScorer
 
-Lists = NDArray[np.int32]
 
-Similarity: TypeAlias = "Callable[[Interactions], csr_array[Any]]"
+Similarity: TypeAlias = "Callable[[Interactions], Sparse]"
 """Learns from a history how much each item (row) votes for each other (column)."""
 
 
@@ -55,8 +51,7 @@ class NeighbourModel:
 
         similarity = self.similarity(history)
         by_popularity = np.argsort(-history.event_counts(), kind="stable").astype(np.int32)
-        votes = FixedPoint.of(similarity)
-        return NeighbourRecommender(similarity, votes, by_popularity)
+        return NeighbourRecommender(similarity, FixedPoint.of(similarity), by_popularity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +61,11 @@ class NeighbourRecommender:
     By the votes in fixed point lists agree with the ranks of hidden items to the last bit.
     """
 
-    similarity: csr_array[Any]
+    similarity: Sparse
     votes: FixedPoint
-    by_popularity: Lists
+    by_popularity: Ints
 
-    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+    def recommend(self, profiles: Sparse, *, depth: int) -> Ints:
         """Recommend by falling votes, then item number; -1 where all items are in the profile."""
         from recommenders.kernels.hidden_ranks_loop import list_highest
 
@@ -109,7 +104,7 @@ class SystemRecommender:
     scorer: HistoriesScorer
     by_popularity: Floats
 
-    def recommend(self, profiles: csr_array[Any], *, depth: int) -> Lists:
+    def recommend(self, profiles: Sparse, *, depth: int) -> Ints:
         """Recommend by falling score, then popular ones that have none, but for what is known."""
         lists = np.empty((profiles.shape[0], depth), dtype=np.int32)
         for rows in row_blocks(len(lists), row_bytes=8 * profiles.shape[1]):
@@ -129,7 +124,7 @@ class SystemRecommender:
         return rank_hidden_by_scores(score, hidden, deepest=deepest, n_jobs=n_jobs)
 
 
-def recommended(model: Recommender, profiles: csr_array[Any], *, depth: int, arm: str) -> Lists:
+def recommended(model: Recommender, profiles: Sparse, *, depth: int, arm: str) -> Ints:
     """Ask an arm's model for lists of shape (n, depth).
 
     Refused are lists that are short, or hold an unknown item, an item twice, or one of the profile.

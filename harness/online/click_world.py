@@ -12,19 +12,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels.interactions.interactions import TYPE_VALUES, Interactions
 from recommenders.kernels.embeddings import unit_rows
 from runs import Numbering
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers, Longs
 from runs.shared.settings import Section
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Ints = NDArray[np.int64]
 
 DAY: Final = 86_400_000
 MINUTE: Final = 60_000
@@ -115,12 +113,12 @@ class ClickWorld:
         """Log exposure with mean 0 and standard deviation 1, of shape (n_items,)."""
         return (self.log_exposure - self.log_exposure.mean()) / self.log_exposure.std()
 
-    def tastes(self, users: NDArray[np.integer], *, moment: float | Floats = 1.0) -> Floats:
+    def tastes(self, users: Integers, *, moment: float | Floats = 1.0) -> Floats:
         """Give unit vectors of what users like, from 0 (the begin of the history) to 1 (now)."""
         fading = FIRST_TOPIC_FADES * np.broadcast_to(moment, users.shape)[:, None]
         return unit_rows((1 - fading) * self.first_taste[users] + fading * self.second_taste[users])
 
-    def click_chance(self, users: NDArray[np.integer], items: NDArray[np.integer]) -> Floats:
+    def click_chance(self, users: Integers, items: Integers) -> Floats:
         r"""Give the exact chance of each click.
 
         .. math:: P(\text{click on } i \text{ at } k) = k^{-\rho}
@@ -139,7 +137,7 @@ class ClickWorld:
         chances: Floats = expit(liking + novelty - settings.reluctance)
         return np.arange(1.0, items.shape[1] + 1) ** -settings.position * chances
 
-    def choose(self, tastes: Floats, rng: np.random.Generator) -> Ints:
+    def choose(self, tastes: Floats, rng: np.random.Generator) -> Longs:
         """Let users choose an item each, by exp(s <taste, v> + quality + eta * log exposure).
 
         Tastes are of shape (n, dimensions), the items of shape (n,).
@@ -173,7 +171,7 @@ class ClickWorld:
         return Interactions.of(self.users, self.items, **columns, value=values_of(actions))
 
 
-def actions_of(user: Ints, item: Ints, time: Ints, type: Ints, led_by: Ints) -> pd.DataFrame:
+def actions_of(user: Longs, item: Longs, time: Longs, type: Longs, led_by: Longs) -> pd.DataFrame:
     """Put together what users did, in any order.
 
     Users, items, types and the lists that led to them (-1 for none) are numbers; times are
@@ -181,8 +179,7 @@ def actions_of(user: Ints, item: Ints, time: Ints, type: Ints, led_by: Ints) -> 
     """
     import pandas as pd
 
-    columns = {"user": user, "item": item, "time": time, "type": type, "led_by": led_by}
-    return pd.DataFrame(columns)
+    return pd.DataFrame({"user": user, "item": item, "time": time, "type": type, "led_by": led_by})
 
 
 def values_of(actions: pd.DataFrame) -> Floats:
@@ -190,7 +187,7 @@ def values_of(actions: pd.DataFrame) -> Floats:
     return np.array([TYPE_VALUES[name] for name in TYPES])[actions["type"]]
 
 
-def draw_types(n: int, rng: np.random.Generator) -> Ints:
+def draw_types(n: int, rng: np.random.Generator) -> Longs:
     """Draw types of events."""
     return rng.choice(len(TYPES), n, p=TYPE_SHARES)
 
@@ -210,7 +207,7 @@ def make_click_world(settings: ClickWorldSettings) -> ClickWorld:
     """
     rng, n_topics = np.random.default_rng([settings.seed, 0]), settings.topics
 
-    def around(topics: Ints) -> Floats:
+    def around(topics: Longs) -> Floats:
         noise = SCATTER / np.sqrt(DIMENSIONS) * rng.normal(size=(len(topics), DIMENSIONS))
         return unit_rows(centres[topics] + noise)
 

@@ -150,8 +150,7 @@ def _simulated(source: ExperimentSource) -> dict[str, bytes]:
     ]
     files = _rank(source, split_users(history, test_users)[1], live, len(live))
     files |= {f"log/{name}": table for name, table in experiment.files().items()}
-    truth = experiment.truth.to_dict("list")
-    return files | _facts(source, test_users, truth=truth)
+    return files | _facts(source, test_users, truth=experiment.truth.to_dict("list"))
 
 
 def _logged(source: ExperimentSource) -> dict[str, bytes]:

@@ -90,8 +90,7 @@ class ExperimentSection(SimulationSettings):
             try:
                 arm.check()
             except InputError as error:
-                finding = f"[experiment.arms.{name}]: {str(error).rstrip('.')}"
-                raise ValueError(finding) from None
+                raise ValueError(f"[experiment.arms.{name}]: {str(error).rstrip('.')}") from None
         return self
 
 

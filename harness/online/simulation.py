@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from harness.online.arm_models import Lists, Model, Recommender, recommended
+from harness.online.arm_models import Model, Recommender, recommended
 from harness.online.click_world import (
     DAY,
     MINUTE,
@@ -20,7 +20,6 @@ from harness.online.click_world import (
     TYPES,
     ClickWorld,
     ClickWorldSettings,
-    Ints,
     actions_of,
     draw_types,
     make_click_world,
@@ -28,7 +27,7 @@ from harness.online.click_world import (
 )
 from qrels.interactions.held_out_users import split_users
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats, Masks
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Sparse
 from runs.shared.files import parquet_bytes
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes
@@ -36,7 +35,6 @@ from runs.shared.streams import id_hashes
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-    from scipy.sparse import csr_array
 
 VIEWS_PER_LIST = 0.5
 """Mean of a user's interactions without a list, for each list."""
@@ -93,9 +91,9 @@ class SimulatedExperiment:
 class _Shown:
     """Lists that an arm showed in a period: columns of shape (n,), and (n, depth)."""
 
-    user: Ints
-    time: Ints
-    items: Lists
+    user: Longs
+    time: Longs
+    items: Ints
     clicked: Masks
     chances: Floats
 
@@ -162,7 +160,7 @@ def simulate(
     )
 
 
-def assign(users: Numbering, n_arms: int, *, salt: str) -> Ints:
+def assign(users: Numbering, n_arms: int, *, salt: str) -> Longs:
     """Put users into arms by a hash of salt and id, which is the same on every machine."""
     luck = id_hashes(users.ids, f"assignment {salt}") * 2.0**-64
     return np.minimum((luck * n_arms).astype(np.int64), n_arms - 1)
@@ -170,13 +168,13 @@ def assign(users: Numbering, n_arms: int, *, salt: str) -> Ints:
 
 def _plan_period(
     world: ClickWorld, settings: SimulationSettings, period: int
-) -> tuple[Ints, Ints, pd.DataFrame]:
+) -> tuple[Longs, Longs, pd.DataFrame]:
     """Draw who asks for a list when, sorted by both, and what users look at without a list."""
     rng = np.random.default_rng([settings.seed, 1, period])
     start, end = settings.boundaries[period : period + 2]
     everybody = np.arange(world.settings.n_users)
 
-    def times(mean: float) -> tuple[Ints, Ints]:
+    def times(mean: float) -> tuple[Longs, Longs]:
         user = np.repeat(everybody, rng.poisson(mean, len(everybody)))
         return user, rng.integers(start, end, len(user))
 
@@ -193,7 +191,7 @@ def _serve(
     settings: SimulationSettings,
     learnt: Any,
     known: pd.DataFrame,
-    requests: tuple[Ints, Ints],
+    requests: tuple[Longs, Longs],
     rng: np.random.Generator,
 ) -> tuple[Recommender, _Shown, pd.DataFrame]:
     """Let an arm learn, and answer the first request of every user, then the second, ..."""
@@ -216,17 +214,14 @@ def _serve(
         row, column = np.nonzero(clicked[rows])
         later = time[rows][row] + rng.integers(1, MINUTE, len(row))
         types = draw_types(len(row), rng)
-        clicks = actions_of(
-            asking[row], lists[row, column].astype(np.int64), later, types, rows[row]
-        )
+        taken = lists[row, column].astype(np.int64)
+        clicks = actions_of(asking[row], taken, later, types, rows[row])
         made.append(clicks)
         known = pd.concat([known, clicks], ignore_index=True)
     return model, _Shown(user, time, items, clicked, chances), pd.concat(made, ignore_index=True)
 
 
-def profiles_before(
-    log: pd.DataFrame, users: Ints, before: Ints, *, n_items: int
-) -> csr_array[Any]:
+def profiles_before(log: pd.DataFrame, users: Longs, before: Longs, *, n_items: int) -> Sparse:
     """Give the distinct items that users had before a time, itself excluded, as rows of ones.
 
     Users rise strictly, and like times are of shape (n,); the rows are of shape (n, n_items).

@@ -25,7 +25,7 @@ from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
-from runs.shared.files import read_within_memory
+from runs.shared.files import PARQUET, read_within_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ ELLIOT = ("user", "item", "score")
 """Columns of Elliot's lists, which have no heading."""
 
 GRADE = re.compile(rb"-?[0-9]{1,3}")
-LZ4, ARROW, PARQUET = b"\x04\x22\x4d\x18", b"ARROW1", b"PAR1"
+LZ4, ARROW = b"\x04\x22\x4d\x18", b"ARROW1"
 
 
 def folded(name: object) -> str:
@@ -180,10 +180,9 @@ def frame_of(data: Any) -> pd.DataFrame:
     if hasattr(data, "collect"):  # a lazy frame of polars
         data = data.collect()
     try:
-        found: pd.DataFrame = data if hasattr(data, "iloc") else pa.table(data).to_pandas()
+        return data if hasattr(data, "iloc") else pa.table(data).to_pandas()
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise InputError(f"{type(data).__name__} is no table that can be read ({error}).") from None
-    return found
 
 
 def read_table(

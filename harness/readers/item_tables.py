@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.readers.scores import Line, heading_and_rows
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints
 from runs.shared.fields import distinct, is_number, read_number
 
 CATEGORIES_APART = "|"
@@ -50,8 +49,7 @@ def read_features(path: Path, items: Numbering, *, columns: Sequence[str] = ()) 
         if column not in heading[1:]:
             others = ", ".join(heading[1:])
             raise InputError(f"{path}: there is no column {column!r}; its columns are {others}.")
-        fields = [row[heading.index(column, 1)] for _, row in rows]
-        found = _feature(path, rows, fields, column)
+        found = _feature(path, rows, [row[heading.index(column, 1)] for _, row in rows], column)
         names += found.names
         values.append(found.values)
     known = np.zeros((len(items), len(names)))
@@ -88,7 +86,7 @@ def read_item_values(
     return known
 
 
-def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> NDArray[np.int32]:
+def _numbers(path: Path, rows: Sequence[Line], items: Numbering) -> Ints:
     """Number the items of a table; -1 for those that the collection does not have."""
     ids = distinct(path, [(line, row[0]) for line, row in rows], "item")
     numbers = items.numbers(np.array(ids, dtype=np.str_))

@@ -15,7 +15,6 @@ import numpy as np
 
 from harness.readers.columns import (
     NAMES,
-    PARQUET,
     ColumnNames,
     Table,
     column_of,
@@ -41,7 +40,7 @@ from runs.run_file import RunFile
 from runs.shared.arrays import Floats
 from runs.shared.errors import warn
 from runs.shared.fields import Pairs
-from runs.shared.files import read_bytes
+from runs.shared.files import PARQUET, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,6 @@ from analyses.shared.measure import Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
 from harness.metrics.shared.register import built_in_metrics, own_name
 from harness.readers.columns import (
-    PARQUET,
     ColumnNames,
     Table,
     column_of,
@@ -29,7 +28,7 @@ from harness.readers.columns import (
 from runs import InputError
 from runs.replicates import Replicates
 from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
-from runs.shared.files import read_bytes
+from runs.shared.files import PARQUET, read_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -418,9 +417,7 @@ def _of_long(parts: Sequence[pd.DataFrame]) -> Scores:
         raise InputError(f"the system {long.system.iloc[twice]!r} is in two files.")
     wide = long.pivot(index="user", columns=["measure", "system"], values="score")
     systems = sorted(long.system.unique())
-    frames = {
-        name: wide.reindex(columns=[(name, s) for s in systems]) for name in long.measure.unique()
-    }
+    frames = {m: wide.reindex(columns=[(m, s) for s in systems]) for m in long.measure.unique()}
     for name, frame in frames.items():
         for user, system in np.argwhere(frame.isna().to_numpy())[:1]:
             raise InputError(

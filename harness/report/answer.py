@@ -120,10 +120,9 @@ class Answer(Result):
         ordered = {key: each.in_order() for key, each in estimates}
         found = {key: each for key, each in ordered.items() if each.measures}
         power = None if tested is None else Power.of(tested)
-        measures = dict.fromkeys(m for each in found.values() for m in each.measures)
-        return cls(
-            tuple(found), tuple(found.values()), Measures(measures, reported=measures), power
-        )
+        names = dict.fromkeys(m for each in found.values() for m in each.measures)
+        measures = Measures(names, reported=names)
+        return cls(tuple(found), tuple(found.values()), measures, power)
 
     @property
     def deciding(self) -> Mapping[str, Estimates]:
@@ -141,19 +140,14 @@ class Answer(Result):
     def sources(self) -> list[str]:
         """What the intervals of differences are over, beside users."""
         every = self.deciding.values()
+        families = (each.systems.n_families for each in every if each.systems is not None)
         held = {
-            f"{self.n_families} families of related systems": all(
+            f"{max(families, default=0)} families of related systems": all(
                 each.is_over_systems for each in every
             ),
             "settings of the systems": all(each.over_settings is not None for each in every),
         }
         return [source for source, holds in held.items() if every and holds]
-
-    @property
-    def n_families(self) -> int:
-        """Number of families of systems; 0 where there are no intervals over systems."""
-        known = (each.systems for each in self.deciding.values())
-        return max((systems.n_families for systems in known if systems is not None), default=0)
 
     def supported(self, *, systems: bool | None = None) -> tuple[Measure, ...]:
         """Give the measures that are acceptable and unbeaten by all numbers that decide.
@@ -375,8 +369,9 @@ class Answer(Result):
         first = next(iter(self.deciding.values()), None)
         order = "" if first is None else f", ordered by {first.subject.lower()}"
         thin = f", and over {self._chance} (thin)" * self.is_over_more
+        subjects = [subject[0].lower() + subject[1:] for subject in self.subjects]
         parts = [
-            f"The measures (metrics at a cut-off) by {listed(self._subjects)}{order}, with 95 % "
+            f"The measures (metrics at a cut-off) by {listed(subjects)}{order}, with 95 % "
             f"intervals over {self.units} (thick){thin}.",
             *compress(
                 (
@@ -398,10 +393,6 @@ class Answer(Result):
         if drawn:
             parts.append(f"Dotted lines: thresholds ({listed(drawn)}), which are conventions.")
         return " ".join(parts)
-
-    @property
-    def _subjects(self) -> list[str]:
-        return [subject[0].lower() + subject[1:] for subject in self.subjects]
 
 
 def unbeaten(key: str, found: Estimates, *, systems: bool) -> Masks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,7 @@ def checks_of(study: FinishedStudy) -> list[Check]:
     """Check a finished study; each caution is given once, the most important first."""
     facts, found = study.manifest["collection"], list[Check]()
     if "means" in study.kinds:
-        found += judgement_checks(facts, study.metrics, study.unit)
+        found += judgement_checks(facts, study.means.measures.metrics, study.unit)
     found += map(Check, study.manifest["warnings"])
     if facts.get("truth", {}).get("truth") == OF_WORLD:
         found.append(Check(SIMULATED))
@@ -62,11 +62,8 @@ def checks_of(study: FinishedStudy) -> list[Check]:
     return [*first.values()]
 
 
-def judgement_checks(
-    facts: Mapping[str, Any], metrics: Iterable[str], unit: str
-) -> Iterator[Check]:
+def judgement_checks(facts: Mapping[str, Any], names: Sequence[str], unit: str) -> Iterator[Check]:
     """Count users, or topics, that some metrics cannot use, from counts of judgements."""
-    names = [*metrics]
     without = facts.get(f"{plural(unit)} without judged non-relevant items", 0)
     become = {name: BECOMES[base] for name in names if (base := parse_name(name).name) in BECOMES}
     if without and become:

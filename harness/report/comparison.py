@@ -79,11 +79,7 @@ class Comparison:
         for label, study in self.studies.items():
             for _, estimates in estimates_of(study):
                 found.setdefault(estimates.name, {})[label] = estimates
-        return {
-            name: by_study
-            for name, by_study in found.items()
-            if len(by_study) > 1 and _side_by_side(by_study)
-        }
+        return {n: some for n, some in found.items() if len(some) > 1 and _side_by_side(some)}
 
     @cached_property
     def _judgements(self) -> set[str | None]:
@@ -181,9 +177,7 @@ class Comparison:
         rows: list[list[Cell]] = []
         for number, ((measure, system), (level, *levels)) in enumerate(self.levels.items()):
             gains = [Estimate(nan, *(float(limit[number]) for limit in each)) for each in limits]
-            beside = [
-                c for pair in zip(levels, gains, strict=True) for c in (pair[0], pair[1].interval)
-            ]
+            beside = [c for m, gain in zip(levels, gains, strict=True) for c in (m, gain.interval)]
             rows.append([f"{measure}, {system}", level, *beside])
         headings = ["", first, *(heading for o in others for heading in (o, "difference, 95 %"))]
         note = (
@@ -234,8 +228,7 @@ class Comparison:
             for study, value in zip(self.studies, means, strict=True)
         ]
         rows += [row for ranks in self.mean_ranks for row in ranks.rows()]
-        columns = ["quantity", "measure", "study", "value", "low", "high"]
-        return pd.DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows, columns=["quantity", "measure", "study", "value", "low", "high"])
 
     def findings(self) -> Iterator[str]:
         """Say what is best, and which differences hold on all data sets or reverse."""
@@ -319,10 +312,8 @@ def _figure(face: FigureFace, of: Mapping[str, Result], rows: Sequence[dict[str,
     )
 
 
-def _draw(
-    face: FigureFace, result: Result, chosen: Mapping[str, str], title: str, ax: Axes
-) -> Axes:
-    drawn = face.draw(result, ax, **chosen)
+def _draw(face: FigureFace, result: Result, row: Mapping[str, str], title: str, ax: Axes) -> Axes:
+    drawn = face.draw(result, ax, **row)
     drawn.set_title(title)
     return drawn
 

@@ -102,8 +102,7 @@ class KeptResult(Result):
 
     def caption_of(self, part: str) -> str:
         """Give what it said of a figure."""
-        caption: str = getattr(self, part).caption
-        return caption
+        return getattr(self, part).caption
 
     def findings(self) -> Sequence[str]:
         """Give what it found."""
@@ -170,5 +169,4 @@ def _method(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
 
 def _plain(cell: Any) -> Cell:
     """Give a cell as JSON can hold it."""
-    plain: Cell = cell.item() if isinstance(cell, np.generic) else cell
-    return plain
+    return cell.item() if isinstance(cell, np.generic) else cell

@@ -112,8 +112,7 @@ class OpenStudy:
             raise InputError(
                 f"{self.finished.folder}: the study has no {name!r}; {nearest(name, self.frames)}"
             )
-        written = pd.read_csv(self.finished.folder / "tables" / f"{name}.csv")
-        return with_texts(written, unguarded)
+        return with_texts(pd.read_csv(self.finished.folder / "tables" / f"{name}.csv"), unguarded)
 
     def table(self, name: str, **chosen: Any) -> Table:
         """Make a table for reading; it is rounded when it is printed.

@@ -83,9 +83,7 @@ def _section(study: FinishedStudy, key: str, result: Result) -> dict[str, Any]:
     )
     findings = study_findings(result)
     # Others than the first are described by their captions.
-    figures = [
-        _figure(study, result, face, () if place else findings) for place, face in enumerate(faces)
-    ]
+    figures = [_figure(study, result, face, () if n else findings) for n, face in enumerate(faces)]
     caption = result.caption()
     tables = [
         # What the caption of a figure says stands below the figure alone.

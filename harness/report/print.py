@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from analyses.shared.result import FigureFace, Result, figures_of
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
-
-if TYPE_CHECKING:
-    pass
 
 
 def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:

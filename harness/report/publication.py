@@ -253,9 +253,8 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
     factors = [FACTORS[m[3]] if m else np.nan for m in numbers]
     values = [float(m[1].replace(",", "")) if m else np.nan for m in numbers]
     frame["published"] = np.multiply(values, factors)
-    frame["step"] = np.multiply(
-        [10.0 ** -len(m[2] or "") if m else np.nan for m in numbers], factors
-    )
+    digits = [10.0 ** -len(m[2] or "") if m else np.nan for m in numbers]
+    frame["step"] = np.multiply(digits, factors)
     for name in ("sd", "unit", "repeats"):
         frame[name] = frame.get(name, "")
     known = frame.dropna(subset="published").reset_index(drop=True)

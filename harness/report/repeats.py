@@ -190,15 +190,13 @@ class Repeats(Result):
         """Draw the mean of each measure over the seeds, with its standard deviations."""
         place = chosen_panel(self.subjects, subject)
         means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
-        for number, (source, own) in enumerate(
-            zip(self.names, self.sources[:, place], strict=True)
-        ):
+        for n, (source, own) in enumerate(zip(self.names, self.sources[:, place], strict=True)):
             ax.errorbar(
                 means,
-                rows + APART * (1 - number),
+                rows + APART * (1 - n),
                 xerr=own,
-                fmt=MARKERS[number],
-                color=colours()[number % len(colours())],
+                fmt=MARKERS[n],
+                color=colours()[n % len(colours())],
                 markersize=3.5,
                 linewidth=1.2,
                 label=source,
@@ -251,7 +249,7 @@ def root_mean_square(values: Floats) -> Floats:
 
 def gather(
     means: Sequence[Means],
-    results: Sequence[Iterable[Result]],
+    results: Sequence[list[Result]],
     seeds: Sequence[int],
     varied: Varied = "splits",
 ) -> Repeats:

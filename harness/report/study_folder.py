@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -21,8 +20,8 @@ from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.repeats import Repeats
 from harness.scoring.means import Coverage, Means
-from runs import InputError, InputWarning
-from runs.shared.errors import nearest
+from runs import InputError
+from runs.shared.errors import nearest, warn
 from runs.shared.files import write_whole
 
 LEDGER = ".ledger"
@@ -147,11 +146,10 @@ RESULTS = ("evidence/", "figures/", "tables/")
 def warn_of_changes(folder: Path, among: Sequence[str]) -> None:
     """Say which files, in some folders of a study, are not as the study wrote them."""
     for name in Ledger(folder).changed(among):
-        finding = (
+        warn(
             f"{folder / name}: not as the study wrote it; `harness run` makes it again, and "
             "`harness verify` checks all files."
         )
-        warnings.warn(finding, InputWarning, stacklevel=3)
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -215,11 +213,6 @@ class FinishedStudy:
         return FigureOptions(**self.manifest.get("figures", {}))
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """Names of the metrics, with their options."""
-        return self.means.measures.metrics
-
-    @property
     def means(self) -> Means:
         """Mean scores of the systems."""
         return self.result_of("means", Means)
@@ -264,8 +257,7 @@ class FinishedStudy:
             )
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
-            is_kept = kept is not None and type(kept) is kind
-            self._read[key] = kept if kept and is_kept else self.result_of(key, kind)
+            self._read[key] = kept if kept and type(kept) is kind else self.result_of(key, kind)
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:

@@ -22,9 +22,7 @@ TESTS = "discrimination"
 def titles(study: FinishedStudy) -> dict[str, str]:
     """Give the tables of a study that are not empty, by name, with their titles."""
     faces = [face for key, face in study.tables() if face.make(study.result(key)).rows]
-    return {
-        face.name: study.title(face) + (f" ({face.alias})" if face.alias else "") for face in faces
-    }
+    return {face.name: study.title(face) + f" ({face.alias})" * bool(face.alias) for face in faces}
 
 
 def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import ceil
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure
 from harness.metrics.shared.metric import Metric
@@ -21,7 +20,7 @@ from qrels import Catalogue, Judged, Qrels, match
 from qrels.catalogue import ItemsSeen
 from qrels.judged import Places
 from runs import NO_ITEM, Run
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.fields import place_in_group
 
 USERS_AT_ONCE = 2048
@@ -39,12 +38,12 @@ class Columns:
     which ranks there are if some are left out. The run is that of all users.
     """
 
-    judgements: NDArray[np.int64]
+    judgements: Longs
     lengths: Numbers
     places: Places | None
     run: Run
 
-    def items(self, users: Numbers, qrels: Qrels) -> NDArray[np.int32]:
+    def items(self, users: Numbers, qrels: Qrels) -> Ints:
         """Give the item at each rank, of shape (n_ranks, n_users), -1 where there is none."""
         if self.places is None:
             return self.run.items[users, : len(self.judgements)].T
@@ -74,7 +73,7 @@ class Samples:
     def _of_one_sample(self) -> Floats:
         return np.where(self.kept[:, 0], self.grades, np.nan)
 
-    def grades_of(self, judgements: NDArray[np.int64]) -> Floats:
+    def grades_of(self, judgements: Longs) -> Floats:
         """Look up judgements (n_ranks, n_users): (n_users * n_samples, n_ranks), NaN where lost.
 
         One rank of all users stands after the other: metrics then add whole columns at a time.
@@ -98,7 +97,7 @@ class Block:
     """
 
     users: Numbers
-    judgements: NDArray[np.int64]
+    judgements: Longs
     systems: Sequence[Columns]
 
     def judge(self, samples: Samples) -> Iterator[Judged]:
@@ -127,7 +126,7 @@ class Block:
         )
 
 
-def _judged_items(judgements: NDArray[np.int64], qrels: Qrels) -> NDArray[np.int32]:
+def _judged_items(judgements: Longs, qrels: Qrels) -> Ints:
     """Give the items of judgements by number; -1 stays."""
     return np.append(qrels.items, NO_ITEM)[judgements]
 
@@ -167,14 +166,14 @@ def _alike(qrels: Qrels, n_samples: int) -> Iterator[Numbers]:
         first = last
 
 
-def _judgements_of(users: Numbers, qrels: Qrels) -> NDArray[np.int64]:
+def _judgements_of(users: Numbers, qrels: Qrels) -> Longs:
     """Number the judgements of each user, of shape (n, n_users), -1 where a user has fewer."""
     first, last = qrels.offsets[users], qrels.offsets[users + 1]
     numbers = first + np.arange((last - first).max(initial=0))[:, np.newaxis]
     return np.where(numbers < last, numbers, -1)
 
 
-def _judged_ranks(judgements: NDArray[np.int64], lengths: Numbers, run: Run) -> Columns:
+def _judged_ranks(judgements: Longs, lengths: Numbers, run: Run) -> Columns:
     """Move the judged ranks of every list to its beginning; what is left is below the lists."""
     depth, n_users = judgements.shape
     rank, user = np.nonzero(judgements >= 0)
@@ -195,10 +194,10 @@ SHARES = (1.0, 0.5, 0.1, 0.0)
 """Shares of the judgements that are left."""
 
 Needs = Literal["nothing", "judged ranks", "all ranks"]
-"""What the scores of a sample are made from: those on all judgements will do, or these ranks."""
+"""What the scores of a sample are made from: those on all judgements will do, or these ranks.
 
-NEEDS: tuple[Needs, ...] = get_args(Needs)
-"""From the cheapest on."""
+The cheapest stands first.
+"""
 
 TOLERANCE = 1e-12
 
@@ -235,9 +234,7 @@ def needs_of(
         for block, of_hits in zip(whole, hits, strict=True)
         for by_lists, by_hits in zip(block.judge(samples), of_hits.judge(samples), strict=True)
     ]
-    return [
-        _needs(metrics[measure.metric], measure.cutoff, lists, n_samples) for measure in measures
-    ]
+    return [_needs(metrics[m.metric], m.cutoff, lists, n_samples) for m in measures]
 
 
 def _needs(

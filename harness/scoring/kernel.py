@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from harness.metrics.infap import SMOOTHING
 from qrels import Qrels, match
 from runs import Run
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.compiled import as_numpy
 
-Integers = NDArray[np.int64]
 Places = Numbers
-Ranks = NDArray[np.int32]
 Kinds = NDArray[np.int8]
 Bits = NDArray[np.uint8]
 
@@ -55,12 +53,12 @@ class Hits:
     """
 
     qrels: Qrels
-    order: Integers
+    order: Longs
     gains: Floats
     kinds: Kinds
-    offsets: Integers
-    ranks: Ranks
-    judgements: Ranks
+    offsets: Longs
+    ranks: Ints
+    judgements: Ints
 
     @property
     def n_systems(self) -> int:
@@ -106,7 +104,7 @@ def _kinds(qrels: Qrels) -> Kinds:
     return kinds.astype(np.int8)
 
 
-def _users_first(counts: Integers) -> tuple[Integers, Integers]:
+def _users_first(counts: Longs) -> tuple[Longs, Longs]:
     """Order hits that come system by system user by user, from counts (n_systems, n_users)."""
     starts = np.cumsum(counts).reshape(counts.shape) - counts
     per_list = counts.T.ravel()
@@ -168,10 +166,10 @@ def _finish(sums: Floats, cutoffs: Sequence[int]) -> Floats:
     return scores.transpose(3, 2, 1, 0, 4)
 
 
-Lists: TypeAlias = tuple[Integers, Ranks, Ranks, Integers, Floats, Kinds]
+Lists: TypeAlias = tuple[Longs, Ints, Ints, Longs, Floats, Kinds]
 """The arrays of `Hits` that loops go through, those of the qrels before gains and kinds."""
 
-Depths: TypeAlias = tuple[Integers, Integers, Floats, Floats]
+Depths: TypeAlias = tuple[Longs, Longs, Floats, Floats]
 """Cut-offs, the number of the first that reaches each rank, discounts and their sums."""
 
 
@@ -252,10 +250,10 @@ def _look_up(kinds: Kinds, masks: Bits, kept: Floats, totals: Floats, shares: Fl
 def _normalise(
     gains: Floats,
     masks: Bits,
-    cutoffs: Integers,
+    cutoffs: Longs,
     ideals: Floats,
     settled: int,
-    count: Integers,
+    count: Longs,
     normaliser: Floats,
 ) -> None:
     """Compute 1 / IDCG (0 where there is no gain) at the cut-offs where it changes."""

@@ -51,8 +51,7 @@ def score(
                 values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
-    systems = tuple(run.system for run in runs)
-    return Scores(values, measures.with_falling(falling), systems, users)
+    return Scores(values, measures.with_falling(falling), tuple(run.system for run in runs), users)
 
 
 def depth_needed(
@@ -70,9 +69,7 @@ def depth_needed(
 
 def _scores(judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> Floats:
     """Score lists by their definitions, of shape (n_measures, n_lists)."""
-    return np.array(
-        [metrics[measure.metric](judged, cutoff=measure.cutoff) for measure in measures]
-    )
+    return np.array([metrics[m.metric](judged, cutoff=m.cutoff) for m in measures])
 
 
 @dataclass(eq=False)
@@ -144,17 +141,10 @@ class SampleScorer:
     @property
     def by_definition(self) -> tuple[str, ...]:
         """Names of the metrics that are scored over whole lists, one sample at a time."""
-        return tuple(
-            dict.fromkeys(self.measures[number].metric for number in self._that_need("all ranks"))
-        )
+        return tuple(dict.fromkeys(self.measures[n].metric for n in self._that_need("all ranks")))
 
     def _add(
-        self,
-        numbers: Sequence[int],
-        divided: Sequence[Block],
-        kept: Masks,
-        blocks: Numbers,
-        sums: Floats,
+        self, numbers: list[int], divided: list[Block], kept: Masks, blocks: Numbers, sums: Floats
     ) -> None:
         """Add the scores by some measures to the sums over blocks of users."""
         samples = Samples.of(self.qrels, self.catalogue, kept)
@@ -207,10 +197,8 @@ class SampleScorer:
         """Find out what the measures that the kernel does not know need of the lists."""
         if not self._others:
             return []
-        others = [self.measures[number] for number in self._others]
-        return needs_of(
-            self.runs, self.qrels, others, self.metrics, self.catalogue, depth=self._depth
-        )
+        own = [self.measures[number] for number in self._others]
+        return needs_of(self.runs, self.qrels, own, self.metrics, self.catalogue, depth=self._depth)
 
     def _that_need(self, what: Needs) -> list[int]:
         """Number the measures that need this of the lists when judgements are lost."""
@@ -228,18 +216,12 @@ class SampleScorer:
 
     @cached_property
     def _blocks_of_hits(self) -> list[Block]:
-        return divide(
-            self.runs,
-            self.qrels,
-            depth=self._depth,
-            n_samples=AT_ONCE["judged ranks"],
-            hits_only=True,
-        )
+        at_once = AT_ONCE["judged ranks"]
+        return divide(self.runs, self.qrels, depth=self._depth, n_samples=at_once, hits_only=True)
 
 
 def is_fused(metric: Metric) -> bool:
     """Tell whether the kernel knows the metric: only level and mean are set of its options."""
     from harness.scoring.kernel import FUSED
 
-    options = {name for name, _ in metric.given}
-    return metric.name in FUSED and options <= {LEVEL.name, MEAN.name}
+    return metric.name in FUSED and {name for name, _ in metric.given} <= {LEVEL.name, MEAN.name}

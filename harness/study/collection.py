@@ -222,9 +222,7 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
     return _with_truth(collection, known, run_files)
 
 
-def _with_truth(
-    collection: Collection, known: TrueJudgements, run_files: Sequence[RunFile]
-) -> Collection:
+def _with_truth(collection: Collection, known: TrueJudgements, files: list[RunFile]) -> Collection:
     """Judge truly, too; lists that were made elsewhere are read anew where others are judged."""
     runs: tuple[Run, ...] = ()
     if known.has_own_lists:
@@ -232,7 +230,7 @@ def _with_truth(
         with warnings.catch_warnings():
             # What is odd about runs was said when their usual lists were read.
             warnings.simplefilter("ignore", InputWarning)
-            runs = tuple(known.of_given(f.to_run(known.carried, items)) for f in run_files)
+            runs = tuple(known.of_given(f.to_run(known.carried, items)) for f in files)
     return replace(
         collection,
         judged_truly=known,
@@ -279,8 +277,7 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
         systems=systems,
         others=() if truth is None else truth.judged.items.ids.tolist(),
     )
-    inputs = (facts, *map(checksum, paths))
-    collection = replace(collection, inputs=inputs)
+    collection = replace(collection, inputs=(facts, *map(checksum, paths)))
     if study.truth is None or truth is None:
         return collection
     users = Numbering.of(np.concatenate([run_file.users.ids for run_file in run_files]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import numpy as np
@@ -30,10 +30,11 @@ from runs.run_file import RunFile, require_known_users
 from runs.shared.errors import warn
 from runs.shared.files import read_bytes
 
+Loaded: TypeAlias = tuple[Ratings, list[dict[str, Any]], World | None]
+"""Ratings, what they were read or made from, and the world that made them."""
 
-def load_ratings(
-    section: RatingsSection, split: SplitSection
-) -> tuple[Ratings, list[dict[str, Any]], World | None]:
+
+def load_ratings(section: RatingsSection, split: SplitSection) -> Loaded:
     """Read or make the ratings of a study; give what they were read or made from, too."""
     if split.parts is not None:
         train, test = open_source(split.parts.train), open_source(split.parts.test)
@@ -49,9 +50,7 @@ def load_ratings(
     return read_ratings(source, **section.of_file), [facts_of(source)], None
 
 
-def _like(
-    section: RatingsSection, path: Path
-) -> tuple[Ratings, list[dict[str, Any]], World | None]:
+def _like(section: RatingsSection, path: Path) -> Loaded:
     """Make a world like the ratings of a file."""
     source, settings = open_source(path), like_settings(section.world)
     real = read_ratings(source, **section.of_file | {"format": None})

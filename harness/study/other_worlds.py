@@ -125,11 +125,8 @@ class OtherWorlds:
         """Make what is not kept, and give what was found in each world."""
         keys = {world: content_key(self.key, world, repr(study)) for world in worlds}
         by = made_by([__name__, home_of(type(study)), *self.makers])
-        pending = [
-            world
-            for world in worlds
-            if not self.store.is_complete(place_of(world)[0], keys[world], by)
-        ]
+        complete = self.store.is_complete
+        pending = [w for w in worlds if not complete(place_of(w)[0], keys[w], by)]
         tasks = (
             joblib.delayed(find_in)(with_world(self.study, world), study, world)
             for world in pending
@@ -186,8 +183,7 @@ def work_of(study: Study) -> StudyWork:
     if known is not None and study.truth is not None:
         lists = [made[TRUE_RUN].value for made in trained] if asked else []
         own = lists or [known.usual_lists(run) for run in runs]
-        scores = parts.truly_judged(own, known, catalogue)
-        truth = Truth(scores, study.truth.measures, known.origin)
+        truth = Truth(parts.truly_judged(own, known, catalogue), study.truth.measures, known.origin)
     return StudyWork(
         name=study.name,
         seed=study.seed,

@@ -102,8 +102,7 @@ class Source(ABC):
             by = by | {FIGURES: content_key(self.study.figures.given)}
         if not self.store.is_complete(part, key, by):
             clock = Clock()
-            files = build()
-            self.store.write(part, key, files, cost=clock.cost(), made_by=by)
+            self.store.write(part, key, build(), cost=clock.cost(), made_by=by)
 
     def make_analysis(
         self,

@@ -133,8 +133,7 @@ def check(study: Study) -> dict[str, Metric]:
             raise InputError("two systems have the same name: names without folders must differ.")
         _check_profiles(study.systems.names, metrics)
     settings, positives = study.systems.settings, study.systems.positives
-    by_system = {"settings": settings, "positives": positives}
-    for key, values in by_system.items():
+    for key, values in (("settings", settings), ("positives", positives)):
         for name in values if isinstance(values, dict) else ():
             with study.errors_at("systems", key, label_of(name)):
                 if name not in study.systems.names:
@@ -215,9 +214,8 @@ def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
     about = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])[users].T
     judged_as = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])[users].T
     numbers, known = np.arange(3)[users], catalogue or Catalogue(3)
-    return judged.with_items(
-        lambda: ItemsSeen(known, numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
-    )
+    seen = ItemsSeen(known, numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
+    return judged.with_items(lambda: seen)
 
 
 def _warn_of_depth(measures: Measures, runs: Sequence[Run]) -> None:
@@ -240,8 +238,7 @@ def _without_needless(study: Study, collection: Collection) -> Study:
         "all items are relevant, so bpref and infAP would equal Recall: they are left out "
         "unless `names` in [metrics] has them."
     )
-    metrics = study.metrics.model_copy(update={"names": names})
-    return study.model_copy(update={"metrics": metrics})
+    return study.model_copy(update={"metrics": study.metrics.model_copy(update={"names": names})})
 
 
 def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None) -> Path:

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from analyses.shared.analysis import Analysis, register_with
-from harness.study.sections import METHOD, NAMES, STUDIES, USUAL
+from analyses.shared.analysis import register_with
+from harness.study.sections import METHOD, NAMES, STUDIES, USUAL, Register
 from harness.study.study import Study
 from harness.study.study_file import StudyFile
 from qrels import Splitter, splits
@@ -34,13 +34,8 @@ def study_schema(plugins: Sequence[Path] = (), *, kind: type[StudyFile] = Study)
 
 def _of_split(register: Mapping[str, Splitter[Any]], definitions: dict[str, Any]) -> dict[str, Any]:
     """Describe the table [split]: a method with its options, or a user's file with its own."""
-    tables: list[dict[str, Any]] = [
-        {
-            "type": "object",
-            "required": [METHOD],
-            "properties": {METHOD: {"type": "string", "pattern": r"\.py$"}},
-        }
-    ]
+    file: dict[str, Any] = {METHOD: {"type": "string", "pattern": r"\.py$"}}
+    tables = [{"type": "object", "required": [METHOD], "properties": file}]
     for name, splitter in register.items():
         table = _without_definitions(splitter.settings, definitions)
         table["properties"] = {METHOD: {"const": name}, **table["properties"]}
@@ -49,9 +44,7 @@ def _of_split(register: Mapping[str, Splitter[Any]], definitions: dict[str, Any]
     return {"anyOf": tables}
 
 
-def _of_analyses(
-    register: Mapping[str, Analysis[Any, Any]], definitions: dict[str, Any]
-) -> dict[str, Any]:
+def _of_analyses(register: Register, definitions: dict[str, Any]) -> dict[str, Any]:
     """Describe the table [analyses]: a section for each analysis, or for a group of them."""
     sections: dict[str, Any] = {
         "plugins": {
@@ -70,17 +63,15 @@ def _of_analyses(
         if analysis.group is None:
             sections[analysis.section] = own
             continue
-        group = sections.setdefault(
-            analysis.group,
-            {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {STUDIES: _names("Studies of the group to run.")},
-            },
-        )
+        studies = _names("Studies of the group to run.")
+        group = sections.setdefault(analysis.group, _table({STUDIES: studies}))
         group["properties"][STUDIES]["items"]["enum"].append(analysis.name)
         group["properties"] |= own["properties"]
-    return {"type": "object", "additionalProperties": False, "properties": sections}
+    return _table(sections)
+
+
+def _table(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": False, "properties": properties}
 
 
 def _names(description: str) -> dict[str, Any]:

@@ -99,14 +99,12 @@ class ScoreParts:
             worth = np.where(np.isnan(grades), qrels.relevance_level - 0.5, grades)
             ways = [run, run.with_ties_by(-worth), run.with_ties_by(worth)]
             quiet = replace(self, measures=Measures(reported, reported=reported), progress=Silent())
-            scores = quiet.judged(
-                [replace(each, system=str(n)) for n, each in enumerate(ways)], catalogue
-            )
+            named = [replace(each, system=str(n)) for n, each in enumerate(ways)]
+            scores = quiet.judged(named, catalogue)
             values = weighted(scores, self.weights(qrels)).mean_values()
-            means = zip(reported, values.tolist(), strict=True)
             spans = [
                 f"{measure} {rounded(value)} ({rounded(low)} to {rounded(high)})"
-                for measure, (value, *ends) in means
+                for measure, (value, *ends) in zip(reported, values.tolist(), strict=True)
                 if (high := max(value, *ends)) - (low := min(value, *ends)) >= LEAST_SPAN
             ]
             if spans:
@@ -116,9 +114,7 @@ class ScoreParts:
                     f"other orders of these items, its means could be: {listed(spans)}."
                 )
 
-    def truly_judged(
-        self, lists: Sequence[Run], known: TrueJudgements, catalogue: Catalogue
-    ) -> Scores:
+    def truly_judged(self, lists: list[Run], known: TrueJudgements, catalogue: Catalogue) -> Scores:
         """Score every user of the truth by it, unweighted.
 
         Lists of trained systems that hold truly judged items alone are completed. Measures are what

@@ -329,8 +329,7 @@ class SplitSection(Section):
 
     @model_serializer
     def _as_table(self) -> dict[str, Any]:
-        settings = self.settings.model_dump(mode="json", exclude_none=True)
-        return {METHOD: self.method, **settings}
+        return {METHOD: self.method, **self.settings.model_dump(mode="json", exclude_none=True)}
 
     @property
     def splitter(self) -> Splitter[Any]:
@@ -374,8 +373,7 @@ def read_split(values: Mapping[str, Any], origin: Origin) -> Mapping[str, Any]:
     try:
         settings = splitter.settings.model_validate(own)
     except ValidationError as error:
-        sentence = sentence_of(error, origin, splitter.settings, table=("split",))
-        raise InputError(sentence) from None
+        raise InputError(sentence_of(error, origin, splitter.settings, table=("split",))) from None
     settings = settings.anchored(origin.anchor)
     with origin.named("split", "folder"):
         settings.parts  # noqa: B018  (it refuses a folder that does not hold them)
@@ -418,8 +416,7 @@ class TruthSection(FileOptions):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """The references; a name without a depth stands for whole lists."""
-        parsed = map(parse_name, self.references)
-        return tuple(Measure(name.label, name.cutoff) for name in parsed)
+        return tuple(Measure(name.label, name.cutoff) for name in map(parse_name, self.references))
 
     @property
     def judged_lists(self) -> Candidates:

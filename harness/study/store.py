@@ -33,7 +33,7 @@ from runs import InputError, Numbering
 from runs.shared.files import PARTIAL, write_whole
 from runs.shared.progress import Cost
 
-Build: TypeAlias = Callable[[], Mapping[str, bytes]]
+Build: TypeAlias = Callable[[], dict[str, bytes]]
 """Makes the files of a part, by their names in the folder."""
 
 SEEDS = "seeds"
@@ -112,13 +112,7 @@ class Store:
         return self.is_complete(part, key, {**made_by, **look})
 
     def write(
-        self,
-        part: str,
-        key: str,
-        files: Mapping[str, bytes],
-        *,
-        cost: Cost,
-        made_by: Mapping[str, str],
+        self, part: str, key: str, files: dict[str, bytes], *, cost: Cost, made_by: dict[str, str]
     ) -> None:
         """Write the files of a part, then enter it in the ledger.
 
@@ -129,16 +123,15 @@ class Store:
         earlier = self.ledger.entry(part)
         former = set() if earlier is None else earlier.files.keys()
         places = {name: self.ledger.place(name) for name in files}
-        self.ledger.enter(
-            part, Entry("", dict.fromkeys(sorted(former | files.keys()), ""), 0.0, 0.0)
-        )
+        names = sorted(former | files.keys())
+        self.ledger.enter(part, Entry("", dict.fromkeys(names, ""), 0.0, 0.0))
         for name in former - files.keys():
             self.ledger.place(name).unlink(missing_ok=True)
         for name, content in files.items():
             write_whole(places[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
         seconds, cpu_seconds = round(cost.seconds, 3), round(cost.cpu_seconds, 3)
-        self.ledger.enter(part, Entry(key, checksums, seconds, cpu_seconds, dict(made_by)))
+        self.ledger.enter(part, Entry(key, checksums, seconds, cpu_seconds, made_by))
 
     def unfinish(self) -> None:
         """Remove the manifest: it says that a study is finished, and does not outlive a change."""

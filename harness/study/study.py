@@ -68,7 +68,7 @@ class RatingsSection(FileOptions):
     path: Path | None = Field(None, description="File, folder or archive of ratings.")
     preset: str | None = Field(None, description="Name of a preset of the simulated world.")
     like: Path | None = Field(None, description="Ratings to fit the simulated world to.")
-    world: dict[str, Any] = Field(default={}, description="Settings of the simulated world.")
+    world: dict[str, Any] = Field({}, description="Settings of the simulated world.")
     threshold: float | None = Field(
         None,
         allow_inf_nan=False,
@@ -124,9 +124,7 @@ class SystemsSection(Section):
         description="Lowest rating to train on, for all systems or by the name of a system; "
         "default: all ratings. Items with lower training ratings are no candidates either.",
     )
-    settings: dict[str, dict[str, Any]] = Field(
-        default={}, description="Settings of systems, by name."
-    )
+    settings: dict[str, dict[str, Any]] = Field({}, description="Settings of systems, by name.")
     preset: str | None = Field(
         None,
         description="Paper whose systems and settings are the defaults of this section: "
@@ -171,7 +169,7 @@ class RunsSection(Section):
 
     paths: tuple[str, ...] = Field(min_length=1, description="TREC run files, with wildcards.")
     columns: dict[str, str] = Field(
-        default={},
+        {},
         description="Names of the columns user, item, score, rank and system of run tables; "
         "default: recognised.",
     )
@@ -181,7 +179,7 @@ class RunsSection(Section):
         "(?P<system>...), and optionally (?P<replicate>...).",
     )
     families: dict[str, str] = Field(
-        default={},
+        {},
         description="Family of each system, as methods of one kind are not independent; default: "
         "by the likeness of the scores.",
     )
@@ -199,7 +197,7 @@ class QrelsSection(Section):
         None, description="Id of qrels in ir_datasets, in place of a file."
     )
     columns: dict[str, str] = Field(
-        default={},
+        {},
         description="Names of the columns user, item and grade of a qrels table; default: "
         "recognised.",
     )

@@ -6,12 +6,12 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic_core import PydanticCustomError
@@ -27,6 +27,10 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 NOT_TOML = (ValueError, RecursionError)
 """Errors of a syntax, of a number of thousands of digits, and of nesting thousands deep."""
+
+
+Changes: TypeAlias = Mapping[str, Any] | None
+"""Top-level values in place of those of a file."""
 
 
 @dataclass(frozen=True)
@@ -91,32 +95,23 @@ class StudyFile(Section):
         """The study folder."""
         return self.output or Path(f"study-{self.name}")
 
-    @contextmanager
-    def errors_at(self, *location: str) -> Iterator[None]:
+    def errors_at(self, *location: str) -> AbstractContextManager[None]:
         """Put the file and the line of a key before what is found wrong with it."""
-        with nullcontext() if self._origin is None else self._origin.named(*location):
-            yield
+        return nullcontext() if self._origin is None else self._origin.named(*location)
 
     @classmethod
-    def read(cls, path: Path, *, changes: Mapping[str, Any] | None = None) -> Self:
+    def read(cls, path: Path, *, changes: Changes = None) -> Self:
         """Read a study file; the paths of inputs in it count from its folder."""
         return cls.parse(read_text(path), source=str(path), base=path.parent, changes=changes)
 
     @classmethod
-    def demo(cls, *, changes: Mapping[str, Any] | None = None) -> Self:
+    def demo(cls, *, changes: Changes = None) -> Self:
         """Give the study that runs when no file is named, which is beside the class."""
         text = files(cls.__module__.rpartition(".")[0]).joinpath("demo.toml").read_text("utf-8")
         return cls.parse(text, source="demo.toml", changes=changes)
 
     @classmethod
-    def parse(
-        cls,
-        text: str,
-        *,
-        source: str,
-        base: Path = Path(),
-        changes: Mapping[str, Any] | None = None,
-    ) -> Self:
+    def parse(cls, text: str, *, source: str, base: Path = Path(), changes: Changes = None) -> Self:
         """Make a study of TOML text.
 
         Parameters

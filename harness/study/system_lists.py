@@ -12,7 +12,6 @@ from typing import Any
 import joblib
 import numpy as np
 import psutil
-from numpy.typing import NDArray
 
 from analyses.shared.evidence import to_evidence
 from harness.study.collection import Collection
@@ -48,6 +47,7 @@ from recommenders import (
 from runs import InputError, Run
 from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates
+from runs.shared.arrays import Longs
 from runs.shared.errors import nearest
 from runs.shared.parallel import processes
 from runs.shared.progress import Cost, Progress
@@ -145,7 +145,7 @@ class SystemLists:
         asked = "all_candidate_ranks" in self.needs
         return asked and len(self._places(split)) == len(split.test_users)
 
-    def _places(self, split: Split) -> NDArray[np.int64]:
+    def _places(self, split: Split) -> Longs:
         """Draw the places of the test users whose candidates are all ranked."""
         return drawn_places(split.test_users, len(split.train.items), self.study.seed)
 
@@ -238,8 +238,7 @@ class SystemLists:
 
     def _write_part(self, part: SystemPart, system: str, made: Timed, key: str) -> None:
         files = {part.file(system): self._content(part, made.value)}
-        by = self._made_by(system)
-        self.store.write(part.of(system), key, files, cost=made.cost, made_by=by)
+        self.store.write(part.of(system), key, files, cost=made.cost, made_by=self._made_by(system))
 
     def _content(self, part: SystemPart, made: Any) -> bytes:
         """Give what is in the file of a part: lists, or ranks as evidence."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
@@ -25,14 +24,11 @@ from qrels.ratings.datasets.source import open_source
 from qrels.ratings.statistics import distribution, usual_threshold
 from qrels.trec import QrelsFile
 from runs import InputError, Numbering, Run
+from runs.shared.arrays import Ints, Longs, Sparse
 from runs.shared.errors import require_choice, warn
 from runs.shared.fields import place_in_group
 from runs.shared.ids import carried
 from runs.shared.streams import random_uniforms
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
 
 MOST_PAIRS = 30_000_000
 """Pairs of user and item of a world that are judged; users are drawn where there are more."""
@@ -78,8 +74,8 @@ class TrueJudgements:
     origin: str
     candidates: Candidates
     facts: dict[str, Any]
-    users: NDArray[np.int32]
-    rows: NDArray[np.int32]
+    users: Ints
+    rows: Ints
     inputs: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -91,7 +87,7 @@ class TrueJudgements:
         """Take the lists of these users from those of the topics of the study."""
         return Run(run.system, run.items[self.rows])
 
-    def listed(self, n_items: int) -> csr_array[Any] | None:
+    def listed(self, n_items: int) -> Sparse | None:
         """Mark what each user's own list may hold, of shape (n_users, n_items); None for all."""
         from scipy.sparse import csr_array
 
@@ -207,7 +203,7 @@ def of_world(
     return _over(ranked, users, qrels, OF_WORLD, candidates, facts)
 
 
-def drawn_places(users: NDArray[np.int32], n_items: int, seed: int) -> NDArray[np.int64]:
+def drawn_places(users: Ints, n_items: int, seed: int) -> Longs:
     """Draw places of as many users as may be judged or ranked on all items, if not all may."""
     most = max(MOST_PAIRS // n_items, 1)
     if len(users) <= most:
@@ -226,8 +222,7 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
     if ranked.train is not None:
         has_profile = np.append(ranked.train.user_counts() > 0, False)
         known = ranked.train.user * np.int64(len(ranked.items)) + ranked.train.item
-        is_known = np.isin(user * np.int64(len(ranked.items)) + item, known)
-        kept &= has_profile[user] & ~is_known
+        kept &= has_profile[user] & ~np.isin(user * np.int64(len(ranked.items)) + item, known)
     if not kept.any():
         raise InputError(
             f"{path}: none of its {len(kept):,} judgements is of a user and an item of the "
@@ -255,7 +250,7 @@ def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJ
 
 def _over(
     ranked: Ranked,
-    users: NDArray[np.int32],
+    users: Ints,
     qrels: Qrels,
     origin: str,
     candidates: Candidates,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.shared.evidence import read_evidence
 from analyses.shared.families import Families, families_by_likeness
@@ -22,7 +21,7 @@ from qrels import Catalogue, FullRanks, Judged, Qrels
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError, Run
 from runs.replicates import Replicates
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Ints, Numbers
 from runs.shared.progress import Progress, Silent
 
 OF_SINGLE_LISTS = "is of one list for each user and system; these have replicates."
@@ -120,7 +119,7 @@ class StudyWork(Work):
         return self.collection.popularity_counts()
 
     @cached_property
-    def recommended(self) -> Mapping[str, NDArray[np.int32]]:
+    def recommended(self) -> Mapping[str, Ints]:
         """By system: the items of its lists."""
         if self.replicates is not None:
             raise InputError(f"the analysis {OF_SINGLE_LISTS}")
@@ -168,8 +167,7 @@ class StudyWork(Work):
     def score_lists(self, measure: Measure, grades: Floats) -> Floats:
         """Score lists of grades."""
         judged = Judged(grades, grades, self.qrels.relevance_level)
-        scores: Floats = self.metrics[measure.metric](judged, cutoff=measure.cutoff)
-        return scores
+        return self.metrics[measure.metric](judged, cutoff=measure.cutoff)
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""

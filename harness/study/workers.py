@@ -8,11 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
-
-import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings, Split
 from qrels.ranks.judged_ranks import Validation
@@ -20,12 +17,9 @@ from recommenders import candidate_ranks, full_ranks, is_user_system, label_of, 
 from recommenders.kernels.hidden_scores import rank_held_out
 from recommenders.shared.scorers import HistoriesScorer
 from runs import InputError, Run
-from runs.shared.arrays import Masks
+from runs.shared.arrays import Ints, Longs, Masks, Sparse
 from runs.shared.parallel import LOCAL, processes_on_cluster
 from runs.shared.progress import Clock, Cost
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -82,8 +76,8 @@ class OwnLists(NamedTuple):
     Without marks, of shape (n_users, n_items), they hold what all lists may.
     """
 
-    users: NDArray[np.int32]
-    items: csr_array[Any] | None
+    users: Ints
+    items: Sparse | None
 
 
 class Hidden(NamedTuple):
@@ -98,7 +92,7 @@ def train_and_rank(
     system: str,
     settings: dict[str, Any],
     ratings: Ratings,
-    users: NDArray[np.int32],
+    users: Ints,
     *,
     seed: int,
     depth: int,
@@ -108,7 +102,7 @@ def train_and_rank(
     shift: float = 0.0,
     hidden: Hidden | None = None,
     lists: OwnLists | None = None,
-    ranked_whole: NDArray[np.int64] | None = None,
+    ranked_whole: Longs | None = None,
 ) -> dict[SystemPart, Timed]:
     """Train one system, rank for the users, and find full and hidden ranks of relevant items."""
     made: dict[SystemPart, Timed] = {}
@@ -157,8 +151,7 @@ def try_and_rank(label: Label, **asked: Any) -> tuple[Label, Run | str, Cost]:
     """
     clock = Clock()
     try:
-        trained = train_and_rank(**asked)
-        return label, *trained[RUN]
+        return label, *train_and_rank(**asked)[RUN]
     except Exception as error:
         if isinstance(error.__cause__, ModuleNotFoundError):
             raise

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import numpy as np
-from annotated_types import Gt
 
 from harness.metrics.infap import SMOOTHING
 from harness.metrics.interpolated_precision import Rounding, precisions_from
 from harness.metrics.recall import recall
 from harness.metrics.shared.metric import metric, ratio
+from harness.metrics.shared.weights import Positive
 from qrels import Judged, running
 from runs.shared.arrays import Floats
 
@@ -74,8 +72,7 @@ def interpolated_average_precision(
     As in trec_eval (``m_11pt_avg.c``), of which version 9 rounds "up" and version 10 to the
     "nearest". It was TREC's average precision before AP.
     """
-    highest = judged.once(_mean_of_highest, rounding=rounding)
-    return judged.down_to(cutoff, highest)
+    return judged.down_to(cutoff, judged.once(_mean_of_highest, rounding=rounding))
 
 
 def _mean_of_highest(judged: Judged, *, rounding: str) -> Floats:
@@ -137,9 +134,7 @@ def set_recall(judged: Judged, *, cutoff: int | None = None) -> Floats:
     trec_eval="set_F.beta with -M n",
     aliases=("F", "F1"),
 )
-def set_f(
-    judged: Judged, *, cutoff: int | None = None, beta: Annotated[float, Gt(0)] = 1.0
-) -> Floats:
+def set_f(judged: Judged, *, cutoff: int | None = None, beta: Positive = 1.0) -> Floats:
     r"""F: weighted harmonic mean of the precision and the recall of the retrieved set.
 
     .. math::

@@ -40,9 +40,7 @@ def draw_test_users(
     return Numbering(ids[np.sort(drawn[lowest])])
 
 
-def split_users(
-    interactions: Interactions, test_ids: Numbering
-) -> tuple[Interactions, Interactions]:
+def split_users(events: Interactions, test_ids: Numbering) -> tuple[Interactions, Interactions]:
     """Part the events of test users from those of everybody else, who may have come later."""
-    tested = (test_ids.numbers(interactions.users.ids) >= 0)[interactions.user]
-    return interactions.select(~tested), interactions.select(tested)
+    tested = (test_ids.numbers(events.users.ids) >= 0)[events.user]
+    return events.select(~tested), events.select(tested)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Integers, Ints, Longs, Masks, Numbers
 
 TYPE_VALUES: Mapping[str, float] = {"view": 0.25, "cart": 0.5, "bookmark": 0.5, "purchase": 1.0}
 """What an interaction counts by its type: the usual values of Kasalický (2021)."""
@@ -30,9 +30,9 @@ class Interactions:
 
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
-    time: NDArray[np.int64]
+    user: Ints
+    item: Ints
+    time: Longs
     value: Floats
 
     @classmethod
@@ -41,9 +41,9 @@ class Interactions:
         users: Numbering,
         items: Numbering,
         *,
-        user: Iterable[int] | NDArray[np.integer],
-        item: Iterable[int] | NDArray[np.integer],
-        time: Iterable[int] | NDArray[np.integer],
+        user: Iterable[int] | Integers,
+        item: Iterable[int] | Integers,
+        time: Iterable[int] | Integers,
         value: Iterable[float] | NDArray[np.floating] | None = None,
     ) -> Interactions:
         """Sort columns; events equal in user, time and item stay in the order they are given.
@@ -83,15 +83,14 @@ class Interactions:
         return replace(self, **{name: getattr(self, name)[kept] for name in columns})
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Longs:
         """Row of the first event of every user, and the number of events: (n_users + 1,)."""
         return np.searchsorted(self.user, np.arange(len(self.users) + 1))
 
     @cached_property
     def is_first(self) -> Masks:
         """Mark the first event of every pair of a user and an item, of shape (n_events,)."""
-        found: Masks = _first_marker()(self.user, self.item, len(self.items))
-        return found
+        return _first_marker()(self.user, self.item, len(self.items))
 
     def distinct_item_counts(self) -> Numbers:
         """Count the distinct items of every user, of shape (n_users,)."""
@@ -110,10 +109,8 @@ class Interactions:
         distinct, group = np.unique(self.user * n_items + self.item, return_inverse=True)
         sums = np.bincount(group, self.value, minlength=len(distinct)).astype(np.float64)
         positive = sums > 0
-        user, item = np.divmod(distinct[positive], n_items)
-        return Ratings(
-            self.users, self.items, user.astype(np.int32), item.astype(np.int32), sums[positive]
-        )
+        user, item = (n.astype(np.int32) for n in np.divmod(distinct[positive], n_items))
+        return Ratings(self.users, self.items, user, item, sums[positive])
 
 
 @cache
@@ -122,7 +119,7 @@ def _first_marker() -> Any:
     from runs.shared.compiled import jit
 
     @jit()
-    def mark_first(user: NDArray[np.int32], item: NDArray[np.int32], n_items: int) -> Masks:
+    def mark_first(user: Ints, item: Ints, n_items: int) -> Masks:
         latest = np.full(n_items, -1, dtype=np.int32)
         first = np.empty(len(user), dtype=np.bool_)
         for row in range(len(user)):

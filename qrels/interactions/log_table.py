@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError, Numbering
+from runs.shared.files import PARQUET
 
-PARQUET_MAGIC: Final = b"PAR1"
 MEMORY: Final = "1GB"
 """What DuckDB may use; the rest goes to its temporary folder. Results do not depend on it."""
 
@@ -91,8 +91,7 @@ class LogTable:
 
     def error(self, column: str, finding: str, *, file: int = 1, row: int = 0) -> InputError:
         """Name the file (from 1), the row (given from 0; without a header) and the column."""
-        path = self.files[file - 1]
-        return InputError(f"{path}, row {row + 1}, column {column!r}: {finding}")
+        return InputError(f"{self.files[file - 1]}, row {row + 1}, column {column!r}: {finding}")
 
     def refuse(self, rules: Sequence[Rule], source: str | None = None) -> None:
         """Refuse the first row that breaks the first rule that any row breaks.
@@ -174,7 +173,7 @@ class LogDatabase:
             return self._of_parquet(path, files)
         try:
             with path.open("rb") as stream:
-                is_parquet = stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC
+                is_parquet = stream.read(len(PARQUET)) == PARQUET
         except OSError as error:
             raise InputError(f"{path}: cannot be read as Parquet or CSV ({error}).") from error
         return self._of_parquet(path, (path,)) if is_parquet else self._of_csv(path)
@@ -233,8 +232,7 @@ class LogDatabase:
 
     def row(self, query: str) -> tuple[Any, ...]:
         """Give the only row of a result."""
-        found: tuple[Any, ...] = self.run(query).fetchone()
-        return found
+        return self.run(query).fetchone()
 
     def arrays(self, query: str, *, n_rows: int | None = None) -> list[NDArray[Any]]:
         """Give the columns of a result without missing values, which is never in memory twice."""

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from qrels.qrels import Qrels
 from runs import InputError
-from runs.shared.arrays import Floats
-from runs.shared.fields import Integers, place_in_group, spread, whole
+from runs.shared.arrays import Floats, Ints, Longs
+from runs.shared.fields import place_in_group, spread, whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +41,11 @@ class FullRanks:
     ([2, 1, 1], [2, 2, 1], [3, 1, 0])
     """
 
-    rank: Integers
-    n_candidates: Integers
-    user: Integers
-    item: NDArray[np.int32] | None = None
-    ties: Integers | None = None
+    rank: Longs
+    n_candidates: Longs
+    user: Longs
+    item: Ints | None = None
+    ties: Longs | None = None
 
     @classmethod
     def of(
@@ -79,25 +79,25 @@ class FullRanks:
         return len(self.rank)
 
     @cached_property
-    def by_user(self) -> Integers:
+    def by_user(self) -> Longs:
         """Rows by user, and by rank within the user, of shape (n_rows,)."""
         return np.lexsort((self.rank, self.user))
 
     @cached_property
-    def order(self) -> Integers:
+    def order(self) -> Longs:
         """Place j of each item among the user's relevant items, from 1, of shape (n_rows,)."""
         places = np.empty(len(self), dtype=np.int64)
         places[self.by_user] = place_in_group(self.user[self.by_user])
         return places
 
     @cached_property
-    def n_relevant(self) -> Integers:
+    def n_relevant(self) -> Longs:
         """Relevant items q of the user of each row, of shape (n_rows,)."""
         _, group, sizes = np.unique(self.user, return_inverse=True, return_counts=True)
         return sizes[group].astype(np.int64)
 
     @property
-    def above(self) -> Integers:
+    def above(self) -> Longs:
         """Irrelevant candidates above each item, a, of shape (n_rows,)."""
         return self.rank - self.order
 
@@ -118,7 +118,7 @@ class FullRanks:
         return replace(self, rank=self.rank - self.ties[:, 0] + above)
 
     @property
-    def n_irrelevant(self) -> Integers:
+    def n_irrelevant(self) -> Longs:
         """Irrelevant candidates of the user of each row, N, of shape (n_rows,)."""
         return self.n_candidates - self.n_relevant
 
@@ -131,8 +131,8 @@ class CandidateRanks:
     ranks from 1, 0 for what is no candidate: uint16 or int32 of shape (n_users, n_items).
     """
 
-    topic: NDArray[np.int64]
-    rank: NDArray[np.uint16] | NDArray[np.int32]
+    topic: Longs
+    rank: NDArray[np.uint16] | Ints
 
     def of_relevant(self, qrels: Qrels) -> FullRanks:
         """Give the ranks of the relevant items; users count from 0 here.

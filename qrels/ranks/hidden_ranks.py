@@ -23,7 +23,7 @@ from qrels.interactions.log_table import (
     time_column,
 )
 from runs import InputError, Numbering
-from runs.shared.arrays import Masks
+from runs.shared.arrays import Ints, Masks
 from runs.shared.files import parquet_bytes
 
 MISS = 65535
@@ -90,7 +90,7 @@ def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -
 
     table = parquet.read_table(BytesIO(content))
 
-    def numbers(name: str, known: Numbering) -> NDArray[np.int32]:
+    def numbers(name: str, known: Numbering) -> Ints:
         codes = table[name].combine_chunks()
         ids = np.array(codes.dictionary.to_pylist(), dtype=np.str_)
         return known.numbers(ids)[codes.indices.to_numpy()]
@@ -119,17 +119,14 @@ def ranks_from_parquet(content: bytes, hidden: Interactions) -> HiddenRanks:
 def _written(columns: dict[str, object], facts: dict[str, str]) -> bytes:
     import pyarrow as pa
 
-    table = pa.table(columns).replace_schema_metadata(facts)
-    return parquet_bytes(table, write_statistics=False)
+    return parquet_bytes(pa.table(columns).replace_schema_metadata(facts), write_statistics=False)
 
 
 RANKS: Final = ("rank_loo", "rank_lloo")
 BESIDE: Final = "hidden.parquet"
 
 
-def read_hidden_ranks(
-    path: Path, *, items: Numbering, first_year: int | None = None
-) -> HiddenRanks:
+def read_hidden_ranks(path: Path, *, items: Numbering, first_year: int | None) -> HiddenRanks:
     """Read the ranks of hidden items, sorted by (user, time, item).
 
     The file is Parquet, or CSV with a heading line: columns user, item, time, rank_loo and

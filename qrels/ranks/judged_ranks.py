@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.ranks.hidden_ranks import MISS, Ranks
 from runs import InputError
+from runs.shared.arrays import Integers
 
 Validation: TypeAlias = Literal["loo", "lloo"]
 """Leave one out, leave last one out."""
@@ -38,7 +38,7 @@ class JudgedRanks:
             raise InputError(f"no item was ranked under {validation.upper()}.")
         return ranks
 
-    def select(self, judgements: NDArray[np.integer]) -> JudgedRanks:
+    def select(self, judgements: Integers) -> JudgedRanks:
         """Give the ranks of some judgements by number, of the shape of these; -1 is a miss."""
         return self.map(lambda ranks: np.append(ranks, np.uint16(MISS))[judgements])
 

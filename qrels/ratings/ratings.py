@@ -6,13 +6,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+COLUMNS = ("user", "item", "rating", "time", "held_out")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +37,10 @@ class Ratings:
 
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
+    user: Ints
+    item: Ints
     rating: Floats
-    time: NDArray[np.int64] | None = None
+    time: Longs | None = None
     held_out: Masks | None = None
 
     def __post_init__(self) -> None:
@@ -57,14 +59,9 @@ class Ratings:
 
     def select(self, kept: Masks) -> Ratings:
         """Keep some ratings over the same numbering."""
-        return replace(
-            self,
-            user=self.user[kept],
-            item=self.item[kept],
-            rating=self.rating[kept],
-            time=None if self.time is None else self.time[kept],
-            held_out=None if self.held_out is None else self.held_out[kept],
-        )
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        known = {name: column[kept] for name, column in columns.items() if column is not None}
+        return replace(self, **known)
 
     def item_counts(self) -> Numbers:
         """Count the ratings of every item, of shape (n_items,)."""
@@ -100,7 +97,7 @@ class Split:
             raise InputError("train and test must share one numbering.")
 
     @property
-    def test_users(self) -> NDArray[np.int32]:
+    def test_users(self) -> Ints:
         """Numbers of the users with at least one test rating, rising."""
         return np.unique(self.test.user)
 

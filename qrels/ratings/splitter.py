@@ -17,7 +17,7 @@ from pydantic import Field
 from qrels.ratings.datasets.split_files import SplitFiles
 from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
-from runs.shared.arrays import Numbers
+from runs.shared.arrays import Integers, Ints, Longs, Numbers
 from runs.shared.fields import place_in_group
 from runs.shared.members import Member, failure_of, find_member, load_module
 from runs.shared.settings import Section
@@ -191,7 +191,7 @@ def order_in_time(ratings: Ratings, time_ties: TimeTies, seed: int) -> Numbers:
     return _order(ratings.user, times_of(ratings), *ties)
 
 
-def times_of(ratings: Ratings) -> NDArray[np.int64]:
+def times_of(ratings: Ratings) -> Longs:
     """Insist on times."""
     if ratings.time is None:
         raise InputError("a split by time needs ratings with times, these have none.")
@@ -203,7 +203,7 @@ def user_hashes(ratings: Ratings, seed: int) -> NDArray[np.uint64]:
     return id_hashes(ratings.users.ids, f"user {seed}")
 
 
-def _order(groups: NDArray[np.int32], *keys: NDArray[np.integer]) -> Numbers:
+def _order(groups: Ints, *keys: Integers) -> Numbers:
     """Give each rating its position, from 0, in its group by rising keys, the first leading.
 
     Ratings whose keys are equal keep their order.

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers
 
 
 def describe(ratings: Ratings) -> dict[str, Any]:
@@ -55,12 +54,12 @@ def describe(ratings: Ratings) -> dict[str, Any]:
     }
 
 
-def _spread(side: str, counts: NDArray[np.integer]) -> dict[str, float]:
+def _spread(side: str, counts: Integers) -> dict[str, float]:
     found = {"minimum": int(counts.min()), "median": float(np.median(counts))}
     return {f"{side}_{part}": n for part, n in (found | {"maximum": int(counts.max())}).items()}
 
 
-def gini(counts: NDArray[np.integer]) -> float:
+def gini(counts: Integers) -> float:
     r"""Gini index of counts: 0 if all are equal, near 1 if one has everything.
 
     .. math:: G = \frac{\sum_{i=1}^{n} (2i - n - 1)\, x_{(i)}}{n \sum_{i=1}^{n} x_{(i)}}
@@ -154,8 +153,7 @@ def distribution(rating: Floats) -> str:
     """Say how often each rating occurs; of many different ones, where the quarters end."""
     distinct, counts = np.unique(rating, return_counts=True)
     if len(distinct) <= FEW:
-        shares = counts / len(rating)
-        pairs = zip(distinct, shares, strict=True)
+        pairs = zip(distinct, counts / len(rating), strict=True)
         return ", ".join(f"{value:g} ({_percent(share)})" for value, share in pairs)
     first, second, third = np.quantile(rating, QUARTERS[::-1])
     return (

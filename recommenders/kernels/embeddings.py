@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import joblib
 import numpy as np
@@ -16,13 +16,10 @@ from qrels.ratings.ratings import Ratings, renumbered, with_enough
 from recommenders.shared.scorers import row_of_entry
 from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints, Singles, Sparse
 from runs.shared.errors import missing_package
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Section
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 class EmbeddingSettings(Section):
@@ -57,8 +54,8 @@ class EmbeddingSettings(Section):
 
 
 def item_factors(
-    confidences: csr_array[Any], settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
-) -> NDArray[np.float32]:
+    confidences: Sparse, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
+) -> Singles:
     r"""Learn the vectors of items from who had them.
 
     .. math:: Q = \arg\min_Q \min_P \sum_{u,i} c_{ui} (z_{ui} - p_u \cdot q_i)^2
@@ -147,7 +144,7 @@ BLOCK_BYTES = 32 * 2**20
 
 def cosine_neighbours(
     factors: NDArray[np.floating], *, count: int, n_jobs: int = 1, block_bytes: int = BLOCK_BYTES
-) -> csr_array[Any]:
+) -> Sparse:
     """Keep the positive cosines of the nearest items, blocks of items at a time.
 
     Row i of the cosines, float64 of shape (n_items, n_items), symmetric where both are kept, holds
@@ -186,9 +183,7 @@ def unit_rows(vectors: Floats) -> Floats:
     return vectors / np.where(lengths > 0, lengths, 1)
 
 
-def _nearest_of(
-    rows: slice, directions: Floats, rough: NDArray[np.float32], count: int
-) -> tuple[NDArray[np.int32], Floats]:
+def _nearest_of(rows: slice, directions: Floats, rough: Singles, count: int) -> tuple[Ints, Floats]:
     """Find the neighbours of a block of items; see `nearest_of_rows`."""
     from recommenders.kernels.neighbour_loops import nearest_of_rows
 
@@ -204,7 +199,7 @@ def _nearest_of(
 
 def similarity(
     interactions: Interactions, settings: EmbeddingSettings, *, seed: int, n_jobs: int = 1
-) -> csr_array[Any]:
+) -> Sparse:
     r"""Find the neighbours of every item by the cosine of learned vectors.
 
     .. math:: S_{ij} = \frac{q_i \cdot q_j}{\|q_i\| \, \|q_j\|}, \quad
@@ -246,7 +241,7 @@ def prune(ratings: Ratings, settings: EmbeddingSettings) -> Ratings:
     return kept
 
 
-def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> csr_array[Any]:
+def _confidences(ratings: Ratings, settings: EmbeddingSettings) -> Sparse:
     """Give confidences over the users and items that have a rating, renumbered."""
     weights = ratings.rating
     if settings.bm25_rows != "none":

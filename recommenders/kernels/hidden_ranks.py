@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks, Ranks
 from recommenders.shared.scorers import row_of_entry
 from runs import InputError
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Ints, Longs, Sparse
 
 DEEPEST = 50
 """Deepest rank that is kept under leave last one out, if nothing else is said."""
@@ -39,13 +36,13 @@ class FixedPoint(NamedTuple):
     item number, and no two are equal.
     """
 
-    starts: NDArray[np.int64]
-    neighbours: NDArray[np.int32]
-    weights: NDArray[np.int32]
+    starts: Longs
+    neighbours: Ints
+    weights: Ints
     bits: int
 
     @classmethod
-    def of(cls, similarity: csr_array[Any]) -> FixedPoint:
+    def of(cls, similarity: Sparse) -> FixedPoint:
         """Round similarities to fixed point; the negative become 0."""
         n_rows, n_columns = similarity.shape
         if n_rows != n_columns:
@@ -77,7 +74,7 @@ class FixedPoint(NamedTuple):
 
 
 def rank_hidden(
-    similarity: csr_array[Any], test: Interactions, *, deepest: int = DEEPEST, n_jobs: int
+    similarity: Sparse, test: Interactions, *, deepest: int = DEEPEST, n_jobs: int
 ) -> HiddenRanks:
     r"""Rank the hidden items of test users, for item-kNN and any other model that only adds.
 
@@ -124,11 +121,7 @@ def rank_hidden(
 
 
 def _rank_chunk(
-    first: NDArray[np.int64],
-    item: NDArray[np.int32],
-    time: NDArray[np.int64],
-    deepest: int,
-    *parts: Any,
+    first: Longs, item: Ints, time: Longs, deepest: int, *parts: Any
 ) -> tuple[Ranks, Ranks]:
     """Rank the hidden items of some users, whose first rows are given, both ways."""
     from recommenders.kernels.hidden_ranks_loop import rank_in_time, rank_left_out

@@ -11,14 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Masks
+from runs.shared.arrays import Ints, Longs, Masks
 from runs.shared.compiled import jit
 
 MISS = 65535
 GONE = -(1 << 62)
 
-Longs = NDArray[np.int64]
-Ints = NDArray[np.int32]
 Ranks = NDArray[np.uint16]
 Votes: TypeAlias = Any
 """A `FixedPoint`: item i votes for those of entries starts[i] and on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TypeAlias
 
 import joblib
 import numpy as np
@@ -16,14 +16,11 @@ from qrels.ranks.hidden_ranks import MISS, HiddenRanks, Ranks
 from qrels.ranks.judged_ranks import VALIDATIONS, JudgedRanks, Validation
 from recommenders.shared.scorers import HistoriesScorer, allowed_items, row_blocks, row_of_entry
 from runs import InputError
-from runs.shared.arrays import Floats, Masks
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from runs.shared.arrays import Floats, Longs, Masks, Singles, Sparse
 
 BLOCK_BYTES = 16 * 2**20
 
-ProfileScorer: TypeAlias = "Callable[[csr_array[Any]], NDArray[np.floating]]"
+ProfileScorer: TypeAlias = "Callable[[Sparse], NDArray[np.floating]]"
 """Scores profiles, of shape (rows, n_items), as an array of this shape, NaN for what cannot be
 scored; a row must not depend on the others. So does ``score_histories`` of a system."""
 
@@ -49,7 +46,7 @@ def rank_hidden_by_scores(
     histories = hidden if histories is None else histories
     values = np.ones(len(histories)) if values is None else values
 
-    def profiles_of(validation: Validation, rows: slice) -> csr_array[Any]:
+    def profiles_of(validation: Validation, rows: slice) -> Sparse:
         """Give what the model is shown for each hidden item, a row each."""
         from scipy.sparse import csr_array
 
@@ -113,7 +110,7 @@ def rank_held_out(
     in the profile; what the system cannot score is a miss, and so is what is beyond rank 65534.
     """
 
-    def score(profiles: csr_array[Any]) -> NDArray[np.float32]:
+    def score(profiles: Sparse) -> Singles:
         if positives is not None:
             kept = profiles.data >= positives
             places = (row_of_entry(profiles)[kept], profiles.indices[kept])
@@ -157,6 +154,6 @@ def _everything(split: Split) -> tuple[Interactions, Floats]:
     return Interactions(users, items, *columns), value[order]
 
 
-def _times(ratings: Ratings) -> NDArray[np.int64]:
+def _times(ratings: Ratings) -> Longs:
     """Give the times of ratings; one for all if there is none."""
     return np.zeros(len(ratings), dtype=np.int64) if ratings.time is None else ratings.time

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,7 @@ from recommenders.shared.scorers import (
     with_data,
 )
 from recommenders.shared.system import Range, Settings, searched
-from runs.shared.arrays import Floats, Masks
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
+from runs.shared.arrays import Floats, Ints, Masks, Singles, Sparse
 
 BackgroundWeight: TypeAlias = Annotated[
     float,
@@ -65,16 +61,16 @@ class LanguageModels:
     for a column without ratings, of shape (n_columns,).
     """
 
-    seen: csr_array[Any]
+    seen: Sparse
     background_shares: Floats
     collection: Floats
 
-    def ratios(self) -> csr_array[Any]:
+    def ratios(self) -> Sparse:
         """Divide what was seen by the collection: 0 or more, one for each entry."""
         return with_data(self.seen, self.seen.data / self.collection[self.seen.indices])
 
     @cached_property
-    def gains_by_column(self) -> csr_array[Any]:
+    def gains_by_column(self) -> Sparse:
         r"""What a rating adds to the logarithm, with columns as rows, of shape (n_columns, n_rows).
 
         It is :math:`\log(p_v(j) / (\beta_v p_C(j)))`.
@@ -83,7 +79,7 @@ class LanguageModels:
         return with_data(self.seen, np.log1p(self.ratios().data / shares)).T.tocsr()
 
 
-def smoothed(matrix: csr_array[Any], *, background_weight: float) -> LanguageModels:
+def smoothed(matrix: Sparse, *, background_weight: float) -> LanguageModels:
     r"""Estimate the model of each row, smoothed by Jelinek and Mercer's method.
 
     .. math:: p_v(j) = (1 - \lambda) r_{vj} / d_v + \lambda p_C(j)
@@ -98,14 +94,14 @@ def smoothed(matrix: csr_array[Any], *, background_weight: float) -> LanguageMod
     return LanguageModels(with_data(matrix, seen), shares, matrix.sum(axis=0) / sums.sum())
 
 
-def counts(ratings: Ratings) -> csr_array[Any]:
+def counts(ratings: Ratings) -> Sparse:
     """Read ratings as counts of words, of shape (n_users, n_items), those of 0 left out."""
     matrix = ratings.matrix()
     matrix.eliminate_zeros()
     return matrix
 
 
-def nearest_by_likelihood(matrix: csr_array[Any], settings: SmoothedSettings) -> csr_array[Any]:
+def nearest_by_likelihood(matrix: Sparse, settings: SmoothedSettings) -> Sparse:
     r"""Find the rows whose models give a row the highest likelihood, and weigh them.
 
     .. math:: \log p(u|v) = \sum_j r_{uj} \log p_v(j)
@@ -132,9 +128,7 @@ def nearest_by_likelihood(matrix: csr_array[Any], settings: SmoothedSettings) ->
     return with_data(graph, np.exp(graph.data - row_maxima(graph)[row_of_entry(graph)]))
 
 
-def log_odds_of_neighbours(
-    matrix: csr_array[Any], models: LanguageModels, graph: csr_array[Any]
-) -> Floats:
+def log_odds_of_neighbours(matrix: Sparse, models: LanguageModels, graph: Sparse) -> Floats:
     r"""Give :math:`\log p(u|v) - \log p_C(u)` for every entry (u, v) of a graph.
 
     What is explained, of shape (n_rows, n_columns), are ratings, or 1 for each.
@@ -164,16 +158,14 @@ class RelevanceModelScorer(TrainedOnRatings):
     weights; priors of users and items are uniform.
     """
 
-    near: csr_array[Any]
+    near: Sparse
     models: LanguageModels
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users; NaN for items without ratings."""
         return self.score_best(user_numbers, self.models.collection > 0, depth=0)
 
-    def score_best(
-        self, user_numbers: NDArray[np.int32], candidates: Masks, *, depth: int
-    ) -> NDArray[np.float32]:
+    def score_best(self, user_numbers: Ints, candidates: Masks, *, depth: int) -> Singles:
         """Score the items that may be among the best of the candidates; see `BestScorer`."""
         from recommenders.kernels.relevance_loop import Models, add_log_odds
 
@@ -189,7 +181,7 @@ class RelevanceModelScorer(TrainedOnRatings):
         return scores.astype(np.float32)
 
     @cached_property
-    def _ratios(self) -> csr_array[Any]:
+    def _ratios(self) -> Sparse:
         return self.models.ratios().astype(np.float32)
 
     @cached_property
@@ -205,7 +197,7 @@ class RelevanceModelScorer(TrainedOnRatings):
         return np.log(self.models.collection, out=np.full(known.shape, np.nan), where=known)
 
 
-def _best_of_others(scores: Floats, own: csr_array[Any]) -> Floats:
+def _best_of_others(scores: Floats, own: Sparse) -> Floats:
     """Give the highest score of each row among the items that its user has not rated, or 0."""
     others = np.where(np.isnan(scores), -np.inf, scores)
     others[row_of_entry(own), own.indices] = -np.inf
@@ -244,12 +236,7 @@ def expansion_scorer(
 
 
 def _weights(
-    sums: csr_array[Any],
-    near: csr_array[Any],
-    histories: csr_array[Any],
-    *,
-    weighting: Weighting,
-    collection: Floats,
+    sums: Sparse, near: Sparse, histories: Sparse, *, weighting: Weighting, collection: Floats
 ) -> NDArray[np.floating]:
     """Weigh the items of some users, given their sums over neighbours."""
     totals = (row_sums(sums) * np.diff(near.indptr))[row_of_entry(sums)]

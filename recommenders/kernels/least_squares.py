@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from runs.shared.arrays import Singles
+from runs.shared.arrays import Integers, Singles, Sparse
 from runs.shared.compiled import in_any_order
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 TOLERANCE = 1e-5
 """Length of what is left of an equation, relative to its right side."""
 
 
 def least_squares(
-    weights: csr_array[Any], *, factors: int, regularization: float, sweeps: int, seed: int
+    weights: Sparse, *, factors: int, regularization: float, sweeps: int, seed: int
 ) -> tuple[Singles, Singles]:
     r"""Factorise the matrix that is 1 where there is an entry, else 0, entries weighing more.
 
@@ -40,9 +34,7 @@ def least_squares(
     return of_users, of_items
 
 
-def solved(
-    weights: csr_array[Any], fixed: Singles, former: Singles, *, regularization: float
-) -> Singles:
+def solved(weights: Sparse, fixed: Singles, former: Singles, *, regularization: float) -> Singles:
     r"""Solve for the factors of the rows, given those of the columns and the rows' former ones.
 
     Row u solves :math:`(M + \sum_i w_{ui} q_i q_i^\top) p_u = \sum_i (1 + w_{ui}) q_i` with
@@ -54,21 +46,16 @@ def solved(
     triangle = np.linalg.cholesky(common)
     inverse = np.linalg.inv(triangle)
     rows = (former @ triangle).astype(np.float32)
-    solve_rows(
-        weights.indptr,
-        weights.indices,
-        weights.data,
-        (columns @ inverse.T).astype(np.float32),
-        np.float32(TOLERANCE),
-        rows,
-    )
+    entries = weights.indptr, weights.indices, weights.data
+    directions = (columns @ inverse.T).astype(np.float32)
+    solve_rows(*entries, directions, np.float32(TOLERANCE), rows)
     return (rows @ inverse).astype(np.float32)
 
 
 @in_any_order
 def solve_rows(
-    ends: NDArray[np.integer[Any]],
-    columns: NDArray[np.integer[Any]],
+    ends: Integers,
+    columns: Integers,
     weights: Singles,
     fixed: Singles,
     tolerance: np.float32,

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Singles
+from runs.shared.arrays import Floats, Integers, Ints, Longs, Singles
 from runs.shared.compiled import jit
 
 
 @jit()
 def add_products(
-    left_ends: NDArray[np.integer[Any]],
-    left_columns: NDArray[np.integer[Any]],
+    left_ends: Integers,
+    left_columns: Integers,
     left: Floats,
-    right_ends: NDArray[np.integer[Any]],
-    right_columns: NDArray[np.integer[Any]],
+    right_ends: Integers,
+    right_columns: Integers,
     right: Floats,
     product: Floats,
 ) -> None:
@@ -31,14 +28,14 @@ def add_products(
 
 @jit()
 def nearest_cosines(
-    starts: NDArray[np.int32],
-    columns: NDArray[np.int32],
+    starts: Integers,
+    columns: Integers,
     common: Floats,
     lengths: Floats,
     first: int,
     shrinkage: float,
     count: int,
-) -> tuple[Floats, NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[Floats, Ints, Longs]:
     """Keep the highest shrunken cosines of items from the first on, without their own.
 
     Common users of pairs of items are a sparse matrix with a row for each of these, lengths the
@@ -77,7 +74,7 @@ def nearest_cosines(
 @jit()
 def nearest_of_rows(
     rough: Singles, floors: Singles, directions: Floats, first: int, count: int
-) -> tuple[NDArray[np.int32], Floats]:
+) -> tuple[Ints, Floats]:
     """Find the items with the highest positive cosines with the items from ``first`` on.
 
     Rough cosines, of shape (n_rows, n_items), are nearly right; that of a neighbour cannot be below

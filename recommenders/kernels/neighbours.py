@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,8 @@ from recommenders.shared.scorers import (
 )
 from recommenders.shared.system import AtLeastOne, NotNegative, Range, Settings, searched
 from runs import top_items
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers, Ints, Longs, Singles, Sparse
 from runs.shared.settings import Section
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 class BaselineSettings(Settings):
@@ -36,12 +33,12 @@ class BaselineSettings(Settings):
     item_damping: NotNegative = searched(
         25.0,
         Range(1.0, 100.0, log=True),
-        description="Damping of item baselines, as a number of mean ratings: 0 or more.",
+        "Damping of item baselines, as a number of mean ratings: 0 or more.",
     )
     user_damping: NotNegative = searched(
         10.0,
         Range(1.0, 100.0, log=True),
-        description="Damping of user baselines, as a number of expected ratings: 0 or more.",
+        "Damping of user baselines, as a number of expected ratings: 0 or more.",
     )
     denominator: bool = Field(
         False,
@@ -69,7 +66,7 @@ class Baselines:
     user_damping: float
 
     @classmethod
-    def fit(cls, matrix: csr_array[Any], settings: BaselineSettings) -> Baselines:
+    def fit(cls, matrix: Sparse, settings: BaselineSettings) -> Baselines:
         """Learn the items' baselines from ratings of shape (n_users, n_items)."""
         mean = matrix.data.mean()
         n_items = matrix.shape[1]
@@ -78,13 +75,13 @@ class Baselines:
         divisors = np.maximum(counts + settings.item_damping, 1)
         return cls(mean + offsets / divisors, settings.user_damping)
 
-    def of_users(self, histories: csr_array[Any]) -> Floats:
+    def of_users(self, histories: Sparse) -> Floats:
         """Give :math:`b_u` of the owners of these rows of ratings."""
         offsets = with_data(histories, histories.data - self.of_items[histories.indices])
         counts = np.diff(histories.indptr)
         return offsets.sum(axis=1) / np.maximum(counts + self.user_damping, 1)
 
-    def residuals(self, histories: csr_array[Any]) -> csr_array[Any]:
+    def residuals(self, histories: Sparse) -> Sparse:
         """Take the baselines off the ratings."""
         expected = self.of_users(histories)[row_of_entry(histories)]
         expected += self.of_items[histories.indices]
@@ -100,7 +97,7 @@ def pairs_at_most(ratings: Ratings) -> int:
     return min(len(ratings.items) ** 2, int((ratings.user_counts() ** 2).sum()))
 
 
-def cosines(ratings: Ratings) -> csr_array[Any]:
+def cosines(ratings: Ratings) -> Sparse:
     r"""Compare items by the users who rated them.
 
     .. math:: s_{ij} = n_{ij} / \sqrt{c_i c_j}
@@ -116,7 +113,7 @@ def cosines(ratings: Ratings) -> csr_array[Any]:
     return shared
 
 
-def nearest_of(similarities: csr_array[Any], *, neighbours: int) -> csr_array[Any]:
+def nearest_of(similarities: Sparse, *, neighbours: int) -> Sparse:
     """Keep the highest similarities, all above 0, of every row of a sparse matrix.
 
     Equal similarities are settled by item number, lower first; they are compared as float32.
@@ -128,7 +125,7 @@ def nearest_of(similarities: csr_array[Any], *, neighbours: int) -> csr_array[An
     )
 
 
-def dense_product(left: csr_array[Any], right: csr_array[Any]) -> Floats:
+def dense_product(left: Sparse, right: Sparse) -> Floats:
     """Multiply two sparse matrices, some rows by all columns.
 
     Every sum runs in the order of the entries of the left row, as in scipy's product, and has
@@ -138,16 +135,13 @@ def dense_product(left: csr_array[Any], right: csr_array[Any]) -> Floats:
     from recommenders.kernels.neighbour_loops import add_products
 
     product = np.zeros((left.shape[0], right.shape[1]))
-    add_products(
-        left.indptr,
-        left.indices,
-        left.data.astype(np.float64, copy=False),
-        right.indptr,
-        right.indices,
-        right.data.astype(np.float64, copy=False),
-        product,
-    )
+    add_products(*_entries(left), *_entries(right), product)
     return product
+
+
+def _entries(matrix: Sparse) -> tuple[Integers, Integers, Floats]:
+    """Give what compiled loops take: where rows end, the columns of entries, and the values."""
+    return matrix.indptr, matrix.indices, matrix.data.astype(np.float64, copy=False)
 
 
 PAIRS_AT_ONCE: Final = 10_000_000
@@ -173,7 +167,7 @@ class ItemCosines(Section):
     def __str__(self) -> str:
         return f"item-cosines({','.join(f'{key}={own:g}' for key, own in self)})"
 
-    def __call__(self, history: Interactions) -> csr_array[Any]:
+    def __call__(self, history: Interactions) -> Sparse:
         """Learn from distinct pairs of user and item, for one block of items after the other."""
         from scipy.sparse import csr_array, vstack
 
@@ -192,9 +186,7 @@ class ItemCosines(Section):
         ]
         return vstack(rows, format="csr") if rows else csr_array((0, 0))
 
-    def _nearest(
-        self, common: csr_array[Any], first: int, counts: NDArray[np.int64]
-    ) -> csr_array[Any]:
+    def _nearest(self, common: Sparse, first: int, counts: Longs) -> Sparse:
         """Find the neighbours of a block of items, from the users they share with each item."""
         from scipy.sparse import csr_array
 
@@ -203,14 +195,12 @@ class ItemCosines(Section):
         kept, of_block = counts >= self.least_users, slice(first, first + common.shape[0])
         common.data *= kept[common.indices] & np.repeat(kept[of_block], np.diff(common.indptr))
         common.eliminate_zeros()
-        nearest = nearest_cosines(
-            *(common.indptr, common.indices, common.data.astype(np.float64), np.sqrt(counts)),
-            *(first, self.shrinkage, self.neighbours),
-        )
+        entries, lengths = _entries(common), np.sqrt(counts)
+        nearest = nearest_cosines(*entries, lengths, first, self.shrinkage, self.neighbours)
         return csr_array(nearest, shape=common.shape)
 
 
-def _blocks(bounds: NDArray[np.int64], *, most: int) -> Iterator[tuple[int, int]]:
+def _blocks(bounds: Longs, *, most: int) -> Iterator[tuple[int, int]]:
     """Cut rows into blocks whose bounds add up to no more than that, or of one row."""
     first, room = 0, most
     for row, bound in enumerate(bounds.tolist()):
@@ -231,7 +221,7 @@ NearestUsers: TypeAlias = Annotated[
 ]
 
 
-def nearest(likeness: Likeness, *, n_rows: int, count: int) -> csr_array[Any]:
+def nearest(likeness: Likeness, *, n_rows: int, count: int) -> Sparse:
     """Keep, of every row, the neighbours it is most like, ``count`` of them where so many exist.
 
     Equals, in float32, go by their number; no row is its own neighbour. Row u of the graph, of
@@ -252,9 +242,7 @@ def nearest(likeness: Likeness, *, n_rows: int, count: int) -> csr_array[Any]:
     return vstack(graphs, format="csr")
 
 
-def nearest_by_cosine(
-    matrix: csr_array[Any], *, count: int, shrinkage: float = 0.0
-) -> csr_array[Any]:
+def nearest_by_cosine(matrix: Sparse, *, count: int, shrinkage: float = 0.0) -> Sparse:
     r"""Find the rows with the highest cosine, positive ones only.
 
     .. math:: s_{uv} = \frac{r_u \cdot r_v}{\|r_u\| \, \|r_v\|} \cdot \frac{n_{uv}}{n_{uv} + \beta}
@@ -281,9 +269,7 @@ def nearest_by_cosine(
 
 # From sums over neighbours, with entries where there is one, these neighbours, and the ratings of
 # those whose neighbours they are, to scores, NaN where there is none.
-Finish: TypeAlias = Callable[
-    ["csr_array[Any]", "csr_array[Any]", "csr_array[Any]"], NDArray[np.floating]
-]
+Finish: TypeAlias = Callable[["Sparse", "Sparse", "Sparse"], NDArray[np.floating]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,12 +286,12 @@ class NeighbourSumScorer(TrainedOnRatings):
     weights of the neighbours that have an entry.
     """
 
-    near: csr_array[Any]
-    values: csr_array[Any]
+    near: Sparse
+    values: Sparse
     finish: Finish | None = None
     averaged: bool = False
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users."""
         near, histories = self.near[user_numbers], self.histories[user_numbers]
         sums = near @ self.values

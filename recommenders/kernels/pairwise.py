@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Singles
+from runs.shared.arrays import Floats, Integers, Ints, Singles
 from runs.shared.compiled import in_any_order, jit
-
-Integers: TypeAlias = NDArray[np.integer[Any]]
 
 
 @jit()
 def draw_triples(
-    ends: Integers,
-    items: Integers,
-    luck: Floats,
-    places: Integers,
-    n_items: int,
-    triples: NDArray[np.int32],
+    ends: Integers, items: Integers, luck: Floats, places: Integers, n_items: int, triples: Ints
 ) -> None:
     """Put user, rated and unrated item of each rating at its place among the triples.
 
@@ -48,7 +38,7 @@ def draw_triples(
 
 @in_any_order
 def descend(
-    triples: NDArray[np.int32],
+    triples: Ints,
     of_users: Singles,
     of_items: Singles,
     learning_rate: np.float32,

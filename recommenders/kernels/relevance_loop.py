@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from math import log
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Masks, Singles
+from runs.shared.arrays import Floats, Integers, Masks, Singles
 from runs.shared.compiled import as_numpy, in_any_order
-
-Integers: TypeAlias = NDArray[np.integer[Any]]
 
 MARGIN = 1e-5
 """By how much rounding may at the most lift a score above its bound, for each own item."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from lenskit.data import Dataset, ItemList, QueryInput, RecQuery
@@ -18,6 +18,7 @@ from recommenders.shared.scorers import BatchScorer, HistoryScorer
 from recommenders.shared.system import Settings
 from recommenders.shared.train_and_rank import train
 from runs import Numbering
+from runs.shared.arrays import Singles, Sparse
 
 
 class SystemScorer(Component[ItemList], Trainable):
@@ -54,7 +55,7 @@ class SystemScorer(Component[ItemList], Trainable):
         numbers = self.scorer.items.numbers(_text_ids(items))
         return ItemList(items, scores=everything[numbers])
 
-    def _scores(self, query: RecQuery) -> NDArray[np.float32]:
+    def _scores(self, query: RecQuery) -> Singles:
         history = query.query_items
         if isinstance(self.scorer, HistoryScorer) and history is not None and len(history) > 0:
             return self.scorer.score_histories(self._row(history))[0]
@@ -63,7 +64,7 @@ class SystemScorer(Component[ItemList], Trainable):
             return np.full(len(self.scorer.items), np.nan, dtype=np.float32)
         return self.scorer.score_batch(user_number)[0]
 
-    def _row(self, history: ItemList) -> csr_array[Any]:
+    def _row(self, history: ItemList) -> Sparse:
         """Write a history as one row of ratings, 1 where it has none."""
         numbers = self.scorer.items.numbers(_text_ids(history))
         ratings = history.field("rating")

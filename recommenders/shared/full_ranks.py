@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import FullRanks, Ratings
 from qrels.ranks.full_ranks import CandidateRanks
 from recommenders.shared.scorers import BatchScorer, allowed_items, hide, row_blocks
-from runs.shared.arrays import Masks
+from runs.shared.arrays import Ints, Longs, Masks, Singles, Sparse
 from runs.shared.fields import place_in_group
 from runs.shared.parallel import single_threaded
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 def full_ranks(
@@ -52,12 +48,7 @@ def full_ranks(
 
 
 def candidate_ranks(
-    scorer: BatchScorer,
-    train: Ratings,
-    users: NDArray[np.int32],
-    *,
-    topic: NDArray[np.int64],
-    candidates: Masks | None = None,
+    scorer: BatchScorer, train: Ratings, users: Ints, *, topic: Longs, candidates: Masks | None
 ) -> CandidateRanks:
     """Rank all candidates of some users, as :func:`full_ranks` does.
 
@@ -84,7 +75,7 @@ def candidate_ranks(
     return CandidateRanks(topic, ranks)
 
 
-def _comparable(scorer: BatchScorer, users: NDArray[np.int32]) -> NDArray[np.float32]:
+def _comparable(scorer: BatchScorer, users: Ints) -> Singles:
     """Score all items; those that cannot be scored are below all others."""
     scores = scorer.score_batch(users).astype(np.float32, copy=False)
     return np.nan_to_num(scores, copy=False, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
@@ -99,7 +90,7 @@ class Rankable(NamedTuple):
 
     allowed: Masks
     relevant: Ratings
-    n_candidates: NDArray[np.int64]
+    n_candidates: Longs
 
     def best_ranks(self) -> FullRanks:
         """Give the ranks that a perfect system would give them."""
@@ -116,9 +107,7 @@ def rankable(train: Ratings, relevant: Ratings, *, candidates: Masks | None = No
     return Rankable(allowed, relevant, n_candidates[relevant.user])
 
 
-def _ranks_of(
-    users: NDArray[np.int32], scorer: BatchScorer, rated: csr_array[Any], ranked: Rankable
-) -> NDArray[np.int64]:
+def _ranks_of(users: Ints, scorer: BatchScorer, rated: Sparse, ranked: Rankable) -> Longs:
     """Add up irrelevant items above, and place among the relevant, of these users' items.
 
     Beside this rank are the irrelevant items of equal score above it, and those below.

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runs.shared.arrays import Numbers
+from runs.shared.arrays import Ints, Longs, Numbers, Singles
 from runs.shared.compiled import jit
 
 
 @jit()
-def count_above(
-    scores: NDArray[np.float32], row: Numbers, item: NDArray[np.int32], own: NDArray[np.float32]
-) -> NDArray[np.int64]:
+def count_above(scores: Singles, row: Numbers, item: Ints, own: Singles) -> Longs:
     """Count the items above each relevant one in its row of scores; NaN is above nothing.
 
     The result: of shape (n_relevant, 3), the items of higher score, and those of equal score with a

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lenskit.metrics import ListMetric as ListMetric
     from lenskit.training import Trainable
 
-TrainableT = TypeVar("TrainableT", bound="Trainable")
+ModelT = TypeVar("ModelT", bound="Trainable")
 
 
 def dataset_of(ratings: Ratings) -> Dataset:
@@ -49,12 +49,8 @@ def dataset_of(ratings: Ratings) -> Dataset:
 
 
 def trained(
-    component: TrainableT,
-    ratings: Ratings,
-    *,
-    seed: int,
-    environment: Mapping[str, str] | None = None,
-) -> TrainableT:
+    component: ModelT, ratings: Ratings, *, seed: int, environment: Mapping[str, str] | None = None
+) -> ModelT:
     """Train a LensKit component and give it back; all randomness comes from the seed.
 
     The environment holds LensKit's training variables (``LK_...``) for this training only.
@@ -130,8 +126,7 @@ def silence() -> Iterator[None]:
     logger.setLevel(logging.ERROR)
     configure_structlog = not structlog.is_configured()
     if configure_structlog:
-        quiet = structlog.make_filtering_bound_logger(logging.ERROR)
-        structlog.configure(wrapper_class=quiet)
+        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     try:
         yield
     finally:

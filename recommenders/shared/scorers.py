@@ -6,18 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qrels import Ratings
 from runs import Numbering
-from runs.shared.arrays import Floats, Masks, Numbers
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
+from runs.shared.arrays import Floats, Ints, Masks, Numbers, Singles, Sparse
 
 BLOCK_BYTES = 64 * 2**20
 BLOCK_ROWS = 512
@@ -29,32 +25,32 @@ def row_blocks(n_rows: int, *, row_bytes: int, block_bytes: int = BLOCK_BYTES) -
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
-def pattern(matrix: csr_array[Any]) -> csr_array[Any]:
+def pattern(matrix: Sparse) -> Sparse:
     """Put 1.0 in place of every entry."""
     return with_data(matrix, np.ones(matrix.nnz))
 
 
-def with_data(matrix: csr_array[Any], data: NDArray[np.number]) -> csr_array[Any]:
+def with_data(matrix: Sparse, data: NDArray[np.number]) -> Sparse:
     """Give a matrix with the entries of this one where they are, and other values."""
     return type(matrix)((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def averages(sums: csr_array[Any], weights: csr_array[Any]) -> csr_array[Any]:
+def averages(sums: Sparse, weights: Sparse) -> Sparse:
     """Divide sums by the weights that went into them, all above 0."""
     return sums.multiply(with_data(weights, 1 / weights.data)).tocsr()
 
 
-def row_of_entry(matrix: csr_array[Any]) -> Numbers:
+def row_of_entry(matrix: Sparse) -> Numbers:
     """Tell the row of every entry, of shape (nnz,)."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def row_sums(matrix: csr_array[Any]) -> Floats:
+def row_sums(matrix: Sparse) -> Floats:
     """Sum every row, of shape (n_rows,)."""
     return np.asarray(matrix.sum(axis=1), dtype=np.float64)
 
 
-def row_maxima(matrix: csr_array[Any]) -> Floats:
+def row_maxima(matrix: Sparse) -> Floats:
     """Give the highest entry of every row, minus infinity where there is none."""
     maxima = np.full(matrix.shape[0], -np.inf)
     np.maximum.at(maxima, row_of_entry(matrix), matrix.data)
@@ -67,7 +63,7 @@ def allowed_items(train: Ratings, candidates: Masks | None) -> Masks:
     return trained if candidates is None else trained & candidates
 
 
-def hide(scores: NDArray[np.floating], allowed: Masks, known: csr_array[Any]) -> None:
+def hide(scores: NDArray[np.floating], allowed: Masks, known: Sparse) -> None:
     """Set the scores to NaN of items that are not allowed, or that the user rated."""
     scores[:, ~allowed] = np.nan
     scores[row_of_entry(known), known.indices] = np.nan
@@ -84,7 +80,7 @@ class BatchScorer(Protocol):
     def items(self) -> Numbering:
         """Items it was trained on: column j of the scores is item number j."""
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users."""
 
 
@@ -92,9 +88,7 @@ class BatchScorer(Protocol):
 class BestScorer(BatchScorer, Protocol):
     """Can tell, for less than it takes to score them, which items are not among the best."""
 
-    def score_best(
-        self, user_numbers: NDArray[np.int32], candidates: Masks, *, depth: int
-    ) -> NDArray[np.float32]:
+    def score_best(self, user_numbers: Ints, candidates: Masks, *, depth: int) -> Singles:
         """Score what may be among the best for these users.
 
         Wanted are the best ``depth`` of the candidates, a mask of shape (n_items,), besides those
@@ -107,7 +101,7 @@ class BestScorer(BatchScorer, Protocol):
 class HistoriesScorer(BatchScorer, Protocol):
     """Scores all items for anybody's ratings, not for training users alone."""
 
-    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+    def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for these rows of ratings, (n_rows, n_items)."""
 
 
@@ -128,7 +122,7 @@ class TrainedOnRatings:
         return self.ratings.items
 
     @cached_property
-    def histories(self) -> csr_array[Any]:
+    def histories(self) -> Sparse:
         """Training ratings as a matrix of shape (n_users, n_items)."""
         return self.ratings.matrix()
 
@@ -142,18 +136,18 @@ class TrainedOnRatings:
 class HistoryScorer(TrainedOnRatings, ABC):
     """Scores whoever has a history of ratings: the training users and anybody else."""
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users."""
         return self.score_histories(self.histories[user_numbers])
 
-    def score_histories(self, histories: csr_array[Any]) -> NDArray[np.float32]:
+    def score_histories(self, histories: Sparse) -> Singles:
         """Score every item for these rows of ratings; NaN for an empty row."""
         scores = self._products(histories).astype(np.float32, copy=False)
         scores[np.diff(histories.indptr) == 0] = np.nan
         return scores
 
     @abstractmethod
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         """Score, empty rows or not."""
 
 
@@ -170,12 +164,12 @@ class LinearItemScorer(HistoryScorer):
     offsets, an item that none links to the history scores ``unlinked``: NaN, or a score.
     """
 
-    weights: csr_array[Any] | NDArray[np.floating]
+    weights: Sparse | NDArray[np.floating]
     by_rating: bool = False
     unlinked: float = np.nan
     item_offsets: Floats | None = None
 
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         if not self.by_rating:
             histories = with_data(histories, np.ones(histories.nnz, np.float32))
         product: Any = histories @ self.weights
@@ -194,7 +188,7 @@ class ProjectionScorer(HistoryScorer):
 
     basis: Floats
 
-    def _products(self, histories: csr_array[Any]) -> NDArray[np.floating]:
+    def _products(self, histories: Sparse) -> NDArray[np.floating]:
         return (histories @ self.basis) @ self.basis.T
 
 
@@ -214,7 +208,7 @@ class FactorScorer(TrainedOnRatings):
     user_offsets: NDArray[np.floating] | float = 0.0
     item_offsets: NDArray[np.floating] | float = 0.0
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these training users."""
         offsets = np.broadcast_to(self.user_offsets, len(self.users))[user_numbers]
         scores = self._products(self.user_factors[user_numbers], offsets)
@@ -229,13 +223,13 @@ class FactorScorer(TrainedOnRatings):
         return scores
 
 
-def dense_if_crowded(weights: csr_array[Any]) -> csr_array[Any] | NDArray[np.floating]:
+def dense_if_crowded(weights: Sparse) -> Sparse | NDArray[np.floating]:
     """Hold weights densely where that is faster, and at most doubles the memory."""
     n_rows, n_columns = weights.shape
     return weights.toarray() if 3 * weights.nnz >= n_rows * n_columns else weights
 
 
-def filled(matrix: csr_array[Any], nothing: float = np.nan) -> NDArray[np.floating]:
+def filled(matrix: Sparse, nothing: float = np.nan) -> NDArray[np.floating]:
     """Expand a sparse matrix, with a number where it holds nothing."""
     dense = np.full(matrix.shape, nothing, dtype=matrix.dtype)
     dense[row_of_entry(matrix), matrix.indices] = matrix.data

@@ -118,14 +118,8 @@ def search_space(settings: type[BaseModel]) -> Mapping[str, Place]:
     {'regularization': Range(low=10.0, high=5000.0, log=True)}
     """
     extras = {name: field.json_schema_extra for name, field in settings.model_fields.items()}
-    found: dict[str, Any] = {
-        name: extra[KEY]
-        for name, extra in extras.items()
-        if isinstance(extra, dict) and KEY in extra
-    }
-    return {
-        name: Choice(**data) if "values" in data else Range(**data) for name, data in found.items()
-    }
+    found: Any = {n: e[KEY] for n, e in extras.items() if isinstance(e, dict) and KEY in e}
+    return {name: (Choice if "values" in data else Range)(**data) for name, data in found.items()}
 
 
 PROCESS_BYTES = 700_000_000
@@ -176,7 +170,7 @@ class Settings(Section):
     model_config = ConfigDict(strict=True, allow_inf_nan=False)
 
 
-def searched(default: Any, place: Place, **facts: Any) -> Any:
+def searched(default: Any, place: Place, description: str = "", **facts: Any) -> Any:
     """Declare a setting that `harness tune` searches; one declared by `Field` stays as it is.
 
     Parameters
@@ -185,19 +179,22 @@ def searched(default: Any, place: Place, **facts: Any) -> Any:
         The default, which must be in the place.
     place
         Where values worth trying are: a `Range` or a `Choice`.
+    description
+        What it means; "" where the type says so.
     facts
-        What `pydantic.Field` takes: the description, and what is allowed at all.
+        What else `pydantic.Field` takes, such as what is allowed at all.
 
     Examples
     --------
     >>> from recommenders.shared.system import Range
     >>> class MySettings(Settings):
-    ...     factors: int = searched(30, Range(5, 200), ge=1, description="Number of factors.")
+    ...     factors: int = searched(30, Range(5, 200), "Number of factors.", ge=1)
     >>> MySettings().factors
     30
     """
     if default not in place:
         raise ValueError(f"the default {default!r} is not where it is searched: {place}.")
+    facts |= {"description": description} if description else {}
     return Field(default, json_schema_extra={KEY: asdict(place)}, **facts)
 
 

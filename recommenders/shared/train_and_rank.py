@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels import Ratings
 from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BatchScorer, BestScorer, allowed_items, hide, row_blocks
 from recommenders.shared.system import not_installed, require_any
 from runs import InputError, Run, top_items
-from runs.shared.arrays import Masks
+from runs.shared.arrays import Ints, Masks, Sparse
 from runs.shared.parallel import single_threaded
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 
 def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int) -> BatchScorer:
@@ -51,8 +47,7 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
     require_memory(name, settings, ratings)
     try:
         with single_threaded():
-            scorer: BatchScorer = spec.make(ratings, checked, seed=seed)
-            return scorer
+            return spec.make(ratings, checked, seed=seed)
     except ModuleNotFoundError as error:
         raise not_installed(name, error) from error
 
@@ -75,12 +70,12 @@ def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> 
 def recommend(
     scorer: BatchScorer,
     train: Ratings,
-    users: NDArray[np.int32],
+    users: Ints,
     *,
     system: str,
     depth: int,
     candidates: Masks | None = None,
-    own: csr_array[Any] | None = None,
+    own: Sparse | None = None,
 ) -> Run:
     """Rank, for every user, all items with training ratings that the user has not rated.
 

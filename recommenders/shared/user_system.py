@@ -24,6 +24,7 @@ from recommenders.shared.lenskit_bridge import silence, trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
+from runs.shared.arrays import Ints, Singles
 from runs.shared.members import failure_of, load_module
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 MARK = ".py:"
 
-Rank: TypeAlias = Callable[[NDArray[np.int32]], NDArray[np.int32]]
+Rank: TypeAlias = Callable[[Ints], Ints]
 """Lists items for users, of shape (n_users, n), the best first, -1 where there is none."""
 
 
@@ -100,7 +101,7 @@ def _trained_pipeline(pipeline: Pipeline, ratings: Ratings, *, seed: int) -> Ran
 
     pipeline = trained(pipeline, ratings, seed=seed)
 
-    def rank(users: NDArray[np.int32]) -> NDArray[np.int32]:
+    def rank(users: Ints) -> Ints:
         lists = np.full((len(users), len(ratings.items)), -1, dtype=np.int32)
         with silence():
             for row, user in zip(lists, ratings.users.ids[users], strict=True):
@@ -122,7 +123,7 @@ def _trained_model(model: Any, ratings: Ratings, *, seed: int) -> Rank:
         warnings.simplefilter("ignore")
         model.fit(matrix, show_progress=False)
 
-    def rank(users: NDArray[np.int32]) -> NDArray[np.int32]:
+    def rank(users: Ints) -> Ints:
         n_items = len(ratings.items)
         listed, _ = model.recommend(users, matrix[users], n_items, filter_already_liked_items=False)
         return np.asarray(listed, dtype=np.int32)
@@ -177,7 +178,7 @@ class ComponentScorer(TrainedOnRatings):
     label: str
     component: Component[Any]
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users."""
         with silence(), _located(self.label):
             return np.array([self._scores(user) for user in user_numbers], dtype=np.float32)
@@ -204,7 +205,7 @@ class RankedLists(TrainedOnRatings):
     label: str
     rank: Rank
 
-    def score_batch(self, user_numbers: NDArray[np.int32]) -> NDArray[np.float32]:
+    def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users; NaN where it is not listed."""
         with _located(self.label):
             lists = self.rank(user_numbers)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Integers, Ints, Longs, Numbers
 from runs.shared.errors import InputError
 from runs.shared.ids import LONGEST_ID, Numbering, escaped
 
@@ -61,12 +61,12 @@ class Columns:
     arrays: dict[int, Any]
     unit: str = "line"
 
-    def texts(self, field: int) -> tuple[list[str], NDArray[np.int32]]:
+    def texts(self, field: int) -> tuple[list[str], Ints]:
         """Give the distinct texts of a field, and which of them each line has."""
         column = self.arrays[field]
         return column.dictionary.to_pylist(), np.asarray(np.from_dlpack(column.indices), np.int32)
 
-    def names(self, field: int) -> tuple[list[str], NDArray[np.int32]]:
+    def names(self, field: int) -> tuple[list[str], Ints]:
         """Give the texts of a field, none so long that an array of all would be too large."""
         texts, codes = self.texts(field)
         too_long = next((code for code, text in enumerate(texts) if len(text) > LONGEST_ID), None)
@@ -82,7 +82,7 @@ class Columns:
         """Give the numbers of a field."""
         return np.asarray(np.from_dlpack(self.arrays[field]), np.float64)
 
-    def numbered(self, field: int) -> tuple[Numbering, NDArray[np.int32]]:
+    def numbered(self, field: int) -> tuple[Numbering, Ints]:
         """Number the texts of a field, in order."""
         texts, codes = self.names(field)
         numbering = Numbering.of(texts)
@@ -168,8 +168,7 @@ def _arrays(content: bytes, layout: Layout) -> dict[int, Any]:
             null_values=[],
         ),
     )
-    columns = (column.combine_chunks() for column in table.columns)
-    return dict(zip(kinds, columns, strict=True))
+    return dict(zip(kinds, (column.combine_chunks() for column in table.columns), strict=True))
 
 
 def _lines(content: bytes) -> NumberedLines:
@@ -203,8 +202,8 @@ class Pairs(NamedTuple):
 
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
+    user: Ints
+    item: Ints
 
     @classmethod
     def of_columns(cls, columns: Columns) -> Pairs:
@@ -228,12 +227,10 @@ class Pairs(NamedTuple):
         return np.sort(order[again + 1])
 
 
-Integers = NDArray[np.int64]
-
 HALF_RANKS = "ranks that share ties are half ranks, so settle ties by item, min, max or at random"
 
 
-def place_in_group(groups: NDArray[np.integer]) -> NDArray[np.int64]:
+def place_in_group(groups: Integers) -> Longs:
     """Number the members of each run of equal values from 1."""
     rows = np.arange(len(groups))
     is_first = np.ones(len(groups), dtype=bool)
@@ -241,7 +238,7 @@ def place_in_group(groups: NDArray[np.integer]) -> NDArray[np.int64]:
     return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
 
 
-def whole(numbers: ArrayLike, *, what: str) -> Integers:
+def whole(numbers: ArrayLike, *, what: str) -> Longs:
     """Read whole numbers."""
     values = np.asarray(numbers)
     if values.dtype.kind in "iu":
@@ -254,7 +251,7 @@ def whole(numbers: ArrayLike, *, what: str) -> Integers:
     return values.astype(np.int64)
 
 
-def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Integers:
+def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Longs:
     """Read one whole number for all rows, or one for each."""
     values = whole(numbers, what=what)
     if values.shape not in ((), (n_rows,)):
@@ -265,7 +262,7 @@ def spread(numbers: ArrayLike, n_rows: int, *, what: str) -> Integers:
 ROWS_AT_ONCE = 1 << 20
 
 
-def joined_rows(*columns: tuple[Sequence[str], NDArray[np.integer]]) -> bytes:
+def joined_rows(*columns: tuple[Sequence[str], Integers]) -> bytes:
     r"""Join the texts of each row, and all rows."""
     import pyarrow as pa
     import pyarrow.compute as compute

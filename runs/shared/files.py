@@ -21,6 +21,9 @@ SMALL = 1 << 16
 GZIPPED = b"\x1f\x8b"
 """What a gzipped file begins with."""
 
+PARQUET = b"PAR1"
+"""What a Parquet file begins with."""
+
 HIGHEST_RATIO = 1032
 """How much longer than a gzipped file its content can be."""
 

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from runs.shared.arrays import Integers, Ints
 from runs.shared.errors import InputError
 
 # What `str.split` splits at. U+001C to U+001F are not Unicode's White_Space, but Python readers
@@ -59,8 +60,7 @@ def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
     position = first_unfit_id(ids)
     if position is not None:
         unfit = str(ids[position])
-        fault = id_fault(unfit)
-        raise InputError(f"a TREC file cannot carry the {kind} {unfit!r}: it {fault}.")
+        raise InputError(f"a TREC file cannot carry the {kind} {unfit!r}: it {id_fault(unfit)}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ class Numbering:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def numbers(self, ids: Iterable[str] | NDArray[np.str_]) -> NDArray[np.int32]:
+    def numbers(self, ids: Iterable[str] | NDArray[np.str_]) -> Ints:
         """Give the number of each id; -1 where it is unknown."""
         wanted = _as_text(ids)
         if len(self.ids) == 0:
@@ -99,7 +99,7 @@ class Numbering:
         found = np.minimum(np.searchsorted(self.ids, wanted), len(self.ids) - 1)
         return np.where(self.ids[found] == wanted, found, -1).astype(np.int32)
 
-    def select(self, numbers: NDArray[np.integer]) -> Numbering:
+    def select(self, numbers: Integers) -> Numbering:
         """Keep these numbers, which rise."""
         return Numbering(self.ids[numbers])
 

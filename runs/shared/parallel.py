@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, TypeAlias
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from runs.shared.errors import InputError, InputWarning, missing_package
+from runs.shared.errors import InputError, missing_package, warn
 
 
 def processes(
@@ -33,7 +33,7 @@ def processes(
 
     Within `runs.shared.parallel.processes_on_cluster` they are those of the cluster.
     """
-    client = cluster_in_use()
+    client = _client_in_use.get()
     if client is not None and not here:
         if return_as == "generator":
             return lambda tasks: _sorted(_done_by_workers(client, tasks))
@@ -133,11 +133,6 @@ def processes_on_cluster(address: str | None) -> Iterator[None]:
             _client_in_use.reset(token)
 
 
-def cluster_in_use() -> Any:
-    """Give the client of the cluster that processes are asked of; None if they run here."""
-    return _client_in_use.get()
-
-
 def _done_by_workers(client: Any, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
     """Do the tasks of `joblib.delayed` on a cluster, one at a time in each of its workers.
 
@@ -151,8 +146,7 @@ def _done_by_workers(client: Any, tasks: Iterable[Task]) -> Iterator[tuple[int, 
         with _lost_scheduler_explained():
             found = set(client.sync(client.scheduler.identity, n_workers=-1)["workers"])
         for gone in sorted(known - found):
-            finding = f"the Dask worker {gone} is gone; what it was doing is done again."
-            warnings.warn(finding, InputWarning, stacklevel=2)
+            warn(f"the Dask worker {gone} is gone; what it was doing is done again.")
         known, free = found, found - {place for _, place in running.values()}
         for place, (number, (function, args, options)) in zip(sorted(free), left, strict=False):
             parts = [_sent(client, part, inputs) for part in (function, *args, *options.values())]

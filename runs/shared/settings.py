@@ -103,11 +103,8 @@ def read_by(reader: Callable[[Any], Any]) -> AfterValidator:
 
 
 Whole = Annotated[int, Field(strict=True)]
-Names = Annotated[tuple[str, ...], AfterValidator(without_repetition)]
-Sizes = Annotated[
-    tuple[Annotated[int, Field(strict=True, ge=1)], ...], AfterValidator(without_repetition)
-]
+DISTINCT = AfterValidator(without_repetition)
+Names = Annotated[tuple[str, ...], DISTINCT]
+Sizes = Annotated[tuple[Annotated[int, Field(strict=True, ge=1)], ...], DISTINCT]
 Cutoffs = Sizes
-Levels = Annotated[
-    tuple[Annotated[float, Field(gt=0, le=1)], ...], AfterValidator(without_repetition)
-]
+Levels = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], DISTINCT]

@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers
 
 WORDS_PER_COUNT = 4
 """Words that Philox 4x64 makes of one count of its counter."""
@@ -22,7 +22,7 @@ def random_words(n_words: int, *key: int | str) -> NDArray[np.uint64]:
     return _generator(key).random_raw(n_words)
 
 
-def random_uniforms(places: NDArray[np.integer], *key: int | str) -> Floats:
+def random_uniforms(places: Integers, *key: int | str) -> Floats:
     """Draw one number in [0, 1) for each place of the stream of a key.
 
     What a place (such as a user's number) gets does not depend on which other places are asked
@@ -36,7 +36,7 @@ def random_uniforms(places: NDArray[np.integer], *key: int | str) -> Floats:
     generator = _generator(key)
     generator.advance(first_count)
     words = generator.random_raw(int(places.max()) + 1 - start)
-    return (words[places - start] >> np.uint64(11)) * 2.0**-53
+    return np.asarray((words[places - start] >> np.uint64(11)) * 2.0**-53)
 
 
 def _generator(key: tuple[int | str, ...]) -> np.random.Philox:

@@ -9,6 +9,7 @@ import csv
 import sys
 from collections.abc import Sequence
 from functools import partial
+from typing import get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from analyses.shared.judgement_samples import sample_judgements
 from analyses.shared.measure import Measure
 from harness.metrics.shared.register import built_in_metrics
-from harness.scoring.blocks import NEEDS
+from harness.scoring.blocks import Needs
 from harness.scoring.score import SampleScorer, is_fused
 from qrels import Catalogue
 from qrels.ranks.judged_ranks import JudgedRanks
@@ -36,7 +37,7 @@ def main() -> None:
     for name, metric in sorted(built_in_metrics().items(), key=lambda pair: pair[0].casefold()):
         measures = [Measure(name, cutoff) for cutoff in CUTOFFS]
         scorer = SampleScorer(runs, qrels, measures, {name: metric}, catalogue)
-        needs = max(scorer._needs, key=NEEDS.index, default="judged ranks")
+        needs = max(scorer._needs, key=get_args(Needs).index, default="judged ranks")
         road = "judged ranks, fused" if is_fused(metric) else needs
         n_samples = 2 if road == "all ranks" else 64
         kept = sample_judgements(len(qrels.items), level=0.5, n_samples=n_samples, seed=0)

@@ -59,9 +59,8 @@ def greedy_categories(judged: Judged, *, alpha: float) -> Floats:
     """Count so in a list that takes at each rank the relevant item that earns most there."""
     from harness.metrics.shared.features_loop import count_greedily
 
-    return count_greedily(
-        *_relevant_items(judged), judged.catalogue.once(_by_item), alpha, DECIMALS
-    ).T
+    items = _relevant_items(judged)
+    return count_greedily(*items, judged.catalogue.once(_by_item), alpha, DECIMALS).T
 
 
 def n_categories(judged: Judged) -> Floats:

@@ -6,15 +6,12 @@ users stands after the other.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Masks
+from runs.shared.arrays import Floats, Integers, Masks
 from runs.shared.compiled import as_numpy, in_any_order
-
-Integers: TypeAlias = NDArray[np.integer[Any]]
 
 Categories: TypeAlias = tuple[Integers, Integers, int]
 """Where the categories of each item begin, and the last end; their numbers; how many there are."""

@@ -273,8 +273,7 @@ class Metric:
         if isinstance(level, int):
             judged = judged.at_level(level)
         try:
-            scores = self.function(judged, cutoff=cutoff, **options)
-            values = np.asarray(scores, dtype=np.float64)
+            values = np.asarray(self.function(judged, cutoff=cutoff, **options), dtype=np.float64)
         except InputError as error:
             raise InputError(f"metric {self.label!r}: {error}") from error
         except Exception as error:

@@ -142,11 +142,9 @@ def _mapping(key: Rule, gain: Rule) -> Rule:
     return "{grade:gain, ...}", accepts
 
 
-def _bounded(rule: Rule, metadata: tuple[Any, ...]) -> Rule:
+def _bounded(rule: Rule, bounds: tuple[Any, ...]) -> Rule:
     words, accepts = rule
-    limits = [
-        (*BOUNDS[type(bound)][1:], getattr(bound, BOUNDS[type(bound)][0])) for bound in metadata
-    ]
+    limits = [(*BOUNDS[type(b)][1:], getattr(b, BOUNDS[type(b)][0])) for b in bounds]
     listed = " and ".join(f"{word} {limit:g}" for word, _, limit in limits)
     return (
         f"{words}, {listed}",

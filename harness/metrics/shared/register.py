@@ -36,8 +36,7 @@ def built_in_metrics() -> dict[str, Metric]:
 
 def plugin_metrics(path: Path) -> dict[str, Metric]:
     """Give the metrics that a user's Python file declares, by name."""
-    module = load_module(path, what="metric plug-in")
-    declared = _declared(module)
+    declared = _declared(load_module(path, what="metric plug-in"))
     if not declared:
         raise InputError(f"{path}: no function in it is declared with @metric(...).")
     return declared
@@ -122,9 +121,10 @@ def _folded(name: str) -> str:
 
 def _declared(module: ModuleType) -> dict[str, Metric]:
     """Give the metrics declared in a module, not those that it imports or sets options of."""
-    found = [value for value in vars(module).values() if isinstance(value, Metric)]
     return {
-        metric.name: metric
-        for metric in found
-        if metric.function.__module__ == module.__name__ and str(metric) == metric.name
+        value.name: value
+        for value in vars(module).values()
+        if isinstance(value, Metric)
+        and value.function.__module__ == module.__name__
+        and str(value) == value.name
     }

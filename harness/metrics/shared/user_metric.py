@@ -86,7 +86,6 @@ def user_metric(name: str, *, source: str, **facts: Any) -> Callable[[UserFuncti
                     raise
             return scores
 
-        made = metric(name, source=source, **facts)
-        return replace(made(score_each), per_user=True)
+        return replace(metric(name, source=source, **facts)(score_each), per_user=True)
 
     return declare

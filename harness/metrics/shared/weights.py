@@ -8,13 +8,14 @@ from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
-from numpy.typing import NDArray
 
 from harness.metrics.shared.metric import ratio
 from qrels import Catalogue, Judged
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers
 
+Positive: TypeAlias = Annotated[float, Gt(0)]
+Share: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 Beta: TypeAlias = Annotated[float, Ge(0)]
 Propensity: TypeAlias = Literal["popularity", "table"]
 Clip: TypeAlias = Annotated[float, Ge(0), Lt(1)]
@@ -40,7 +41,7 @@ class Weighting:
     propensity: Propensity
     clip: float
 
-    def of(self, items: NDArray[np.integer], catalogue: Catalogue) -> Floats:
+    def of(self, items: Integers, catalogue: Catalogue) -> Floats:
         """Weigh items by number, of any shape: at least 1; 0 for no item, number -1."""
         return catalogue.once(self)[items]
 
@@ -61,11 +62,11 @@ def weighting_of(beta: float, propensity: Propensity, clip: float) -> Weighting 
     return Weighting(beta, propensity, clip)
 
 
-Discount: TypeAlias = Literal["none", "log2"] | Annotated[float, Gt(0), Lt(1)]
+Discount: TypeAlias = Literal["none", "log2"] | Share
 Relevance: TypeAlias = Literal["none", "binary", "graded"]
 
 
-def discounts(ranks: NDArray[np.integer], discount: Discount) -> Floats:
+def discounts(ranks: Integers, discount: Discount) -> Floats:
     """Say how likely a rank is looked at: 1, 1 / log2(k + 1), or p^(k - 1) for a number p."""
     if discount == "none":
         return np.ones(ranks.shape)
@@ -114,9 +115,8 @@ def mean_novelty(
     over the discounts of the ranks, whatever is relevant.
     """
     options = {"novelty": novelty, "discount": discount, "relevance": relevance}
-    return ratio(
-        judged.total(_discounted, cutoff=cutoff, **options), browsed(judged, cutoff, discount)
-    )
+    found = judged.total(_discounted, cutoff=cutoff, **options)
+    return ratio(found, browsed(judged, cutoff, discount))
 
 
 def _discounted(

@@ -12,13 +12,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.ratings.datasets.layouts import REQUIRED, Layout
 from qrels.ratings.datasets.source import Source
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Ints, Longs
 from runs.shared.ids import LONGEST_ID
 
 ISO: Final = (
@@ -40,7 +39,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_OF_FINER: Final = 10**7
 
 
-def whole_seconds(numbers: Floats) -> NDArray[np.int64] | None:
+def whole_seconds(numbers: Floats) -> Longs | None:
     """Round times down to seconds, in the first unit in which all of them make sense."""
     for unit in UNITS:
         seconds = np.floor(numbers / unit)
@@ -51,7 +50,7 @@ def whole_seconds(numbers: Floats) -> NDArray[np.int64] | None:
     return None
 
 
-def iso_seconds(column: Any) -> NDArray[np.int64] | None:
+def iso_seconds(column: Any) -> Longs | None:
     """Read an Arrow column of texts in the form of `ISO`; None if that needs a closer look."""
     import pyarrow as pa
     import pyarrow.compute as compute
@@ -61,7 +60,7 @@ def iso_seconds(column: Any) -> NDArray[np.int64] | None:
             moments = column.cast(kind)
         except pa.ArrowInvalid:
             continue
-        counts: NDArray[np.int64] = moments.cast(pa.int64()).to_numpy()
+        counts: Longs = moments.cast(pa.int64()).to_numpy()
         if compute.all(compute.is_valid(moments)).as_py():
             return np.floor_divide(counts, UNITS[-1])
     return None
@@ -138,10 +137,10 @@ class Table:
 
     users: Numbering
     items: Numbering
-    user: NDArray[np.int32]
-    item: NDArray[np.int32]
+    user: Ints
+    item: Ints
     rating: Floats
-    time: NDArray[np.int64] | None
+    time: Longs | None
     n_dropped: int = 0
 
     @property
@@ -162,7 +161,7 @@ class Table:
         )
 
     @property
-    def _pairs(self) -> NDArray[np.int64]:
+    def _pairs(self) -> Longs:
         return self.user.astype(np.int64) * len(self.items) + self.item
 
 
@@ -221,7 +220,7 @@ def _missing_texts(role: str) -> tuple[str, ...]:
     return ("",) if role in REQUIRED else NO_NUMBER
 
 
-def _numbered(column: Any) -> tuple[Numbering, NDArray[np.int32]]:
+def _numbered(column: Any) -> tuple[Numbering, Ints]:
     import pyarrow as pa
     import pyarrow.compute as compute
 
@@ -254,7 +253,7 @@ def _numbers(column: Any, decimal: str) -> Floats:
     return numbers
 
 
-def _times(column: Any, decimal: str) -> NDArray[np.int64]:
+def _times(column: Any, decimal: str) -> Longs:
     import pyarrow as pa
 
     if pa.types.is_string(column.type) and _all_match(column, ISO):

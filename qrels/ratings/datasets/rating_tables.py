@@ -107,8 +107,11 @@ class DelimitedRows(Rows):
         return ((line, fields) for line, fields in split if fields not in ([], [""]))
 
     def _plain_lines(self) -> Iterator[tuple[int, list[str]]]:
+        """Split at separators; a space stands for any white space in a matrix."""
+        is_loose = self.layout.is_matrix and self.layout.separator == " "
+        separator = None if is_loose else self.layout.separator
         for line, text in enumerate(self._decoded(), start=1):
-            yield line, text.removesuffix("\n").split(self.layout.separator)
+            yield line, text.removesuffix("\n").split(separator)
 
     def _quoted_lines(self) -> Iterator[tuple[int, list[str]]]:
         reader = csv.reader(self._decoded(), delimiter=self.layout.separator, strict=True)
@@ -205,12 +208,6 @@ class MatrixRows(DelimitedRows):
             if len(fields) != width:
                 raise self.error(line, self._wrong_width(fields, width))
             yield line, fields[self.layout.skipped :]
-
-    def _plain_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Split at any white space where the layout has a space."""
-        separator = None if self.layout.separator == " " else self.layout.separator
-        for line, text in enumerate(self._decoded(), start=1):
-            yield line, text.strip("\n").split(separator)
 
 
 class ParquetRows(Rows):

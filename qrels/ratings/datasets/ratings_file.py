@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from qrels.ratings.datasets.layouts import FORMATS, FileOptions, adapted_layout
 from qrels.ratings.datasets.rating_tables import DelimitedRows, MatrixRows, ParquetRows
 from qrels.ratings.datasets.source import Source, open_source
 from qrels.ratings.ratings import Ratings
-from runs import InputError, InputWarning
-from runs.shared.errors import require_choice
+from runs import InputError
+from runs.shared.errors import require_choice, warn
 from runs.shared.settings import read_settings_of
 
 
@@ -35,11 +34,10 @@ def read_ratings(path: str | Path | Source, **options: Any) -> Ratings:
             raise
         raise InputError(f"{error} (The format {format!r} was recognised.)") from error
     if table.n_dropped:
-        finding = (
+        warn(
             f"{source.label}: {table.n_dropped:,} of {table.n_dropped + len(table.user):,} ratings "
             "are left out because a value is missing."
         )
-        warnings.warn(finding, InputWarning, stacklevel=2)
     return table.ratings()
 
 

@@ -110,10 +110,8 @@ def _with_columns(source: Source, given: FileOptions) -> tuple[FileOptions, list
             given = given.model_copy(update={"columns": found})
         if is_clear and names[roles.get("rating", roles["user"])].lower() in COUNT_NAMES:
             given = given.model_copy(update={"implicit": True})
-    numbers = [
-        text for role in ("rating", "time") if role in roles for text in columns[roles[role]]
-    ]
-    if any(re.fullmatch(WITH_COMMA, number) for number in numbers):
+    texts = [text for role in ("rating", "time") if role in roles for text in columns[roles[role]]]
+    if any(re.fullmatch(WITH_COMMA, text) for text in texts):
         given = given.model_copy(update={"decimal": ","})
     return given, notes
 

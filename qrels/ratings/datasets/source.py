@@ -13,7 +13,7 @@ from typing import IO
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
-from runs.shared.files import read_within_memory
+from runs.shared.files import PARQUET, read_within_memory
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
 
@@ -36,7 +36,7 @@ class Source:
     @property
     def is_parquet(self) -> bool:
         """Whether content or name say that it is a Parquet file."""
-        return self.data.startswith(b"PAR1") or self.name.endswith((".parquet", ".pq"))
+        return self.data.startswith(PARQUET) or self.name.endswith((".parquet", ".pq"))
 
     def first_line(self) -> str:
         """Give the first line that is not blank, without its end; refuse a file without one."""
@@ -75,8 +75,7 @@ def _read_folder(folder: Path) -> Source:
 
 def _read_archive(path: Path) -> Source:
     with zipfile.ZipFile(path) as archive:
-        members = archive.namelist()
-        found = [member for member in members if _holds_ratings(PurePosixPath(member))]
+        found = [member for member in archive.namelist() if _holds_ratings(PurePosixPath(member))]
         _require_one(path, found)
         with archive.open(found[0]) as stream:
             return _read(f"{path}/{found[0]}", stream, archive.getinfo(found[0]).file_size)
@@ -96,7 +95,6 @@ def _holds_ratings(path: PurePath) -> bool:
 
 def _require_one(place: Path, found: list[str]) -> None:
     if not found:
-        wanted = ", ".join(RATINGS_FILES)
-        raise InputError(f"{place}: no ratings file inside; looked for {wanted}.")
+        raise InputError(f"{place}: no ratings file inside; looked for {', '.join(RATINGS_FILES)}.")
     if len(found) > 1:
         raise InputError(f"{place}: several ratings files inside, give one: {', '.join(found)}.")

@@ -84,6 +84,5 @@ def _cut(ratings: Ratings, settings: Settings) -> int:
     """Give the cut as it is, or where the share puts it."""
     if settings.cut is not None:
         return settings.cut
-    share = settings.test_share or USUAL_SHARE
-    n_test = max(rounded_share(share, len(ratings)), 1)
+    n_test = max(rounded_share(settings.test_share or USUAL_SHARE, len(ratings)), 1)
     return int(np.sort(times_of(ratings))[-n_test])

@@ -35,6 +35,5 @@ def user_random(ratings: Ratings, settings: Settings, *, seed: int) -> Split:
         bob      . 1 2 . .     . 1 . . .     . . 2 . .
         cid      . . 3 . .     . . 3 . .     . . . . .
     """
-    return hold_out_last(
-        ratings, random_order(ratings, seed), share_of_each(ratings, settings.test_share)
-    )
+    n_test = share_of_each(ratings, settings.test_share)
+    return hold_out_last(ratings, random_order(ratings, seed), n_test)

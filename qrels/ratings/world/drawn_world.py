@@ -8,14 +8,13 @@ from itertools import islice
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from qrels.ratings.statistics import gini
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import WorldSettings
 from runs import InputError
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.ids import padded
 
 DAY = 86_400
@@ -24,12 +23,8 @@ CLOSING = OPENING + 3 * 365 * DAY
 
 
 def rating_times(
-    user: NDArray[np.int32],
-    item: NDArray[np.int32],
-    counts: Numbers,
-    n_items: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+    user: Ints, item: Ints, counts: Numbers, n_items: int, rng: np.random.Generator
+) -> Longs:
     """Draw the second of each rating.
 
     Nine in ten items are there from the opening, the others appear over the three years, and so do
@@ -70,13 +65,7 @@ def chosen_items(appeal: Floats, counts: Numbers, exposure: Floats | float = 0.0
     return chosen
 
 
-def rated(
-    truth: Truth,
-    user: NDArray[np.int32],
-    item: NDArray[np.int32],
-    felt: Floats,
-    rng: np.random.Generator,
-) -> Ratings:
+def rated(truth: Truth, user: Ints, item: Ints, felt: Floats, rng: np.random.Generator) -> Ratings:
     """Rate pairs: the lowest rating, and one step more for each cut that is reached."""
     stars = truth.scale[np.searchsorted(truth.cuts, felt, side="right")]
     counts = np.bincount(user, minlength=len(truth.users))
@@ -246,11 +235,10 @@ class Appeal:
 
     def held(self) -> Floats:
         """Give the appeal to all users, or to the first ones, as many as may be held."""
-        n_items = len(self.observation.known.quality)
-        most = max(1, MOST_HELD // (USERS_PER_BLOCK * n_items))
+        most = max(1, MOST_HELD // (USERS_PER_BLOCK * len(self.observation.known.quality)))
         return np.concatenate([block for _, block in islice(self.blocks(), most)])
 
-    def chosen(self, counts: Numbers) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def chosen(self, counts: Numbers) -> tuple[Ints, Ints]:
         """Give users and items of the pairs that are rated."""
         users, items = [], []
         for rows, appeal in self.blocks():
@@ -320,9 +308,7 @@ def _activity(settings: WorldSettings, tail: Floats, n_ratings: int) -> Numbers:
         return np.minimum(settings.min_ratings + scale * tail, settings.n_items)
 
     scale = _bisect(
-        lambda scale: wanted(scale).sum() - n_ratings,
-        high=settings.n_items / tail.min(),
-        tolerance=0.4,
+        lambda scale: wanted(scale).sum() - n_ratings, settings.n_items / tail.min(), tolerance=0.4
     )
     # Rounded sums, not numbers, so that nothing is lost in total.
     ends = np.floor(np.cumsum(wanted(scale)) + 0.5).astype(np.intp)
@@ -342,12 +328,10 @@ def _popularity(settings: WorldSettings, appeal: Appeal, counts: Numbers, famous
             f"`gini` must be between {least:.3f} and {most:.3f} in a world of these sizes, "
             f"density and liking, got {settings.gini}."
         )
-    return famous * _bisect(
-        lambda power: reached(power) - settings.gini, high=HIGHEST_POWER, tolerance=0.001
-    )
+    return famous * _bisect(lambda p: reached(p) - settings.gini, HIGHEST_POWER, tolerance=0.001)
 
 
-def _bisect(excess: Callable[[float], float], *, high: float, tolerance: float) -> float:
+def _bisect(excess: Callable[[float], float], high: float, *, tolerance: float) -> float:
     """Find the argument between 0 and ``high`` at which a rising function is about 0."""
     low, middle = 0.0, high / 2
     for _ in range(200):

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from qrels.ratings.ratings import Ratings, renumbered
@@ -23,7 +22,7 @@ from qrels.ratings.world.moments import (
 from qrels.ratings.world.truth import Observation, Preferences, Truth, World
 from qrels.ratings.world.world_settings import Liking, SharedSettings
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Ints, Numbers
 from runs.shared.ids import padded
 from runs.shared.settings import read_settings_of
 
@@ -254,21 +253,19 @@ class _Draft:
         """Observe what is true of a world as its settings say."""
         settings = self.settings
         met = settings.exposure_strength
-        popularity = met * settings.exposure * exposure.popularity
-        exposure = replace(exposure, popularity=popularity)
+        exposure = replace(exposure, popularity=met * settings.exposure * exposure.popularity)
         observed = self._observation(strengths, exposure, familiarity=met * settings.familiarity)
         observation = replace(observed, liking=settings.liking_strength * settings.liking)
         of_users, of_items = self._counts
         wanted = np.rint(settings.fill * of_users).astype(np.intp)
-        appeal = Appeal(observation, self.deviates.luck)
-        pairs = appeal.chosen(np.clip(wanted, 1, len(of_items)))
+        pairs = Appeal(observation, self.deviates.luck).chosen(np.clip(wanted, 1, len(of_items)))
         return World(self._rated(world.truth, *pairs), world.truth, observation)
 
     def _felt(self, liked: Floats, noise: float) -> Floats:
         rng = np.random.default_rng(self.deviates.noise_seed)
         return liked + rng.logistic(scale=noise, size=len(liked))
 
-    def _rated(self, truth: Truth, user: NDArray[np.int32], item: NDArray[np.int32]) -> Ratings:
+    def _rated(self, truth: Truth, user: Ints, item: Ints) -> Ratings:
         """Have the pairs rated."""
         felt = self._felt(truth.preferences.pairs(user, item), truth.noise)
         return rated(truth, user, item, felt, np.random.default_rng(self.deviates.times_seed))

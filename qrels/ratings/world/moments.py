@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
 from qrels.ratings.ratings import Ratings
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers, Sparse
 
 # The numbers are taken of some users and items where there are more.
 MOST_USERS = 2_000
@@ -75,7 +74,7 @@ class Moments:
         n_users = len(ratings.users)
         some = np.unique(np.linspace(0, n_users - 1, min(n_users, MOST_USERS)).astype(np.intp))
 
-        def compared(values: Floats) -> csr_array[Any]:
+        def compared(values: Floats) -> Sparse:
             matrix = csr_array((values, (ratings.user, ratings.item)), (n_users, len(item_counts)))
             return matrix[some][:, kept]
 
@@ -92,9 +91,7 @@ class Moments:
         sizes = np.sqrt(item_counts[kept])
         cosines = together / sizes[:, None] / sizes
         nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :NEIGHBOURS]
-        near, n_near = (
-            np.take_along_axis(part, nearest, axis=1).sum() for part in (products, together)
-        )
+        near, n_near = (np.take_along_axis(p, nearest, axis=1).sum() for p in (products, together))
         # Squares without the products of a user's ratings with themselves.
         squared = (products**2 - _products(residuals.power(2))).sum()
         taste = squared / max((together * (together - 1.0)).sum(), 1.0)
@@ -116,9 +113,7 @@ class Moments:
 def _biases(ratings: Ratings, standard: Floats) -> tuple[Floats, Floats]:
     """Give the biases of users and items in standardised ratings."""
     user, item = ratings.user, ratings.item
-    n_of_users, n_of_items = (
-        c.astype(np.float64) for c in (ratings.user_counts(), ratings.item_counts())
-    )
+    n_of_users, n_of_items = ratings.user_counts(), ratings.item_counts()
     users: Floats = np.zeros(len(n_of_users))
     for _ in range(PASSES):
         sums = np.bincount(item, standard - users[user], len(n_of_items))
@@ -134,7 +129,7 @@ def _rise(term: Floats, items: Floats, share: Floats) -> float:
     return float((share * term * items).sum() / spread) if spread > 1e-9 else 0.0
 
 
-def _singular(rated: csr_array[Any]) -> tuple[Floats, Floats, Floats]:
+def _singular(rated: Sparse) -> tuple[Floats, Floats, Floats]:
     """Give singular vectors and values of who rates what, without the first."""
     users, items = (1 / np.sqrt(np.maximum(rated.sum(axis=n), 1.0)) for n in (1, 0))
     scaled = (rated * users[:, None] * items).tocsr()
@@ -144,7 +139,7 @@ def _singular(rated: csr_array[Any]) -> tuple[Floats, Floats, Floats]:
     return left[:, falling], values[falling], right[falling].T
 
 
-def popularity_terms(counts: NDArray[np.integer] | Floats) -> tuple[Floats, Floats]:
+def popularity_terms(counts: Integers | Floats) -> tuple[Floats, Floats]:
     """Give items' log popularity, of mean 0 over ratings, and its square without slope or mean."""
     share = counts / counts.sum()
     logs = np.log(np.maximum(counts, 1.0))
@@ -161,7 +156,7 @@ def _far_out(places: Floats, counts: NDArray[np.number]) -> float:
     return float(np.log(max(float(of_ratings.mean()), 1e-9) / median))
 
 
-def _products(columns: csr_array[Any]) -> Floats:
+def _products(columns: Sparse) -> Floats:
     """Give the inner products of the columns; 0 on the diagonal."""
     found = np.asarray((columns.T @ columns).toarray())
     np.fill_diagonal(found, 0.0)

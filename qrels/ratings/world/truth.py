@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
 from runs import InputError, Numbering
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Integers, Numbers
 
 ONE_TO_FIVE = np.arange(1.0, 6.0)
 
@@ -39,7 +39,7 @@ class Preferences:
     local: Floats | None = None
     neighbourhood: Numbers | None = None
 
-    def block(self, users: NDArray[np.integer] | slice) -> Floats:
+    def block(self, users: Integers | slice) -> Floats:
         """Give the preferences of these users for all items, of shape (len(users), n_items)."""
         sides = zip(self.user_factors.T, self.item_factors.T, strict=True)
         tastes = sum(left[users, None] * right for left, right in sides)
@@ -48,7 +48,7 @@ class Preferences:
             found += self.local[users][:, self.neighbourhood]
         return found
 
-    def pairs(self, user: NDArray[np.integer], item: NDArray[np.integer]) -> Floats:
+    def pairs(self, user: Integers, item: Integers) -> Floats:
         """Give the preference of each user for the item beside it, of shape (len(user),)."""
         found = self.generosity[user] + self.quality[item]
         # One dimension at a time: pairs may be many millions.
@@ -89,7 +89,7 @@ class Truth:
     noise: float
     scale: Floats = field(default_factory=ONE_TO_FIVE.copy)
 
-    def ratings(self, users: NDArray[np.integer]) -> Floats:
+    def ratings(self, users: Integers) -> Floats:
         """Give the true ratings of all items by these users."""
         preferences = self.preferences.block(users)
         steps = zip(self.cuts, np.diff(self.scale), strict=True)
@@ -145,7 +145,7 @@ class Observation:
     liking: float
     known: Preferences
 
-    def block(self, users: NDArray[np.integer] | slice) -> Floats:
+    def block(self, users: Integers | slice) -> Floats:
         """Give logarithms of these users' weights of all items, of shape (len(users), n_items)."""
         return self.known.block(users) + self.liking * self.preferences.block(users)
 
@@ -173,7 +173,7 @@ def item_propensities(
     observation: Observation,
     users: NDArray[np.str_],
     items: NDArray[np.str_],
-    counts: NDArray[np.integer],
+    counts: Integers,
     *,
     threshold: float,
 ) -> Floats:
@@ -200,7 +200,7 @@ def item_propensities(
     return np.maximum(means, np.finfo(np.float64).tiny)
 
 
-def inclusion(logits: Floats, counts: NDArray[np.integer]) -> Floats:
+def inclusion(logits: Floats, counts: Integers) -> Floats:
     r"""Give the chance of each item to be among those drawn without replacement.
 
     Drawing n items one after the other with weights :math:`w` is waiting for the first n of

@@ -155,5 +155,4 @@ def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSetti
     if name not in PRESETS:
         known = ", ".join(PRESETS)
         raise InputError(f"there is no preset {name!r} of the world; there are {known}.")
-    given = {**PRESETS[name].model_dump(), **changes}
-    return read_settings_of("the world", WorldSettings, given)
+    return read_settings_of("the world", WorldSettings, {**PRESETS[name].model_dump(), **changes})

@@ -98,7 +98,7 @@ def test_ranks_do_not_depend_on_blocks(ratings: Ratings, monkeypatch: pytest.Mon
 def test_ranks_of_all_candidates_are_the_full_ranks_of_each() -> None:
     scorer = _scorer(9, 8, np.nan, 2, 2, 7)
     every = recommenders.candidate_ranks(
-        scorer, TRAIN, np.array([0, 1], dtype=np.int32), topic=np.array([0, 1])
+        scorer, TRAIN, np.array([0, 1], dtype=np.int32), topic=np.array([0, 1]), candidates=None
     )
     for user in (0, 1):
         for item in np.flatnonzero(every.rank[user]).tolist():
