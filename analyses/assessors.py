@@ -261,12 +261,11 @@ class Assessors(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say where the assessors do not judge the same lists."""
-        if not self.condensed:
-            return ()
-        return (
+        sentence = (
             "The second assessor's scores are of lists of judged items alone, so that they are "
-            'higher; with candidates = "all" in [truth], both assessors judge the same lists.',
+            'higher; with candidates = "all" in [truth], both assessors judge the same lists.'
         )
+        return [sentence] * self.condensed
 
     @table("assessors", "agreement of the assessors on the systems")
     def agreement_on_systems(self) -> Table:
@@ -299,5 +298,4 @@ class Assessors(Result):
         value, low, high = self.bias[:, number]
         ax.axvline(float(value.mean()), color="0.6", linewidth=1, linestyle=":")
         draw_rows(ax, self.systems, value, (low, high))
-        ax.set_xlabel("mean score, first less second assessor")
-        ax.set_title(self.labels[number])
+        ax.set(xlabel="mean score, first less second assessor", title=self.labels[number])

@@ -194,7 +194,9 @@ class Correlation(Result):
             "correlation_metrics": self.among_metrics(),
         }
         if not self.measures.reported.place:
-            frames["correlation_measures"] = self.among_reported()
+            chosen = [measure in self.measures.reported for measure in self.measures]
+            rows = self.to_frame()[np.outer(chosen, chosen).ravel()]
+            frames["correlation_measures"] = rows.reset_index(drop=True)
         return frames
 
     def to_frame(self) -> pd.DataFrame:
@@ -233,11 +235,6 @@ class Correlation(Result):
         frame = frame[cutoff_a == cutoff_b].drop(columns="cutoff_b")
         frame.insert(2, "cutoff", frame.pop("cutoff_a"))
         return frame.sort_values("cutoff", kind="stable", ignore_index=True)
-
-    def among_reported(self) -> pd.DataFrame:
-        """Pairs of report measures, with the columns of `to_frame`."""
-        chosen = np.isin(range(len(self.measures)), self.measures.numbers(self.measures.reported))
-        return self.to_frame()[np.outer(chosen, chosen).ravel()].reset_index(drop=True)
 
     def headline(self) -> Estimates | None:
         """Give the mean agreement of each report measure with the others."""
@@ -359,12 +356,11 @@ class Correlation(Result):
     def cautions(self) -> Sequence[str]:
         """Say which intervals of the agreement of report measures tell nothing, or too little."""
         wide = self._wide()
-        if not wide:
-            return []
-        return [
+        sentence = (
             f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
             f"than {WIDE:g}: {paired(wide)}."
-        ]
+        )
+        return [sentence] * bool(wide)
 
     def _wide(self) -> list[tuple[str, str]]:
         """Name the pairs of report measures whose interval is too wide to tell anything."""

@@ -22,7 +22,7 @@ from analyses.shared.estimate import FLOOR, Estimate, Estimates, deviations, rat
 from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired
+from analyses.shared.sentences import applicable, listed, paired
 from analyses.shared.table import Table, common_decimals, decimals_of, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
@@ -490,53 +490,38 @@ class Discrimination(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say where significance tells little, and what the literature warns of."""
-        few = [] if self.baseline else self.families.cautions()
         reported = self.p[self.measures.numbers(self.measures.reported)]
-        found, alike = [], [*compress(self.pairs, self.alike)]
-        if alike:
-            found.append(
-                f"{paired(alike)} have identical scores for every {self.unit} by every measure; "
-                "each such pair adds 1 to DP over unordered pairs."
-            )
-        if near := [*compress(self.pairs, (reported >= LEVEL).all(axis=0) & ~self.alike)]:
-            found.append(
-                f"For {len(near):,} of {len(self.pairs):,} pairs of systems, none of the report "
-                f"measures finds a significant difference (p < .05), even without correction "
-                f"({paired(near)}); corrected tests leave more pairs undecided."
-            )
+        alike = [*compress(self.pairs, self.alike)]
+        near = [*compress(self.pairs, (reported >= LEVEL).all(axis=0) & ~self.alike)]
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
-        if len(reported) and least >= MOST:
-            share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
-            found.append(
-                f"With {self.n_users:,} {self.units}, every measure finds {share} pairs of "
-                "systems significantly different (p < .05); consider the size of the differences, "
-                "too."
-            )
-        return [*found, *few, *self._of_test()]
-
-    def _of_test(self) -> list[str]:
-        """Say how p-values, before any correction, can mislead."""
-        sentences, n_pairs = [], len(self.pairs)
-        if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
-            name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
-            sentences.append(
-                f"The {name} test compares {about}, not means: with {self.n_users:,} {self.units} "
-                "it rejects too often if differences have mean 0 but are not symmetric (Ihemelandu "
-                "& Ekstrand 2023); prefer the permutation test."
-            )
-        if self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS:
-            sentences.append(
-                f"The test assumes that means are normally distributed, which {self.n_users:,} "
-                f"{self.units} may be too few for; compare with the exact permutation test."
-            )
-        needed = n_pairs / self.alpha
-        if self.test in ("monte-carlo", "bootstrap") and self.permutations + 1 <= needed:
-            sentences.append(
-                f"{self.permutations:,} random permutations are too few to correct for {n_pairs:,} "
-                f"pairs at alpha = {self.alpha:g}, as no p-value is below "
-                f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}."
-            )
-        return sentences
+        share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
+        of_pairs = {
+            f"{paired(alike)} have identical scores for every {self.unit} by every measure; each "
+            "such pair adds 1 to DP over unordered pairs.": bool(alike),
+            f"For {len(near):,} of {len(self.pairs):,} pairs of systems, none of the report "
+            "measures finds a significant difference (p < .05), even without correction "
+            f"({paired(near)}); corrected tests leave more pairs undecided.": bool(near),
+            f"With {self.n_users:,} {self.units}, every measure finds {share} pairs of systems "
+            "significantly different (p < .05); consider the size of the differences, "
+            "too.": len(reported) > 0 and least >= MOST,
+        }
+        name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
+        needed, are_drawn = len(self.pairs) / self.alpha, self.test in ("monte-carlo", "bootstrap")
+        of_test = {
+            f"The {name} test compares {about}, not means: with {self.n_users:,} {self.units} it "
+            "rejects too often if differences have mean 0 but are not symmetric (Ihemelandu & "
+            "Ekstrand 2023); prefer the permutation test.": self.test in ("wilcoxon", "sign")
+            and self.n_users >= MANY_USERS,
+            f"The test assumes that means are normally distributed, which {self.n_users:,} "
+            f"{self.units} may be too few for; compare with the exact permutation "
+            "test.": self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS,
+            f"{self.permutations:,} random permutations are too few to correct for "
+            f"{len(self.pairs):,} pairs at alpha = {self.alpha:g}, as no p-value is below "
+            f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}.": are_drawn
+            and self.permutations + 1 <= needed,
+        }
+        few = [] if self.baseline else self.families.cautions()
+        return [*applicable(of_pairs), *few, *applicable(of_test)]
 
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
@@ -674,12 +659,10 @@ class Discrimination(Result):
             ax.set_ylabel(f"p-value (grey: not significant at {LEVEL})")
             return
         ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)
-        ax.set_xscale("log")
-        ax.set_xlim(1.0, SHOWN_P)
+        ax.set(xscale="log", xlim=(1.0, SHOWN_P))
         ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         ax.minorticks_off()
-        ax.set_ylim(top=100)
-        ax.set_xlabel("p-value (grey: not significant at .05)")
+        ax.set(ylim=(None, 100), xlabel="p-value (grey: not significant at .05)")
         ax.set_ylabel("pairs with at most this p-value (%)")
 
     def test_in_words(self) -> str:

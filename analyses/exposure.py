@@ -14,12 +14,13 @@ from pydantic import Field
 from scipy.special import entr
 
 from analyses.intervals.resampling import band, draw_weights
-from analyses.ordering.agreement import divided
+from analyses.ordering.agreement import divided, mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.measure import pairs_of, tidy
 from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import applicable
 from analyses.shared.table import Table, rounded
 from analyses.shared.work import CountedIn, Work
 from analyses.significance.permutation import pair_indices
@@ -195,12 +196,10 @@ class Exposure(Result):
         number = chosen_panel(ASPECTS, aspect)
         values = self.values[number]
         low, high = (limits[number] for limits in self._limits_of_values())
-        for system, (label, style) in enumerate(categories(self.systems)):
-            limits = (low[:, system], high[:, system])
-            places = np.array(self.cutoffs)
-            draw_whiskers(ax, places, values[:, system], limits, style, label=label)
-        ax.set_xlabel("cut-off")
-        ax.set_title(ASPECTS[number])
+        each = zip(categories(self.systems), values.T, low.T, high.T, strict=True)
+        for (label, style), own, *limits in each:
+            draw_whiskers(ax, np.array(self.cutoffs), own, (*limits,), style, label=label)
+        ax.set(xlabel="cut-off", title=ASPECTS[number])
         label_curves(ax)
 
     def caption(self) -> str:
@@ -239,18 +238,15 @@ class Exposure(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say why there are no p-values, and which groups are left out."""
-        found = [
+        empty = int(np.count_nonzero(self.group_relevant == 0))
+        sentences = {
             "Coverage, Gini index, Shannon entropy and PopREO are computed over all "
             f"{self.units} at once, so paired tests do not apply; exposure_differences.csv has "
-            "bootstrap intervals of the differences between systems."
-        ]
-        empty = int(np.count_nonzero(self.group_relevant == 0))
-        if empty:
-            found.append(
-                f"PopREO leaves out {empty} of the {len(self.recalls)} groups of items by "
-                f"popularity, which have no item that is relevant to any {self.unit}."
-            )
-        return found
+            "bootstrap intervals of the differences between systems.": True,
+            f"PopREO leaves out {empty} of the {len(self.recalls)} groups of items by popularity, "
+            f"which have no item that is relevant to any {self.unit}.": empty > 0,
+        }
+        return applicable(sentences)
 
 
 def gini(counts: Floats) -> Floats:
@@ -279,11 +275,9 @@ def pop_reo(recalls: Floats) -> Floats:
 
     Zhu, Wang & Caverlee (SIGIR 2020), ranking-based equal opportunity, with groups by popularity.
     """
-    defined = ~np.isnan(recalls)
-    n, filled = defined.sum(axis=-1), np.where(defined, recalls, 0.0)
-    means = divided(filled.sum(axis=-1), n)
-    deviations = np.where(defined, recalls - means[..., np.newaxis], 0.0)
-    return divided(np.sqrt(divided((deviations**2).sum(axis=-1), n)), means)
+    means = mean_of_defined(recalls)
+    squares = (recalls - means[..., np.newaxis]) ** 2
+    return divided(np.sqrt(mean_of_defined(squares)), means)
 
 
 def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:

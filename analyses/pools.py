@@ -187,8 +187,7 @@ class Pools(Result):
         ax.set_xscale("log")
         ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
         ax.minorticks_off()
-        ax.set_xlabel("depth of the pool")
-        ax.set_title(panel_title(self.measures, metric=None))
+        ax.set(xlabel="depth of the pool", title=panel_title(self.measures, metric=None))
         label_curves(ax)
 
     def findings(self) -> Sequence[str]:

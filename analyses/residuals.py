@@ -58,7 +58,7 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     if not bounded:
         raise InputError(
             f"no report measure has residuals, as P, Success, RR, DCG, RBP and ERR(top=...) have: "
-            f"by {listed([*others])}, {NO_BOUNDS}."
+            f"by {listed(others)}, {NO_BOUNDS}."
         )
     lists = [*work.recommended.values()]
     top = float(work.qrels.grades.max(initial=work.qrels.relevance_level))
@@ -204,9 +204,7 @@ class Residuals(Result):
 
     def cautions(self) -> Sequence[str]:
         """Name the measures that have no residuals."""
-        if not self.others:
-            return ()
-        return (f"Residuals leave out {listed([*self.others])}: {NO_BOUNDS}.",)
+        return [f"Residuals leave out {listed(self.others)}: {NO_BOUNDS}."] * bool(self.others)
 
     @table("residuals", "residuals of the measures, and pairs in a certain order")
     def table(self) -> Table:
@@ -227,5 +225,4 @@ class Residuals(Result):
         number = chosen_panel(self.labels, label)
         low, high = self.low[number], self.high[number]
         draw_rows(ax, self.systems, low, (low, high))
-        ax.set_xlabel("mean score (point: as judged)")
-        ax.set_title(self.labels[number])
+        ax.set(xlabel="mean score (point: as judged)", title=self.labels[number])

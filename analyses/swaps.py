@@ -117,9 +117,7 @@ class Swaps(Result):
             places = [measure.cutoff or 0 for measure in curves[metric]]
             rates = self.rates[self.measures.numbers(curves[metric])]
             ax.plot(places, rates, label=metric, **style)
-        ax.set_ylim(bottom=0)
-        ax.set_xlabel("cut-off")
-        ax.set_ylabel("swap rate")
+        ax.set(ylim=(0, None), xlabel="cut-off", ylabel="swap rate")
         label_curves(ax)
 
 

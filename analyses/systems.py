@@ -276,8 +276,7 @@ class Systems(Result):
         better = self.better()[number][np.ix_(order, order)]
         low, high = (ends[number][order] for ends in self.rank_intervals())
         draw_ranks(ax, names, ranks, (low, high), better | better.T)
-        ax.set_xlabel("rank")
-        ax.set_title(str(self.measures[number]))
+        ax.set(xlabel="rank", title=str(self.measures[number]))
 
 
 def draw_ranks(

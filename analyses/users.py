@@ -204,9 +204,7 @@ class Users(Result):
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
         self._draw(ax, self.dp, curves, with_spread=True)
-        ax.set_ylim(bottom=0)
-        ax.set_ylabel("DP (sum of p over unordered pairs)")
-        ax.set_title(self.tested.place)
+        ax.set(ylim=(0, None), ylabel="DP (sum of p over unordered pairs)", title=self.tested.place)
 
     def _draw(
         self, ax: Axes, values: Floats, curves: Sequence[Curve], *, with_spread: bool
@@ -221,8 +219,7 @@ class Users(Result):
                 draw_whiskers(ax, moved, means[number], limits, style, label=label)
             else:
                 ax.plot(self.sizes, means[number], label=label, **style)
-        ax.set_xscale("log")
-        ax.set_xlabel(self.units)
+        ax.set(xscale="log", xlabel=self.units)
         apart = [size for size in self.sizes if size * LABELS_APART <= self.sizes[-1]]
         shown = [*apart, self.sizes[-1]]
         ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)

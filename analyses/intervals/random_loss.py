@@ -22,6 +22,7 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.estimate import LOST_TWICE
 from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
 from analyses.shared.sentences import percent
@@ -46,21 +47,18 @@ it takes of 50, and twice the memory. Beyond 256 MB of judgements kept or lost, 
 def lose_at_random(
     kind: type[LossT],
     work: Work,
+    settings: LossSettings,
     draw: Callable[[float], Masks],
-    *,
-    levels: tuple[float, ...],
-    n_samples: int,
-    replicates: int,
     **facts: Any,
 ) -> LossT:
     """Score systems on random samples of the judgements, and compare their orderings.
 
     Levels, some together, are scored in threads.
     """
-    qrels, seed = work.qrels, work.seed
+    qrels, seed, levels, n_samples = work.qrels, work.seed, settings.levels, settings.samples
     sum_samples = work.rescorer(len(levels) * n_samples)
     runs = work.scores.runs
-    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed, runs=runs)
+    resampling = Resampling.of(qrels.n_users, replicates=settings.replicates, seed=seed, runs=runs)
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
     subsets, measures = work.families.subsets(seed=seed), work.scores.measures
@@ -148,6 +146,10 @@ class RandomLoss(Result):
         The families of the systems.
     n_users, n_judgements
         Facts for the caption.
+    loss, drawing
+        What is lost, and how judgements are drawn, in words.
+    name
+        Name of the main frame, with which those of areas and their differences begin.
     least_area
         Least area under the curve of tau that is acceptable.
     """
@@ -163,6 +165,9 @@ class RandomLoss(Result):
     families: Families
     n_users: int
     n_judgements: int
+    loss: str
+    drawing: str
+    name: ClassVar[str]
     least_area: ClassVar[float]
 
     @property
@@ -185,26 +190,16 @@ class RandomLoss(Result):
         parts = self.means(), self.replicates, self.within, self.families
         return Curves(self.measures, self.levels, *parts, wider=LOST_TWICE)
 
-    @property
-    def loss(self) -> str:
-        """What is lost, in a clause."""
-        raise NotImplementedError
-
-    @property
-    def drawing(self) -> str:
-        """How judgements were drawn, in a sentence without its full stop."""
-        raise NotImplementedError
-
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""
         return self.curves.estimates(loss=self.loss, threshold=self.least_area)
 
-    def frames_as(self, name: str) -> Mapping[str, pd.DataFrame]:
-        """Give ``NAME`` (see `to_frame`), ``NAME_areas``, ``NAME_area_differences``."""
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the curves (see `to_frame`), the areas under them, and differences of areas."""
         return {
-            name: self.to_frame(),
-            f"{name}_areas": self.curves.areas(),
-            f"{name}_area_differences": self.estimates().differences(),
+            self.name: self.to_frame(),
+            f"{self.name}_areas": self.curves.areas(),
+            f"{self.name}_area_differences": self.estimates().differences(),
         }
 
     def to_frame(self) -> pd.DataFrame:

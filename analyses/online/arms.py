@@ -228,8 +228,7 @@ class ArmRecalls(Result):
         ends = curves[arm] - REACH * own[name], curves[arm] + REACH * own[name]
         ax.fill_between(curves.index, *ends, alpha=0.15, linewidth=0)
         ax.locator_params(axis="x", integer=True)
-        ax.set_xlabel("period")
-        ax.set_ylabel(name)
+        ax.set(xlabel="period", ylabel=name)
 
     @figure("thesis2021-figure4.7", "Recall over beta (figures 4.7 to 4.11)", panels="panel")
     def plot_over_beta(self, ax: Axes, *, panel: str) -> None:

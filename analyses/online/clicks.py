@@ -419,8 +419,7 @@ class Clicks(Result):
         # The same in all panels, so that none is cut off.
         ax.set_ylim(0, 1.05 * rates["high"].max())
         ax.locator_params(axis="x", integer=True)
-        ax.set_xlabel(part)
-        ax.set_ylabel("click-through rate")
+        ax.set(xlabel=part, ylabel="click-through rate")
         if self.alarm and ax.figure is not None:
             text = "Sample-ratio mismatch (p < .001)"
             ax.figure.suptitle(text, color="#C00000", fontweight="bold")
