@@ -19,7 +19,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences
 from analyses.significance.question import Question
 from analyses.validity.comparison import Comparison
 from runs import InputError
@@ -128,8 +128,7 @@ def kappa(tables: Floats) -> Floats:
 
 def _agreement(means: Floats, p: Floats, true: Floats, true_p: Floats, alpha: float) -> Numbers:
     """Count the pairs of systems by `AGREEMENTS`, of shape (n_measures, 6)."""
-    first, second = pair_indices(means.shape[-1])
-    signs = np.sign(means[:, first] - means[:, second]) * np.sign(true[:, first] - true[:, second])
+    signs = np.sign(pair_differences(means)) * np.sign(pair_differences(true))
     n_significant = (p <= alpha).astype(np.intp) + (true_p <= alpha)
     kind = 2 * (2 - n_significant) + (signs < 0)
     return np.stack([np.bincount(row, minlength=6) for row in kind])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from analyses.intervals.resampling import draw_weights
+from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
 from analyses.shared.estimate import FLOOR, Estimate, joint_reach
@@ -163,8 +163,7 @@ def _possible_effects(
     """Draw effects that may be behind those observed, (n_measures, n_draws, n_pairs)."""
     _, n_systems, n_users = values.shape
     first, second = pair_indices(n_systems)
-    drawn = draw_weights(n_users, replicates=settings.replicates, seed=seed)
-    weights = np.concatenate([np.empty((0, n_users)), *(some for _, some in drawn)])
+    weights = resampled_users(0, settings.replicates, n_users=n_users, seed=seed)
     with single_threaded("blas"):
         resampled = resampled_effects(values, weights)[:, pairs]
     systems = first[pairs], second[pairs]
@@ -412,7 +411,7 @@ class Design(Result):
         return Table("design_reliability", "Reliability", caption, headings, rows)
 
     @figure("design", "Expected share of significant pairs of systems")
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw the expected share of significant pairs against the number of users."""
         for number, label, style in curves_of(self.measures):
             users = count(self.needed[number])
@@ -425,7 +424,6 @@ class Design(Result):
         ax.set_ylabel(f"share of pairs with p < {self._alpha}")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
-        return ax
 
     def caption(self) -> str:
         """Say what the columns and curves are."""

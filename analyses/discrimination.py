@@ -171,7 +171,8 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     scores.require("discrimination")
     check_scales(scores, scales)
     chosen = pair_numbers(scores.systems, settings.baseline)
-    with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
+    n_steps = settings.draws if settings.test == "monte-carlo" else len(scores.measures)
+    with work.progress("Testing pairs of systems", n_steps) as bar:
         found = pair_tests(work, settings, chosen, advance=bar.advance)
     together = found.p.reshape(1, -1) if settings.across_measures else found.p
     adjusted = correct(together, work, settings)
@@ -203,15 +204,10 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         p_adjusted=None if adjusted is None else adjusted.reshape(found.p.shape),
         samples=samples,
         n_users=len(scores.users),
-        test=settings.test,
-        correction=settings.correction,
-        alpha=settings.alpha,
         permutations=settings.draws,
         seed=work.seed,
-        baseline=settings.baseline,
         standard=settings.standardised,
-        margin=settings.margin,
-        across_measures=settings.across_measures,
+        **settings.model_dump(exclude={"permutations", "replicates", "standardised"}),
     )
 
 

@@ -23,7 +23,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable
 from analyses.shared.table import Table, rounded
 from analyses.shared.work import CountedIn, Work
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -89,16 +89,14 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     shape = (len(ASPECTS), len(cutoffs), len(runs))
     replicates = np.empty((*shape, 1 + settings.replicates))
     recalls = np.empty((settings.groups, *shape[1:]))
-    with work.progress("Counting what is recommended", len(runs)) as bar:
-        for number, run in enumerate(runs):
-            facts = run, work.qrels, groups, relevant, catalogue
-            for some, weights in _weights(run.n_users, settings.replicates, work.seed):
-                measured = _measured(*facts, weights=weights, cutoffs=cutoffs)
-                for place, (evenness, found) in enumerate(measured):
-                    replicates[:, place, number, some] = evenness
-                    if some.start == 0:
-                        recalls[:, place, number] = found[0]
-            bar.advance()
+    for number, run in work.steps("Counting what is recommended", len(runs), enumerate(runs)):
+        facts = run, work.qrels, groups, relevant, catalogue
+        for some, weights in _weights(run.n_users, settings.replicates, work.seed):
+            measured = _measured(*facts, weights=weights, cutoffs=cutoffs)
+            for place, (evenness, found) in enumerate(measured):
+                replicates[:, place, number, some] = evenness
+                if some.start == 0:
+                    recalls[:, place, number] = found[0]
     return Exposure(
         systems=tuple(run.system for run in runs),
         cutoffs=tuple(cutoffs),
@@ -155,10 +153,8 @@ class Exposure(Result):
         aspects, cutoffs = {"aspect": ASPECTS}, {"cutoff": self.cutoffs}
         systems, pairs = {"system": self.systems}, pairs_of(self.systems, "system_a", "system_b")
         low, high = self._limits_of_values()
-        first, second = pair_indices(len(self.systems))
-        gaps = self.values[..., first] - self.values[..., second]
-        of_replicates = self.replicates[..., first, :] - self.replicates[..., second, :]
-        least, most = band(gaps, of_replicates)
+        gaps = pair_differences(self.values)
+        least, most = band(gaps, pair_differences(self.replicates, axis=-2))
         limits = {"low": least, "high": most, "beyond_noise": (least > 0) | (most < 0)}
         numbers = range(1, len(self.recalls) + 1)
         sizes = {"items": self.group_sizes, "relevant": self.group_relevant}

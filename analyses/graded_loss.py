@@ -108,6 +108,6 @@ class GradedLoss(RandomLoss):
         over_cutoffs=True,
     )
     @figure("graded_loss_metrics", "Robustness to graded loss of judgements")
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the share kept; see `RandomLoss`."""
-        return super().plot(ax, metric=metric)
+        self.plot_curves(ax, metric=metric)

@@ -51,13 +51,11 @@ def overlap(work: Work, settings: Settings) -> Overlap:
     systems, lists = tuple(work.recommended), [*work.recommended.values()]
     shared, rbo = np.eye(len(systems)), np.eye(len(systems))
     pairs = [*zip(*pair_indices(len(systems)), strict=True)]
-    with work.progress("Comparing lists", len(pairs)) as bar:
-        for first, second in pairs:
-            two = (lists[n][:, : settings.cutoff] for n in (first, second))
-            common, agreement = overlap_of(*two, persistence=settings.persistence)
-            shared[first, second] = shared[second, first] = np.nanmean(common)
-            rbo[first, second] = rbo[second, first] = np.nanmean(agreement)
-            bar.advance()
+    for first, second in work.steps("Comparing lists", len(pairs), pairs):
+        two = (lists[n][:, : settings.cutoff] for n in (first, second))
+        common, agreement = overlap_of(*two, persistence=settings.persistence)
+        shared[first, second] = shared[second, first] = np.nanmean(common)
+        rbo[first, second] = rbo[second, first] = np.nanmean(agreement)
     return Overlap(
         systems=systems,
         shared=shared,

@@ -66,15 +66,13 @@ def pools(work: Work, settings: Settings) -> Pools:
     truths = resampling.means(sum_samples(everything, blocks=resampling.blocks)[..., 0])
     signs = work.scores.measures.signs[:, None, None]
     taus, falls, losses, kept = [], [], [], []
-    with work.progress("Judging pools", len(settings.depths)) as bar:
-        for depth in settings.depths:
-            pooled = _pools(ranks <= depth)
-            means = resampling.means(sum_samples(pooled, blocks=resampling.blocks))
-            taus.append(tau_b(means[..., 0], truths).T)
-            falls.append(_falls(signs * means.round(DECIMALS)).transpose(1, 2, 0))
-            losses.append(_losses(means[0]))
-            kept.append(pooled.sum(axis=0))
-            bar.advance()
+    for depth in work.steps("Judging pools", len(settings.depths), settings.depths):
+        pooled = _pools(ranks <= depth)
+        means = resampling.means(sum_samples(pooled, blocks=resampling.blocks))
+        taus.append(tau_b(means[..., 0], truths).T)
+        falls.append(_falls(signs * means.round(DECIMALS)).transpose(1, 2, 0))
+        losses.append(_losses(means[0]))
+        kept.append(pooled.sum(axis=0))
     return Pools(
         measures=work.scores.measures,
         systems=work.scores.systems,

@@ -74,14 +74,13 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     weights = [work.score_lists(measure, one_each) for measure in bounded]
     first, second = pair_indices(len(lists))
     gains = np.empty((2, len(bounded), len(first)))
-    with work.progress("Bounding differences", len(first)) as bar:
-        for pair, (a, b) in enumerate(zip(first, second, strict=True)):
-            for side, (i, j) in enumerate([(a, b), (b, a)]):
-                other = other_ranks(lists[i], lists[j])
-                for n, measure in enumerate(bounded):
-                    facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
-                    gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
-            bar.advance()
+    pairs = zip(first, second, strict=True)
+    for pair, (a, b) in work.steps("Bounding differences", len(first), enumerate(pairs)):
+        for side, (i, j) in enumerate([(a, b), (b, a)]):
+            other = other_ranks(lists[i], lists[j])
+            for n, measure in enumerate(bounded):
+                facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
+                gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
     return Residuals(
         measures=Measures(bounded, reported=bounded),
         systems=tuple(work.recommended),

@@ -98,6 +98,6 @@ class Sparsity(RandomLoss):
         over_cutoffs=True,
     )
     @figure("sparsity_metrics", "Robustness to random loss of judgements", number=6)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the share kept; see `RandomLoss`."""
-        return super().plot(ax, metric=metric)
+        self.plot_curves(ax, metric=metric)

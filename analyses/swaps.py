@@ -15,7 +15,7 @@ from analyses.shared.drawing import categories, label_curves
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences
 from runs.shared.arrays import Floats
 from runs.shared.settings import Whole
 from runs.shared.streams import random_words
@@ -54,10 +54,9 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     n_users = len(scores.users)
     scores.require("the analysis of swaps", users=2)
     n_swapped = np.zeros(len(scores.measures))
-    with work.progress("Swaps", settings.repeats) as bar:
-        for means in half_means(scores.values, repeats=settings.repeats, seed=work.seed):
-            n_swapped += swapped(means)
-            bar.advance()
+    every = half_means(scores.values, repeats=settings.repeats, seed=work.seed)
+    for means in work.steps("Swaps", settings.repeats, every):
+        n_swapped += swapped(means)
     return Swaps(
         measures=scores.measures,
         rates=n_swapped / settings.repeats,
@@ -142,6 +141,5 @@ def swapped(means: Floats) -> Floats:
 
     A pair that ties on a half is not swapped.
     """
-    first, second = pair_indices(means.shape[2])
-    signs = np.sign(np.round(means[:, :, first] - means[:, :, second], DECIMALS))
+    signs = np.sign(np.round(pair_differences(means), DECIMALS))
     return np.asarray((signs[0] * signs[1] < 0).mean(axis=1))

@@ -19,7 +19,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences, pair_indices
 from analyses.significance.question import JOINT
 from runs.shared.arrays import Floats, Masks, Numbers
 
@@ -84,10 +84,8 @@ def systems(work: Work, settings: Settings) -> Systems:
         high=high,
         p_adjusted=adjusted,
         n_users=values.shape[2],
-        correction=settings.correction,
-        alpha=settings.alpha,
-        permutations=settings.permutations,
         seed=work.seed,
+        **settings.model_dump(),
     )
 
 
@@ -133,7 +131,7 @@ class Systems(Result):
         Of shape (n_measures, n_systems, n_systems): whether the first is better than the second.
         """
         first, second = pair_indices(len(self.systems))
-        gains = (self.means[:, first] - self.means[:, second]) * self.measures.signs[:, None]
+        gains = pair_differences(self.means) * self.measures.signs[:, None]
         found = self.p_adjusted <= self.alpha
         marks = np.zeros((len(self.measures), len(self.systems), len(self.systems)), dtype=np.bool_)
         marks[:, first, second] = found & (gains > 0)

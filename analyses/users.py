@@ -83,15 +83,13 @@ def users(work: Work, settings: Settings) -> Users:
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
     reported = scores.measures.numbers(scores.measures.reported)
     taus, coefficients, tests = [], [], []
-    with work.progress("Taking users away", len(sizes)) as bar:
-        for size in sizes:
-            means, full = subset_means(scores, orders[:, :size])
-            taus.append(tau_b(means, full))
-            coefficients.append(mean_coefficients(means, full))
-            some = orders[:1] if size == n_users else orders[:, :size]
-            p = _test(work, settings, reported, some)
-            tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
-            bar.advance()
+    for size in work.steps("Taking users away", len(sizes), sizes):
+        means, full = subset_means(scores, orders[:, :size])
+        taus.append(tau_b(means, full))
+        coefficients.append(mean_coefficients(means, full))
+        some = orders[:1] if size == n_users else orders[:, :size]
+        p = _test(work, settings, reported, some)
+        tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
     p = np.stack(tests, axis=1)
     return Users(
         measures=scores.measures,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import joblib
@@ -88,17 +89,12 @@ def lose_at_random(
             np.count_nonzero(kept) / kept.shape[1],
         )
 
-    studied = []
     n_masks = n_samples * len(qrels.items)
     at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
     tasks = (joblib.delayed(study)(levels[n : n + at_once]) for n in range(0, len(levels), at_once))
     workers = joblib.Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
-    with work.progress("Taking judgements away", len(levels)) as bar:
-        for found in workers(tasks):
-            for level in found:
-                studied.append(level)
-                bar.advance()
-    columns = zip(*studied, strict=True)
+    studied = chain.from_iterable(workers(tasks))
+    columns = zip(*work.steps("Taking judgements away", len(levels), studied), strict=True)
     taus, coefficients, resampled, within, crossed, without_relevant, n_kept = columns
     areas = (area(levels, np.stack(each, axis=-1)) for each in (within, crossed))
     return kind(
@@ -229,14 +225,13 @@ class RandomLoss(Result):
             **self.coefficients,
         )
 
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot_curves(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
         Metrics have their bands drawn.
         """
         self.curves.plot(ax, metric=metric)
         ax.set_xlabel("judgements kept (%)")
-        return ax
 
     def cautions(self) -> Sequence[str]:
         """Name the metrics whose ordering never changes."""

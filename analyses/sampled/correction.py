@@ -357,7 +357,7 @@ class Corrected(Result):
         comparable=False,
         roomy=True,
     )
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw the estimates of a metric, by default the first, with their intervals."""
         names = self.measures.reported.metrics
         name = names[chosen_panel(names, metric)]
@@ -367,9 +367,7 @@ class Corrected(Result):
             ax.hlines(rows, low, high, colours()[0], linewidth=width)
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
         ax.set_yticks(rows, self.systems)
-        ax.set_ylim(len(rows) - 0.5, -0.5)
-        ax.set(title=name, xlabel="corrected value")
-        return ax
+        ax.set(ylim=(len(rows) - 0.5, -0.5), title=name, xlabel="corrected value")
 
     def caption(self) -> str:
         """Say what is shown."""
@@ -393,7 +391,7 @@ class Corrected(Result):
         for metric, own in self.differences_frame().groupby("metric", sort=False):
             pairs = own[["system_a", "system_b", "tested", "told_apart"]].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
-            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or [""])
+            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]])
             differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"
             sentences.append(f"By {metric}, {differ}{f' ({named})' * bool(named)}.")
         return sentences

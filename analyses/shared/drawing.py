@@ -221,14 +221,13 @@ def draw_band(
     limits: tuple[Floats, Floats],
     style: Mapping[str, Any],
     *,
-    label: str | None,
+    label: str,
     across: bool = False,
 ) -> None:
     """Draw the band of a curve below all curves; across, if limits are along the x-axis."""
     fill = ax.fill_betweenx if across else ax.fill_between
     band = fill(places, *limits, color=style["color"], alpha=0.18, linewidth=0, zorder=1)
-    if label is not None:
-        band.set_label(SPREAD + label)
+    band.set_label(SPREAD + label)
 
 
 def draw_whiskers(

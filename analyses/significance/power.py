@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
-from analyses.intervals.resampling import draw_weights, random_blocks, run_noise
+from analyses.intervals.resampling import random_blocks, resampled_users, run_noise
 from analyses.shared.estimate import FLOOR, spread_around
 from analyses.shared.families import CROSSED
 from analyses.shared.measure import RunDeviations
@@ -343,8 +343,7 @@ def resample_power(
         return PowerSamples(np.empty((len(p), 0)), np.empty((len(p), 0, 0)), unknown, unknown)
     blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
-    drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
-    weights = np.concatenate([some for _, some in drawn]).T
+    weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
     noise = np.zeros((*values.shape[:2], replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     tasks = (

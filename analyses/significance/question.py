@@ -93,10 +93,6 @@ class Question(AnalysisSettings):
         """Number of random draws of the test, if it needs any; 0 if it never does."""
         return self.permutations or DRAWS.get(self.test, 0)
 
-    def n_steps(self, n_measures: int) -> int:
-        """Number of steps that `pair_tests` reports."""
-        return self.draws if self.test == "monte-carlo" else n_measures
-
 
 def pair_tests(
     work: Work, question: Question, pairs: Numbers, *, advance: Callable[[int], object]

@@ -123,7 +123,6 @@ class Validity(Result):
     test: Test
     correction: Correction
     alpha: float
-    seed: int
     origin: str
 
     @cached_property
