@@ -71,11 +71,10 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     if not len(user):
         raise InputError("no item was judged by both assessors.")
     grades = np.unique([first, second])
-    cells = np.searchsorted(grades, first) * len(grades) + np.searchsorted(grades, second)
-    n_users, n_cells = int(user.max()) + 1, len(grades) ** 2
-    by_user = np.bincount(user * n_cells + cells, minlength=n_users * n_cells)
-    of_users = by_user.reshape(n_users, n_cells).astype(np.float64)
-    of_users = of_users[of_users.sum(axis=1) > 0]
+    rows, place = np.unique(user, return_inverse=True)
+    by_user = np.zeros((len(rows), len(grades), len(grades)))
+    np.add.at(by_user, (place, *(np.searchsorted(grades, own) for own in (first, second))), 1.0)
+    of_users = by_user.reshape(len(rows), -1)
     drawn = resampled_users(0, settings.replicates, n_users=len(of_users), seed=work.seed)
     tables = np.concatenate([of_users.sum(axis=0)[None], drawn @ of_users])
     p, true_p = (each[..., chosen, :] for each in comparison.p_values(work, settings))

@@ -110,7 +110,7 @@ def design(work: Work, settings: Settings) -> Design:
             f"{len(scores.systems)} and {n_users}."
         )
     measures = scores.measures.reported
-    values = scores.values[scores.measures.numbers(measures)]
+    values = scores.of(measures).values
     means, deviations = pair_means_and_deviations(values)
     differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
     differ = ((means != 0) | (deviations > 0)).any(axis=0)
@@ -393,13 +393,14 @@ class Design(Result):
         }
         relative = zip(parts.relative, parts.relative_low, parts.relative_high, strict=True)
         wanted = f"{self.reliability:g}".removeprefix("0")
-        columns = shares | {
+        columns = {
+            "measure": map(str, self.measures),
+            **shares,
             "E rho²": [str(Estimate(*each)) for each in relative],
             f"for {wanted}": [count(n) for n in relative_users],
             "Phi": [rounded(value) for value in parts.absolute],
             f"Phi {wanted}": [count(n) for n in absolute_users],
         }
-        rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
         caption = (
             f"Share of the variance of scores due to systems, {self.units} and the rest. E rho² "
             f"and Phi: generalizability coefficients of {self.n_users:,} {self.units} for "
@@ -407,8 +408,7 @@ class Design(Result):
             f"for {wanted}: {self.units} needed for a coefficient of {wanted}. The systems are "
             "treated as a random sample."
         )
-        headings = ["measure", *columns]
-        return Table("design_reliability", "Reliability", caption, headings, rows)
+        return Table.of_columns("design_reliability", "Reliability", caption, columns)
 
     @figure("design", "Expected share of significant pairs of systems")
     def plot(self, ax: Axes) -> None:

@@ -285,12 +285,6 @@ class Discrimination(Result):
         return np.asarray(self.p.sum(axis=1))
 
     @property
-    def median_is_bound(self) -> Masks:
-        """Mark measures of whose median p only an upper bound is known, of shape (n_measures,)."""
-        bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
-        return np.asarray(np.median(self.p, axis=1) <= bounds)
-
-    @property
     def significant(self) -> Floats:
         """Share of the pairs with p < .05, of shape (n_measures,)."""
         return np.asarray((self.p < LEVEL).mean(axis=1))
@@ -390,12 +384,13 @@ class Discrimination(Result):
 
         low, high = self.interval
         required, limits = pd.DataFrame(self.required), self.estimates().limits_over_systems()
+        bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
         columns = {
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
             "significant_05": self.significant,
             "median_p": np.median(self.p, axis=1),
-            "median_p_is_bound": self.median_is_bound,
+            "median_p_is_bound": np.median(self.p, axis=1) <= bounds,
             "dp_mean": self.p.mean(axis=1),
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": required.max(axis=1),

@@ -214,8 +214,7 @@ class Exposure(Result):
 
     def findings(self) -> Sequence[str]:
         """Say which systems have the extreme coverage and PopREO, at the deepest cut-off."""
-        ends = [self._ends(number) for number in range(len(ASPECTS))]
-        (low, high), (even, uneven) = ends[0], ends[3]
+        (low, high), (even, uneven) = map(self._ends, ("coverage", "PopREO"))
         return (
             f"Coverage of the catalogue at cut-off {self.cutoffs[-1]} is lowest for {low} and "
             f"highest for {high}.",
@@ -223,9 +222,9 @@ class Exposure(Result):
             f"for {even} and largest for {uneven}.",
         )
 
-    def _ends(self, number: int) -> tuple[str, str]:
+    def _ends(self, aspect: str) -> tuple[str, str]:
         """Name the systems with the lowest and the highest value at the deepest cut-off."""
-        values = self.values[number, -1]
+        values = self.values[ASPECTS.index(aspect), -1]
         if np.isnan(values).all():
             return ("no system",) * 2
         ends = (int(np.nanargmin(values)), int(np.nanargmax(values)))

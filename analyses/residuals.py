@@ -77,7 +77,9 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     pairs = zip(first, second, strict=True)
     for pair, (a, b) in work.steps("Bounding differences", len(first), enumerate(pairs)):
         for side, (i, j) in enumerate([(a, b), (b, a)]):
-            other = other_ranks(lists[i], lists[j])
+            # The column of each item of one list in the other, -1 if it is not there.
+            same = (lists[i][:, :, None] == lists[j][:, None, :]) & (lists[i][:, :, None] >= 0)
+            other = np.where(same.any(axis=2), same.argmax(axis=2), -1)
             for n, measure in enumerate(bounded):
                 facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
                 gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
@@ -92,12 +94,6 @@ def residuals(work: Work, settings: Settings) -> Residuals:
         n_users=work.qrels.n_users,
         top=top,
     )
-
-
-def other_ranks(one: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Give the column of each item of one list in the other, -1 if it is not there."""
-    same = (one[:, :, None] == other[:, None, :]) & (one[:, :, None] >= 0)
-    return np.where(same.any(axis=2), same.argmax(axis=2), -1)
 
 
 def largest_gain(

@@ -15,14 +15,7 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import (
-    Curve,
-    curves_of,
-    draw_whiskers,
-    label_curves,
-    panel_title,
-    side_by_side,
-)
+from analyses.shared.drawing import Curve, curves_of, draw_whiskers, label_curves, panel_title
 from analyses.shared.measure import Measures, Scores, sums_on_grid, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
@@ -210,9 +203,10 @@ class Users(Result):
         """Draw means over subsets against the number of users, with their spread or without."""
         means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
-        places = side_by_side(self.sizes, len(curves))
-        for (number, label, style), moved in zip(curves, places, strict=True):
+        for place, (number, label, style) in enumerate(curves):
             if with_spread:
+                # Side by side, so that no whiskers cover others.
+                moved = np.asarray(self.sizes) * 1.02 ** (place - (len(curves) - 1) / 2)
                 limits = (low[number], high[number])
                 draw_whiskers(ax, moved, means[number], limits, style, label=label)
             else:

@@ -196,12 +196,10 @@ class ClickStudy(Result):
 
     online = frame_of(
         "online",
-        "online",
         "the measures that agree best with click-through rates",
         part=lambda frame: frame.dropna(subset=["p_adjusted"])[SHORT].head(N_BEST),
     )
     online_intervals = frame_of(
-        "online_intervals",
         "online_intervals",
         "intervals of the largest rhos",
         "95 % intervals of the rho of the true values and rates of the models, for measures that "

@@ -256,12 +256,6 @@ def draw_rows(
     ax.set_yticks(rows, [names[place] for place in order])
 
 
-def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[Floats]:
-    """Move each curve a little along a logarithmic axis, so that whiskers do not cover another."""
-    for number in range(n_curves):
-        yield np.asarray(places) * 1.02 ** (number - (n_curves - 1) / 2)
-
-
 REACH, GAP = 11.0, 3.0
 """From the axes to the marks beside names, and from these to the names, in points."""
 

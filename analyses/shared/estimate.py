@@ -108,13 +108,9 @@ def arcsine_around(
     estimates: Floats, replicates: Floats, *, wider: float = WIDER
 ) -> tuple[Floats, Floats]:
     """Give limits on the scale of arcsines, for estimates in [-1, 1]."""
-    return arcsine_limits(estimates, REACH * wider * deviations(np.arcsin(replicates)))
-
-
-def arcsine_limits(estimates: Floats, widths: Floats) -> tuple[Floats, Floats]:
-    """Give the interval whose arcsines are so far from the estimate's, within [-1, 1]."""
-    low, high = np.arcsin(estimates) - widths, np.arcsin(estimates) + widths
-    return np.sin(np.maximum(low, -np.pi / 2)), np.sin(np.minimum(high, np.pi / 2))
+    widths, angles = REACH * wider * deviations(np.arcsin(replicates)), np.arcsin(estimates)
+    low, high = np.maximum(angles - widths, -np.pi / 2), np.minimum(angles + widths, np.pi / 2)
+    return np.sin(low), np.sin(high)
 
 
 def stabilised(estimates: Floats, replicates: Floats, *, wider: float = WIDER) -> Floats:

@@ -60,9 +60,7 @@ class Comparison:
         if not known:
             names = listed([*map(str, scores.measures)])
             raise InputError(f"the truth has no scores of {names}.")
-        numbers = scores.measures.numbers(known)
-        runs = None if scores.runs is None else scores.runs.of(numbers)
-        some = replace(scores, values=scores.values[numbers], measures=known, runs=runs)
+        some = scores.of(known)
         some.require("validity")
         truth.scores.require("a truth")
         if some.systems != truth.scores.systems:

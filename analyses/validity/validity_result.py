@@ -367,9 +367,12 @@ class Validity(Result):
 
     def caption(self) -> str:
         """Say what is compared with what."""
+        users = f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both)"
+        if self.n_users == self.n_true_users == self.n_shared:
+            users = f"the same {self.units}"
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
-            f"over {self.n_users:,} {self.units} and their true ordering over {self._true_users()} "
+            f"over {self.n_users:,} {self.units} and their true ordering over {users} "
             f"{self.origin}; higher is better. True orderings are by "
             f"{listed(self.truths[1:], 'or')}, which say how good the top of the lists really is, "
             "or by the same measure with the true preferences (itself). tau_AP weights the top of "
@@ -379,12 +382,6 @@ class Validity(Result):
             f"samples of as many {self.units}; "
             f"tau-b rises with the number of {self.units}. No limit is above 1."
         )
-
-    def _true_users(self) -> str:
-        """Say how many users the truth is of, and how many of these are measured."""
-        if self.n_users == self.n_true_users == self.n_shared:
-            return f"the same {self.units}"
-        return f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both)"
 
     def _tested(self) -> str:
         """Say how pairs were tested."""
