@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -271,10 +271,8 @@ class Discrimination(Result):
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Names of the systems of each pair."""
-        first, second = pair_indices(len(self.systems))
-        chosen = pair_numbers(self.systems, self.baseline)
-        ends = zip(first[chosen], second[chosen], strict=True)
-        return tuple((self.systems[i], self.systems[j]) for i, j in ends)
+        every = [*combinations(self.systems, 2)]
+        return tuple(every[n] for n in pair_numbers(self.systems, self.baseline))
 
     @property
     def dp(self) -> Floats:

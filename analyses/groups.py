@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations, compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -29,7 +30,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table
 from analyses.significance.paired_tests import t_of_moments
-from analyses.significance.permutation import pair_differences, pair_indices
+from analyses.significance.permutation import pair_differences
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.fields import check_width, read_lines
@@ -234,15 +235,11 @@ class Groups(Result):
 
         In all groups it cannot be: every user counts the same for both systems.
         """
-        first, second = pair_indices(len(self.systems))
         own = self.means[:, number, :, 0].round(DECIMALS)
         everyone = self.everyone[number].round(DECIMALS)
         within, overall = np.sign(pair_differences(own)), pair_differences(everyone)
         reverse = ((within == -np.sign(overall)) & (overall != 0)).mean(axis=0) > 0.5
-        return [
-            (self.systems[a], self.systems[b])
-            for a, b in zip(first[reverse], second[reverse], strict=True)
-        ]
+        return [*compress(combinations(self.systems, 2), reverse)]
 
     @cached_property
     def limits(self) -> Floats:

@@ -153,9 +153,7 @@ class Overlap(Result):
         some = same if len(same) else frame[:1]
         pairs = [
             f"{first} and {second} ({share:.0%})".replace("%", " %")
-            for first, second, share in zip(
-                some["first"], some["second"], some["shared"], strict=True
-            )
+            for first, second, share, _ in some.itertuples(index=False)
         ]
         what = "Nearly the same lists" if len(same) else "The most similar lists"
         return (f"{what}, by the share of the first {self.cutoff} items: {listed(pairs)}.",)

@@ -51,7 +51,6 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped.
     """
     scores = work.scores
-    n_users = len(scores.users)
     scores.require("the analysis of swaps", users=2)
     n_swapped = np.zeros(len(scores.measures))
     every = half_means(scores.values, repeats=settings.repeats, seed=work.seed)
@@ -61,7 +60,7 @@ def swaps(work: Work, settings: Settings) -> Swaps:
         measures=scores.measures,
         rates=n_swapped / settings.repeats,
         n_systems=len(scores.systems),
-        n_users=n_users,
+        n_users=len(scores.users),
         repeats=settings.repeats,
     )
 

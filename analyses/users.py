@@ -74,7 +74,7 @@ def users(work: Work, settings: Settings) -> Users:
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
-    reported = scores.measures.numbers(scores.measures.reported)
+    reported = scores.of(scores.measures.reported).values
     taus, coefficients, tests = [], [], []
     for size in work.steps("Taking users away", len(sizes), sizes):
         means, full = subset_means(scores, orders[:, :size])
@@ -288,9 +288,8 @@ def subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     return means[:, :-1], means[:, -1:]
 
 
-def _test(work: Work, settings: Settings, measures: Sequence[int], subsets: Numbers) -> Floats:
+def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> Floats:
     """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs)."""
-    values = work.scores.values[measures]
     n_measures, n_systems, _ = values.shape
     size = subsets.shape[1]
     at_once = max(1, SCORES_AT_ONCE // (n_measures * n_systems * max(size, SUMS_AT_LEAST)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
+from scipy.spatial.distance import squareform
 from scipy.special import ndtr, stdtrit
 
 from analyses.intervals.resampling import CONFIDENCE, draw_weights, interval
@@ -289,13 +290,10 @@ class Corrected(Result):
 
     def groups(self) -> list[tuple[str, ...]]:
         """Give each system letters, by metric: two that share one do not differ significantly."""
-        first, second = pair_indices(n_systems := len(self.systems))
-        found = []
-        for own, p in zip(self.contrasted, self.differences()["p"], strict=True):
-            differs = np.zeros((n_systems, n_systems), dtype=np.bool_)
-            differs[first, second] = differs[second, first] = p < 1 - CONFIDENCE
-            found.append(letters_of(differs, np.argsort(-own, kind="stable")))
-        return found
+        return [
+            letters_of(squareform(p < 1 - CONFIDENCE), np.argsort(-own, kind="stable"))
+            for own, p in zip(self.contrasted, self.differences()["p"], strict=True)
+        ]
 
     def differences(self) -> dict[str, Floats]:
         """Compare all pairs of systems, the first less the second; see `compare`.

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import fdtri
 
 from analyses.ordering.agreement import divided
+from analyses.shared.estimate import Limits
 from analyses.shared.families import Source, reach_of
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import (
@@ -19,8 +20,6 @@ from analyses.significance.paired_tests import (
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs.shared.arrays import Floats
-
-Limits = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)

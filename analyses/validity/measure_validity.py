@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from analyses.ordering import tau_ap_a
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.judgement_samples import Shares, percents
 from analyses.significance.question import Question, Test
@@ -81,7 +82,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         measured=resampled.means,
         true=resampled.true_means,
         tau=tau,
-        tau_aps=resampled.tau_aps(),
+        tau_aps=tau_ap_a(resampled.means, resampled.true_means),
         regret=regret,
         tau_replicates=resampled.tau_replicates,
         within=resampled.within,

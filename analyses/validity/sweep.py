@@ -138,12 +138,6 @@ class Settings(Question):
     )
     samples: Whole = Field(10, ge=1, description="Number of random samples at each level.")
 
-    @property
-    def question(self) -> WorldQuestion:
-        """What is asked of every world."""
-        asked = Question(**self.model_dump(include=set(Question.model_fields)))
-        return WorldQuestion(asked, self.levels, self.samples)
-
     def other_worlds(self, seed: int) -> list[OtherWorld]:
         """Give the worlds by strength, density and number, none depending on the others."""
         points = product(sorted(self.strengths), sorted(self.densities), range(self.worlds))
@@ -173,7 +167,9 @@ class Settings(Question):
 )
 def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
     """Train the systems in many simulated worlds, and compare the measures in each."""
-    found = list(work.in_worlds(settings.other_worlds(work.seed), settings.question))
+    asked = Question(**settings.model_dump(include=set(Question.model_fields)))
+    question = WorldQuestion(asked, settings.levels, settings.samples)
+    found = list(work.in_worlds(settings.other_worlds(work.seed), question))
     strengths, densities = (tuple(sorted(x)) for x in (settings.strengths, settings.densities))
     every = np.stack([each.values for each in found], axis=-1)
     return ValiditySweep(

@@ -9,7 +9,7 @@ import numpy as np
 
 from analyses.intervals.resampling import interval
 from analyses.intervals.systems import pairs_within, taus_within
-from analyses.ordering import tau_ap_a, tau_b
+from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimate, Limits, arcsine_around, deviations, stabilised
 from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
 from analyses.shared.measure import Scores
@@ -127,10 +127,6 @@ class ResampledComparison:
             _around(taus, self.within.reach(), TAUS),
             _around(taus, both, TAUS),
         )
-
-    def tau_aps(self) -> Floats:
-        """Compare orderings by tau_AP, with the truth as reference."""
-        return tau_ap_a(np.broadcast_to(self.means, self.true_means.shape), self.true_means)
 
     def regret(self) -> Uncertain:
         """Give the truth lost by choices; the best of others is no smooth function of systems.
