@@ -139,9 +139,9 @@ def sample_ratio(
     import pandas as pd
     from scipy.stats import chisquare
 
-    daily = pd.crosstab(firsts["day"], firsts["arm"]).reindex(columns=range(len(arms)))
-    counts = np.vstack([daily.sum(), daily]).astype(np.float64)
-    counts = np.nan_to_num(counts).astype(np.int64)
+    daily = pd.crosstab(firsts["day"], firsts["arm"])
+    daily = daily.reindex(columns=range(len(arms)), fill_value=0)
+    counts = np.vstack([daily.sum(), daily])
     totals = counts.sum(axis=1, keepdims=True)
     statistics, p = chisquare(counts, totals * np.array(shares), axis=1)
     adjusted, portions = np.concatenate([p[:1], holm(p[1:])]), 100 * counts / totals

@@ -159,12 +159,8 @@ def variance_components(values: Floats, *, level: float = 0.95) -> Components:
     """
     _, n_systems, n_users = values.shape
     by_system, by_user = values.mean(axis=2), values.mean(axis=1)
-    left = (
-        values
-        - by_system[:, :, None]
-        - by_user[:, None, :]
-        + values.mean(axis=(1, 2))[:, None, None]
-    )
+    whole = values.mean(axis=(1, 2), keepdims=True)
+    left = values - by_system[:, :, None] - by_user[:, None, :] + whole
     freedom = n_systems - 1, (n_systems - 1) * (n_users - 1)
     least = n_users * n_systems * (ROUNDING * np.abs(values).max(axis=(1, 2))) ** 2
     of_systems, of_users, noise = (
