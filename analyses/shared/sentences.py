@@ -102,7 +102,13 @@ def listed(names: Sequence[str], conjunction: str = "and") -> str:
 
 
 def applicable(sentences: Mapping[str, bool | np.bool_]) -> list[str]:
-    """Give the sentences of which the condition holds."""
+    """Give the sentences of which the condition holds.
+
+    Examples
+    --------
+    >>> applicable({"Two systems tie.": True, "All systems tie.": False})
+    ['Two systems tie.']
+    """
     return [sentence for sentence, holds in sentences.items() if holds]
 
 

@@ -67,7 +67,13 @@ def pair_indices(n_systems: int) -> tuple[Numbers, Numbers]:
 
 
 def pair_differences(values: Floats, axis: int = -1) -> Floats:
-    """Subtract the second of every two numbers along an axis from the first."""
+    """Subtract the second of every two numbers along an axis from the first.
+
+    Examples
+    --------
+    >>> pair_differences(np.array([3.0, 2.0, 0.0]))
+    array([1., 3., 2.])
+    """
     first, second = pair_indices(values.shape[axis])
     return np.asarray(values.take(first, axis) - values.take(second, axis))
 
