@@ -19,7 +19,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences
 from analyses.significance.question import Question
 from analyses.validity.comparison import Comparison
 from runs import InputError
@@ -71,11 +71,10 @@ def assessors(work: Work, settings: Settings) -> Assessors:
     if not len(user):
         raise InputError("no item was judged by both assessors.")
     grades = np.unique([first, second])
-    cells = np.searchsorted(grades, first) * len(grades) + np.searchsorted(grades, second)
-    n_users, n_cells = int(user.max()) + 1, len(grades) ** 2
-    by_user = np.bincount(user * n_cells + cells, minlength=n_users * n_cells)
-    of_users = by_user.reshape(n_users, n_cells).astype(np.float64)
-    of_users = of_users[of_users.sum(axis=1) > 0]
+    rows, place = np.unique(user, return_inverse=True)
+    by_user = np.zeros((len(rows), len(grades), len(grades)))
+    np.add.at(by_user, (place, *(np.searchsorted(grades, own) for own in (first, second))), 1.0)
+    of_users = by_user.reshape(len(rows), -1)
     drawn = resampled_users(0, settings.replicates, n_users=len(of_users), seed=work.seed)
     tables = np.concatenate([of_users.sum(axis=0)[None], drawn @ of_users])
     p, true_p = (each[..., chosen, :] for each in comparison.p_values(work, settings))
@@ -128,8 +127,7 @@ def kappa(tables: Floats) -> Floats:
 
 def _agreement(means: Floats, p: Floats, true: Floats, true_p: Floats, alpha: float) -> Numbers:
     """Count the pairs of systems by `AGREEMENTS`, of shape (n_measures, 6)."""
-    first, second = pair_indices(means.shape[-1])
-    signs = np.sign(means[:, first] - means[:, second]) * np.sign(true[:, first] - true[:, second])
+    signs = np.sign(pair_differences(means)) * np.sign(pair_differences(true))
     n_significant = (p <= alpha).astype(np.intp) + (true_p <= alpha)
     kind = 2 * (2 - n_significant) + (signs < 0)
     return np.stack([np.bincount(row, minlength=6) for row in kind])
@@ -261,12 +259,11 @@ class Assessors(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say where the assessors do not judge the same lists."""
-        if not self.condensed:
-            return ()
-        return (
+        sentence = (
             "The second assessor's scores are of lists of judged items alone, so that they are "
-            'higher; with candidates = "all" in [truth], both assessors judge the same lists.',
+            'higher; with candidates = "all" in [truth], both assessors judge the same lists.'
         )
+        return [sentence] * self.condensed
 
     @table("assessors", "agreement of the assessors on the systems")
     def agreement_on_systems(self) -> Table:
@@ -299,5 +296,4 @@ class Assessors(Result):
         value, low, high = self.bias[:, number]
         ax.axvline(float(value.mean()), color="0.6", linewidth=1, linestyle=":")
         draw_rows(ax, self.systems, value, (low, high))
-        ax.set_xlabel("mean score, first less second assessor")
-        ax.set_title(self.labels[number])
+        ax.set(xlabel="mean score, first less second assessor", title=self.labels[number])

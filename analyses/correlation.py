@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from analyses.intervals.resampling import resample_means, run_noise
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
@@ -32,9 +32,8 @@ from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
-from runs import InputError
 from runs.shared.arrays import Floats, Masks
-from runs.shared.settings import Whole
+from runs.shared.settings import Whole, read_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,18 +48,10 @@ WIDE = 1.0
 """Width of an interval of agreement, of 2 that are possible, that tells nothing."""
 
 
-def _known(name: str) -> str:
-    """Refuse an unknown coefficient."""
-    try:
-        return find_coefficient(name).name
-    except InputError as error:
-        raise ValueError(str(error).rstrip(".")) from None
-
-
 class Settings(AnalysisSettings):
     """Agreement among cut-offs and among metrics."""
 
-    coefficient: Annotated[str, AfterValidator(_known)] = Field(
+    coefficient: Annotated[str, read_by(find_coefficient)] = Field(
         "tau-b",
         description="Coefficient of figures and intervals; the CSV files have all: "
         f"{', '.join(COEFFICIENTS)}.",
@@ -108,7 +99,6 @@ def correlation(work: Work, settings: Settings) -> Correlation:
             ),
             n_users=len(scores.users),
             replicates=replicates,
-            seed=work.seed,
         )
         if replicates:
             found = _with_intervals(found, resampled, every_pair=settings.every_pair)
@@ -142,7 +132,7 @@ class Correlation(Result):
         The families of the systems; None if only the means are known.
     n_users
         Users over whom scores were averaged; None if only the means are known.
-    replicates, seed
+    replicates
         Of the bootstrap; without replicates there are no intervals.
     undefined
         Resampled agreements that are undefined; the intervals leave them out.
@@ -159,7 +149,6 @@ class Correlation(Result):
     families: Families | None = None
     n_users: int | None = None
     replicates: int = 0
-    seed: int = 0
     undefined: int = 0
 
     @property
@@ -194,7 +183,9 @@ class Correlation(Result):
             "correlation_metrics": self.among_metrics(),
         }
         if not self.measures.reported.place:
-            frames["correlation_measures"] = self.among_reported()
+            chosen = [measure in self.measures.reported for measure in self.measures]
+            rows = self.to_frame()[np.outer(chosen, chosen).ravel()]
+            frames["correlation_measures"] = rows.reset_index(drop=True)
         return frames
 
     def to_frame(self) -> pd.DataFrame:
@@ -233,11 +224,6 @@ class Correlation(Result):
         frame = frame[cutoff_a == cutoff_b].drop(columns="cutoff_b")
         frame.insert(2, "cutoff", frame.pop("cutoff_a"))
         return frame.sort_values("cutoff", kind="stable", ignore_index=True)
-
-    def among_reported(self) -> pd.DataFrame:
-        """Pairs of report measures, with the columns of `to_frame`."""
-        chosen = np.isin(range(len(self.measures)), self.measures.numbers(self.measures.reported))
-        return self.to_frame()[np.outer(chosen, chosen).ravel()].reset_index(drop=True)
 
     def headline(self) -> Estimates | None:
         """Give the mean agreement of each report measure with the others."""
@@ -359,12 +345,11 @@ class Correlation(Result):
     def cautions(self) -> Sequence[str]:
         """Say which intervals of the agreement of report measures tell nothing, or too little."""
         wide = self._wide()
-        if not wide:
-            return []
-        return [
+        sentence = (
             f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
             f"than {WIDE:g}: {paired(wide)}."
-        ]
+        )
+        return [sentence] * bool(wide)
 
     def _wide(self) -> list[tuple[str, str]]:
         """Name the pairs of report measures whose interval is too wide to tell anything."""

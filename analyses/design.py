@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from analyses.intervals.resampling import draw_weights
+from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
 from analyses.shared.estimate import FLOOR, Estimate, joint_reach
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import count, listed, percent
+from analyses.shared.sentences import applicable, count, listed, percent
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
@@ -110,7 +110,7 @@ def design(work: Work, settings: Settings) -> Design:
             f"{len(scores.systems)} and {n_users}."
         )
     measures = scores.measures.reported
-    values = scores.values[scores.measures.numbers(measures)]
+    values = scores.of(measures).values
     means, deviations = pair_means_and_deviations(values)
     differing = for_all_pairs(values, lambda rows: np.count_nonzero(rows, axis=1))
     differ = ((means != 0) | (deviations > 0)).any(axis=0)
@@ -118,19 +118,17 @@ def design(work: Work, settings: Settings) -> Design:
     means, deviations = means[:, pairs], deviations[:, pairs]
     effects = effects_of(means, deviations)
     priors = [EffectPrior(own, n_users, len(scores.systems)) for own in effects]
-    likely = Likely(
-        *(
-            np.stack(each).reshape(len(values), -1)
-            for each in zip(*(prior.given_the_pilot() for prior in priors), strict=True)
-        )
-    )
+    given = zip(*(prior.given_the_pilot() for prior in priors), strict=True)
+    likely = Likely(*(np.stack(each).reshape(len(values), -1) for each in given))
     kept = (likely.variances * likely.chances).sum(axis=1) * n_users / len(pairs)
     level = np.abs(values.mean(axis=(1, 2)))
     needed = users_for_share(likely, share=settings.share, alpha=settings.alpha)
     possible = _possible_effects(values, pairs, priors, settings, work.seed)
+    detectable = detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
     known = needed[np.isfinite(needed)]
     last = max(2 * n_users, 1.5 * known.max(initial=0.0), 2 * SMALLEST)
     sizes = np.unique(np.rint(np.geomspace(SMALLEST, last, N_SIZES)))
+    of_sizes = Likely(*(each[:, None] for each in likely))
 
     def users_for(differences: Floats) -> Floats:
         effects = effects_of(np.broadcast_to(differences, deviations.shape), deviations)
@@ -147,23 +145,15 @@ def design(work: Work, settings: Settings) -> Design:
         differing=np.median(differing[:, pairs], axis=1),
         observed=users_for(np.abs(means)),
         relative=users_for(settings.difference * level[:, None]),
-        detectable=detectable_effect(n_users, alpha=settings.alpha, power=settings.power)
-        * deviations,
+        detectable=detectable * deviations,
         needed=needed,
         replicates=users_for_share(Likely.of(possible), share=settings.share, alpha=settings.alpha),
         noise=1 - kept,
         sizes=sizes,
-        shares=expected_share(
-            Likely(*(each[:, None] for each in likely)), sizes, alpha=settings.alpha
-        ),
+        shares=expected_share(of_sizes, sizes, alpha=settings.alpha),
         components=variance_components(values),
         **_without_outliers(values),
-        difference=settings.difference,
-        power=settings.power,
-        alpha=settings.alpha,
-        share=settings.share,
-        reliability=settings.reliability,
-        standardised=settings.standardised,
+        **settings.model_dump(exclude={"replicates"}),
     )
 
 
@@ -173,8 +163,7 @@ def _possible_effects(
     """Draw effects that may be behind those observed, (n_measures, n_draws, n_pairs)."""
     _, n_systems, n_users = values.shape
     first, second = pair_indices(n_systems)
-    drawn = draw_weights(n_users, replicates=settings.replicates, seed=seed)
-    weights = np.concatenate([np.empty((0, n_users)), *(some for _, some in drawn)])
+    weights = resampled_users(0, settings.replicates, n_users=n_users, seed=seed)
     with single_threaded("blas"):
         resampled = resampled_effects(values, weights)[:, pairs]
     systems = first[pairs], second[pairs]
@@ -186,16 +175,12 @@ def _without_outliers(values: Floats) -> dict[str, Any]:
     """Say which system is furthest from the mean by each measure, and what is left without it."""
     means = values.mean(axis=2)
     outliers = np.abs(means - means.mean(axis=1, keepdims=True)).argmax(axis=1)
-    if means.shape[1] < 3:
-        unknown = np.full(len(means), np.nan)
-        return {"outliers": outliers, "systems_without": unknown, "relative_without": unknown}
-    rest = [np.delete(own, system, axis=0) for own, system in zip(values, outliers, strict=True)]
-    found = variance_components(np.stack(rest))
-    return {
-        "outliers": outliers,
-        "systems_without": found.systems,
-        "relative_without": found.relative,
-    }
+    systems = relative = np.full(len(means), np.nan)
+    if means.shape[1] > 2:
+        each = zip(values, outliers, strict=True)
+        rest = variance_components(np.stack([np.delete(own, n, axis=0) for own, n in each]))
+        systems, relative = rest.systems, rest.relative
+    return {"outliers": outliers, "systems_without": systems, "relative_without": relative}
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,13 +393,14 @@ class Design(Result):
         }
         relative = zip(parts.relative, parts.relative_low, parts.relative_high, strict=True)
         wanted = f"{self.reliability:g}".removeprefix("0")
-        columns = shares | {
+        columns = {
+            "measure": map(str, self.measures),
+            **shares,
             "E rho²": [str(Estimate(*each)) for each in relative],
             f"for {wanted}": [count(n) for n in relative_users],
             "Phi": [rounded(value) for value in parts.absolute],
             f"Phi {wanted}": [count(n) for n in absolute_users],
         }
-        rows = list(zip(map(str, self.measures), *columns.values(), strict=True))
         caption = (
             f"Share of the variance of scores due to systems, {self.units} and the rest. E rho² "
             f"and Phi: generalizability coefficients of {self.n_users:,} {self.units} for "
@@ -422,11 +408,10 @@ class Design(Result):
             f"for {wanted}: {self.units} needed for a coefficient of {wanted}. The systems are "
             "treated as a random sample."
         )
-        headings = ["measure", *columns]
-        return Table("design_reliability", "Reliability", caption, headings, rows)
+        return Table.of_columns("design_reliability", "Reliability", caption, columns)
 
     @figure("design", "Expected share of significant pairs of systems")
-    def plot(self, ax: Axes) -> Axes:
+    def plot(self, ax: Axes) -> None:
         """Draw the expected share of significant pairs against the number of users."""
         for number, label, style in curves_of(self.measures):
             users = count(self.needed[number])
@@ -435,12 +420,10 @@ class Design(Result):
         scale_by_factors(ax, along="x")
         ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
         ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-        ax.set_ylim(0, 1.02)
-        ax.set_xlabel(f"{self.units} (dotted: the pilot's {self.n_users:,})")
-        ax.set_ylabel(f"share of pairs with p < {self.alpha:g}".replace(" 0.", " ."))
+        ax.set(ylim=(0, 1.02), xlabel=f"{self.units} (dotted: the pilot's {self.n_users:,})")
+        ax.set_ylabel(f"share of pairs with p < {self._alpha}")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
-        return ax
 
     def caption(self) -> str:
         """Say what the columns and curves are."""
@@ -497,58 +480,41 @@ class Design(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say if the pilot is small, its differences noisy, or the users needed far more."""
-        found, worst = [], int(np.argmax(self.noise))
-        if self.noise[worst] >= NOISY:
-            found.append(
-                f"Sampling error is {percent(self.noise[worst])} of the squared observed "
-                f"differences by {self.measures[worst]} (mean over pairs), so that these are too "
-                f"large on average; the {self.units} needed for a share of the pairs are corrected "
-                "for it, those for single pairs are not."
-            )
-        variances = self.components.systems
+        worst, variances = int(np.argmax(self.noise)), self.components.systems
         shares = 1 - self.systems_without / np.maximum(variances, FLOOR)
-        alone = int(np.argmax(np.where(variances > FLOOR, np.nan_to_num(shares), 0.0)))
-        if shares[alone] >= MOST_VARIANCE and variances[alone] > FLOOR:
-            found.append(
-                f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
-                f"variance between systems by {self.measures[alone]}: without it, E rho² is "
-                f"{rounded(float(self.relative_without[alone]))} in place of "
-                f"{rounded(float(self.components.relative[alone]))}."
-            )
-        if self.n_users < FEW_USERS:
-            off = np.sqrt(2 / (self.n_users - 1))
-            found.append(
-                f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, "
-                f"and of all numbers of {self.units} needed, is {percent(off)} or more."
-            )
-        few = [
-            str(m)
-            for m, n in zip(self.measures, self.differing, strict=True)
-            if n < FEWEST_DIFFERING
-        ]
-        if few:
-            found.append(
-                f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different "
-                "scores in the median pair: too few for an interval."
-            )
+        shares = np.where(variances > FLOOR, np.nan_to_num(shares), 0.0)
+        alone = int(np.argmax(shares))
         sizes = np.abs(effects_of(self.differences, self.deviations)) * np.sqrt(self.n_users)
-        hidden = (sizes < HIDDEN).mean(axis=1)
-        unsure = [str(m) for m, s in zip(self.measures, hidden, strict=True) if s > 1 - self.share]
-        if unsure:
-            found.append(
-                f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs differ by "
-                f"less than two standard errors: if these are equal, no number of {self.units} is "
-                "enough, and the interval does not show it."
+        few, unsure, far = (
+            [str(self.measures[n]) for n in np.flatnonzero(concerned)]
+            for concerned in (
+                self.differing < FEWEST_DIFFERING,
+                (sizes < HIDDEN).mean(axis=1) > 1 - self.share,
+                self.needed > FAR * self.n_users,
             )
-        needed = zip(map(str, self.measures), self.needed, strict=True)
-        far = [measure for measure, users in needed if users > FAR * self.n_users]
-        if far:
-            found.append(
-                f"More than {FAR} times the {self.units} of the pilot are needed by {listed(far)}; "
-                "these numbers depend on assumptions about differences that are too small to "
-                "observe."
-            )
-        return found
+        )
+        sentences = {
+            f"Sampling error is {percent(self.noise[worst])} of the squared observed differences "
+            f"by {self.measures[worst]} (mean over pairs), so that these are too large on average; "
+            f"the {self.units} needed for a share of the pairs are corrected for it, those for "
+            "single pairs are not.": self.noise[worst] >= NOISY,
+            f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
+            f"variance between systems by {self.measures[alone]}: without it, E rho² is "
+            f"{rounded(float(self.relative_without[alone]))} in place of "
+            f"{rounded(float(self.components.relative[alone]))}.": shares[alone] >= MOST_VARIANCE,
+            f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, and "
+            f"of all numbers of {self.units} needed, is {percent(np.sqrt(2 / (self.n_users - 1)))} "
+            "or more.": self.n_users < FEW_USERS,
+            f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different scores "
+            "in the median pair: too few for an interval.": bool(few),
+            f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs differ by less "
+            f"than two standard errors: if these are equal, no number of {self.units} is enough, "
+            "and the interval does not show it.": bool(unsure),
+            f"More than {FAR} times the {self.units} of the pilot are needed by {listed(far)}; "
+            "these numbers depend on assumptions about differences that are too small to "
+            "observe.": bool(far),
+        }
+        return applicable(sentences)
 
 
 def _median_pair(users: Floats) -> Floats:

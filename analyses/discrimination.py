@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import compress
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -22,7 +22,7 @@ from analyses.shared.estimate import FLOOR, Estimate, Estimates, deviations, rat
 from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed, paired
+from analyses.shared.sentences import applicable, listed, paired
 from analyses.shared.table import Table, common_decimals, decimals_of, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
@@ -171,7 +171,8 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
     scores.require("discrimination")
     check_scales(scores, scales)
     chosen = pair_numbers(scores.systems, settings.baseline)
-    with work.progress("Testing pairs of systems", settings.n_steps(len(scores.measures))) as bar:
+    n_steps = settings.draws if settings.test == "monte-carlo" else len(scores.measures)
+    with work.progress("Testing pairs of systems", n_steps) as bar:
         found = pair_tests(work, settings, chosen, advance=bar.advance)
     together = found.p.reshape(1, -1) if settings.across_measures else found.p
     adjusted = correct(together, work, settings)
@@ -203,15 +204,10 @@ def discrimination(work: Work, settings: Settings) -> Discrimination:
         p_adjusted=None if adjusted is None else adjusted.reshape(found.p.shape),
         samples=samples,
         n_users=len(scores.users),
-        test=settings.test,
-        correction=settings.correction,
-        alpha=settings.alpha,
         permutations=settings.draws,
         seed=work.seed,
-        baseline=settings.baseline,
         standard=settings.standardised,
-        margin=settings.margin,
-        across_measures=settings.across_measures,
+        **settings.model_dump(exclude={"permutations", "replicates", "standardised"}),
     )
 
 
@@ -275,10 +271,8 @@ class Discrimination(Result):
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """Names of the systems of each pair."""
-        first, second = pair_indices(len(self.systems))
-        chosen = pair_numbers(self.systems, self.baseline)
-        ends = zip(first[chosen], second[chosen], strict=True)
-        return tuple((self.systems[i], self.systems[j]) for i, j in ends)
+        every = [*combinations(self.systems, 2)]
+        return tuple(every[n] for n in pair_numbers(self.systems, self.baseline))
 
     @property
     def dp(self) -> Floats:
@@ -287,12 +281,6 @@ class Discrimination(Result):
         Of shape (n_measures,). Valcarce et al. (2018) sum over ordered pairs: twice as much.
         """
         return np.asarray(self.p.sum(axis=1))
-
-    @property
-    def median_is_bound(self) -> Masks:
-        """Mark measures of whose median p only an upper bound is known, of shape (n_measures,)."""
-        bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
-        return np.asarray(np.median(self.p, axis=1) <= bounds)
 
     @property
     def significant(self) -> Floats:
@@ -394,12 +382,13 @@ class Discrimination(Result):
 
         low, high = self.interval
         required, limits = pd.DataFrame(self.required), self.estimates().limits_over_systems()
+        bounds = np.where(self.methods == Method.BOUND, self.p, 0.0).max(axis=1)
         columns = {
             "dp": self.dp,
             "dp_ordered": 2 * self.dp,
             "significant_05": self.significant,
             "median_p": np.median(self.p, axis=1),
-            "median_p_is_bound": self.median_is_bound,
+            "median_p_is_bound": np.median(self.p, axis=1) <= bounds,
             "dp_mean": self.p.mean(axis=1),
             "significant_01": (self.p < 0.01).mean(axis=1),
             "required_max": required.max(axis=1),
@@ -490,53 +479,38 @@ class Discrimination(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say where significance tells little, and what the literature warns of."""
-        few = [] if self.baseline else self.families.cautions()
         reported = self.p[self.measures.numbers(self.measures.reported)]
-        found, alike = [], [*compress(self.pairs, self.alike)]
-        if alike:
-            found.append(
-                f"{paired(alike)} have identical scores for every {self.unit} by every measure; "
-                "each such pair adds 1 to DP over unordered pairs."
-            )
-        if near := [*compress(self.pairs, (reported >= LEVEL).all(axis=0) & ~self.alike)]:
-            found.append(
-                f"For {len(near):,} of {len(self.pairs):,} pairs of systems, none of the report "
-                f"measures finds a significant difference (p < .05), even without correction "
-                f"({paired(near)}); corrected tests leave more pairs undecided."
-            )
+        alike = [*compress(self.pairs, self.alike)]
+        near = [*compress(self.pairs, (reported >= LEVEL).all(axis=0) & ~self.alike)]
         least = (reported < LEVEL).mean(axis=1).min(initial=1.0)
-        if len(reported) and least >= MOST:
-            share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
-            found.append(
-                f"With {self.n_users:,} {self.units}, every measure finds {share} pairs of "
-                "systems significantly different (p < .05); consider the size of the differences, "
-                "too."
-            )
-        return [*found, *few, *self._of_test()]
-
-    def _of_test(self) -> list[str]:
-        """Say how p-values, before any correction, can mislead."""
-        sentences, n_pairs = [], len(self.pairs)
-        if self.test in ("wilcoxon", "sign") and self.n_users >= MANY_USERS:
-            name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
-            sentences.append(
-                f"The {name} test compares {about}, not means: with {self.n_users:,} {self.units} "
-                "it rejects too often if differences have mean 0 but are not symmetric (Ihemelandu "
-                "& Ekstrand 2023); prefer the permutation test."
-            )
-        if self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS:
-            sentences.append(
-                f"The test assumes that means are normally distributed, which {self.n_users:,} "
-                f"{self.units} may be too few for; compare with the exact permutation test."
-            )
-        needed = n_pairs / self.alpha
-        if self.test in ("monte-carlo", "bootstrap") and self.permutations + 1 <= needed:
-            sentences.append(
-                f"{self.permutations:,} random permutations are too few to correct for {n_pairs:,} "
-                f"pairs at alpha = {self.alpha:g}, as no p-value is below "
-                f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}."
-            )
-        return sentences
+        share = "all" if least == 1 else f"at least {math.floor(100 * least)} % of"
+        of_pairs = {
+            f"{paired(alike)} have identical scores for every {self.unit} by every measure; each "
+            "such pair adds 1 to DP over unordered pairs.": bool(alike),
+            f"For {len(near):,} of {len(self.pairs):,} pairs of systems, none of the report "
+            "measures finds a significant difference (p < .05), even without correction "
+            f"({paired(near)}); corrected tests leave more pairs undecided.": bool(near),
+            f"With {self.n_users:,} {self.units}, every measure finds {share} pairs of systems "
+            "significantly different (p < .05); consider the size of the differences, "
+            "too.": len(reported) > 0 and least >= MOST,
+        }
+        name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
+        needed, are_drawn = len(self.pairs) / self.alpha, self.test in ("monte-carlo", "bootstrap")
+        of_test = {
+            f"The {name} test compares {about}, not means: with {self.n_users:,} {self.units} it "
+            "rejects too often if differences have mean 0 but are not symmetric (Ihemelandu & "
+            "Ekstrand 2023); prefer the permutation test.": self.test in ("wilcoxon", "sign")
+            and self.n_users >= MANY_USERS,
+            f"The test assumes that means are normally distributed, which {self.n_users:,} "
+            f"{self.units} may be too few for; compare with the exact permutation "
+            "test.": self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS,
+            f"{self.permutations:,} random permutations are too few to correct for "
+            f"{len(self.pairs):,} pairs at alpha = {self.alpha:g}, as no p-value is below "
+            f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}.": are_drawn
+            and self.permutations + 1 <= needed,
+        }
+        few = [] if self.baseline else self.families.cautions()
+        return [*applicable(of_pairs), *few, *applicable(of_test)]
 
     @table("power", "discriminative power by metric and cut-off", alias="table3")
     def power(self, *, cutoff: int | None = None, convention: Convention = "dp") -> Table:
@@ -674,12 +648,10 @@ class Discrimination(Result):
             ax.set_ylabel(f"p-value (grey: not significant at {LEVEL})")
             return
         ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)
-        ax.set_xscale("log")
-        ax.set_xlim(1.0, SHOWN_P)
+        ax.set(xscale="log", xlim=(1.0, SHOWN_P))
         ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
         ax.minorticks_off()
-        ax.set_ylim(top=100)
-        ax.set_xlabel("p-value (grey: not significant at .05)")
+        ax.set(ylim=(None, 100), xlabel="p-value (grey: not significant at .05)")
         ax.set_ylabel("pairs with at most this p-value (%)")
 
     def test_in_words(self) -> str:

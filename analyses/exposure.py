@@ -14,15 +14,16 @@ from pydantic import Field
 from scipy.special import entr
 
 from analyses.intervals.resampling import band, draw_weights
-from analyses.ordering.agreement import divided
+from analyses.ordering.agreement import divided, mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_whiskers, label_curves
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS
 from analyses.shared.measure import pairs_of, tidy
 from analyses.shared.result import Result, figure, table
+from analyses.shared.sentences import applicable
 from analyses.shared.table import Table, rounded
 from analyses.shared.work import CountedIn, Work
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -88,16 +89,14 @@ def exposure(work: Work, settings: Settings) -> Exposure:
     shape = (len(ASPECTS), len(cutoffs), len(runs))
     replicates = np.empty((*shape, 1 + settings.replicates))
     recalls = np.empty((settings.groups, *shape[1:]))
-    with work.progress("Counting what is recommended", len(runs)) as bar:
-        for number, run in enumerate(runs):
-            facts = run, work.qrels, groups, relevant, catalogue
-            for some, weights in _weights(run.n_users, settings.replicates, work.seed):
-                measured = _measured(*facts, weights=weights, cutoffs=cutoffs)
-                for place, (evenness, found) in enumerate(measured):
-                    replicates[:, place, number, some] = evenness
-                    if some.start == 0:
-                        recalls[:, place, number] = found[0]
-            bar.advance()
+    for number, run in work.steps("Counting what is recommended", len(runs), enumerate(runs)):
+        facts = run, work.qrels, groups, relevant, catalogue
+        for some, weights in _weights(run.n_users, settings.replicates, work.seed):
+            measured = _measured(*facts, weights=weights, cutoffs=cutoffs)
+            for place, (evenness, found) in enumerate(measured):
+                replicates[:, place, number, some] = evenness
+                if some.start == 0:
+                    recalls[:, place, number] = found[0]
     return Exposure(
         systems=tuple(run.system for run in runs),
         cutoffs=tuple(cutoffs),
@@ -154,10 +153,8 @@ class Exposure(Result):
         aspects, cutoffs = {"aspect": ASPECTS}, {"cutoff": self.cutoffs}
         systems, pairs = {"system": self.systems}, pairs_of(self.systems, "system_a", "system_b")
         low, high = self._limits_of_values()
-        first, second = pair_indices(len(self.systems))
-        gaps = self.values[..., first] - self.values[..., second]
-        of_replicates = self.replicates[..., first, :] - self.replicates[..., second, :]
-        least, most = band(gaps, of_replicates)
+        gaps = pair_differences(self.values)
+        least, most = band(gaps, pair_differences(self.replicates, axis=-2))
         limits = {"low": least, "high": most, "beyond_noise": (least > 0) | (most < 0)}
         numbers = range(1, len(self.recalls) + 1)
         sizes = {"items": self.group_sizes, "relevant": self.group_relevant}
@@ -195,12 +192,10 @@ class Exposure(Result):
         number = chosen_panel(ASPECTS, aspect)
         values = self.values[number]
         low, high = (limits[number] for limits in self._limits_of_values())
-        for system, (label, style) in enumerate(categories(self.systems)):
-            limits = (low[:, system], high[:, system])
-            places = np.array(self.cutoffs)
-            draw_whiskers(ax, places, values[:, system], limits, style, label=label)
-        ax.set_xlabel("cut-off")
-        ax.set_title(ASPECTS[number])
+        each = zip(categories(self.systems), values.T, low.T, high.T, strict=True)
+        for (label, style), own, *limits in each:
+            draw_whiskers(ax, np.array(self.cutoffs), own, (*limits,), style, label=label)
+        ax.set(xlabel="cut-off", title=ASPECTS[number])
         label_curves(ax)
 
     def caption(self) -> str:
@@ -219,8 +214,7 @@ class Exposure(Result):
 
     def findings(self) -> Sequence[str]:
         """Say which systems have the extreme coverage and PopREO, at the deepest cut-off."""
-        ends = [self._ends(number) for number in range(len(ASPECTS))]
-        (low, high), (even, uneven) = ends[0], ends[3]
+        (low, high), (even, uneven) = map(self._ends, ("coverage", "PopREO"))
         return (
             f"Coverage of the catalogue at cut-off {self.cutoffs[-1]} is lowest for {low} and "
             f"highest for {high}.",
@@ -228,9 +222,9 @@ class Exposure(Result):
             f"for {even} and largest for {uneven}.",
         )
 
-    def _ends(self, number: int) -> tuple[str, str]:
+    def _ends(self, aspect: str) -> tuple[str, str]:
         """Name the systems with the lowest and the highest value at the deepest cut-off."""
-        values = self.values[number, -1]
+        values = self.values[ASPECTS.index(aspect), -1]
         if np.isnan(values).all():
             return ("no system",) * 2
         ends = (int(np.nanargmin(values)), int(np.nanargmax(values)))
@@ -239,18 +233,15 @@ class Exposure(Result):
 
     def cautions(self) -> Sequence[str]:
         """Say why there are no p-values, and which groups are left out."""
-        found = [
+        empty = int(np.count_nonzero(self.group_relevant == 0))
+        sentences = {
             "Coverage, Gini index, Shannon entropy and PopREO are computed over all "
             f"{self.units} at once, so paired tests do not apply; exposure_differences.csv has "
-            "bootstrap intervals of the differences between systems."
-        ]
-        empty = int(np.count_nonzero(self.group_relevant == 0))
-        if empty:
-            found.append(
-                f"PopREO leaves out {empty} of the {len(self.recalls)} groups of items by "
-                f"popularity, which have no item that is relevant to any {self.unit}."
-            )
-        return found
+            "bootstrap intervals of the differences between systems.": True,
+            f"PopREO leaves out {empty} of the {len(self.recalls)} groups of items by popularity, "
+            f"which have no item that is relevant to any {self.unit}.": empty > 0,
+        }
+        return applicable(sentences)
 
 
 def gini(counts: Floats) -> Floats:
@@ -279,11 +270,9 @@ def pop_reo(recalls: Floats) -> Floats:
 
     Zhu, Wang & Caverlee (SIGIR 2020), ranking-based equal opportunity, with groups by popularity.
     """
-    defined = ~np.isnan(recalls)
-    n, filled = defined.sum(axis=-1), np.where(defined, recalls, 0.0)
-    means = divided(filled.sum(axis=-1), n)
-    deviations = np.where(defined, recalls - means[..., np.newaxis], 0.0)
-    return divided(np.sqrt(divided((deviations**2).sum(axis=-1), n)), means)
+    means = mean_of_defined(recalls)
+    squares = (recalls - means[..., np.newaxis]) ** 2
+    return divided(np.sqrt(mean_of_defined(squares)), means)
 
 
 def popularity_groups(counts: NDArray[np.integer], n_groups: int) -> Numbers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,13 +15,11 @@ from analyses.popularity import LEAST_AREA
 from analyses.shared.analysis import analysis
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, LossSettings
 from analyses.shared.result import figure
-from analyses.shared.work import CountedIn
 from qrels import Qrels
 from runs.shared.arrays import Masks
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from analyses.shared.work import Work
@@ -59,18 +56,17 @@ def graded_loss(work: Work, settings: Settings) -> GradedLoss:
     weighted sampling without replacement: the first to arrive of exponential waiting times.
     """
     counted_in, counts = settings.counted(work)
-
     how: Any = {"gamma": settings.gamma, "n_samples": settings.samples, "seed": work.seed}
     draw = partial(keep_graded, work.qrels, counts, **how)
     return lose_at_random(
         GradedLoss,
         work,
+        settings,
         draw,
-        levels=settings.levels,
-        n_samples=settings.samples,
-        replicates=settings.replicates,
-        gamma=settings.gamma,
-        counted_in=counted_in,
+        loss=f"graded loss of judgements (gamma {settings.gamma:g})",
+        drawing="Judgements are drawn without replacement with weight popularity to the power of "
+        f"{-settings.gamma:g}; popularity is an item's number of {RATINGS_IN_WORDS[counted_in]}, "
+        "at least 1",
     )
 
 
@@ -100,38 +96,10 @@ def keep_graded(
 
 @dataclass(frozen=True, eq=False)
 class GradedLoss(RandomLoss):
-    """Agreement of every measure with itself when popular items lose more judgements.
+    """Agreement of every measure with itself when popular items lose more judgements."""
 
-    Parameters
-    ----------
-    gamma
-        The power of popularity.
-    counted_in
-        The ratings in which popularity was counted.
-    """
-
+    name = "graded_loss"
     least_area = LEAST_AREA
-
-    gamma: float
-    counted_in: CountedIn
-
-    @property
-    def loss(self) -> str:
-        """What is lost."""
-        return f"graded loss of judgements (gamma {self.gamma:g})"
-
-    @property
-    def drawing(self) -> str:
-        """How judgements were drawn."""
-        return (
-            "Judgements are drawn without replacement with weight popularity to the power of "
-            f"{-self.gamma:g}; popularity is an item's number of "
-            f"{RATINGS_IN_WORDS[self.counted_in]}, at least 1"
-        )
-
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``graded_loss`` (see `to_frame`), with ``..._areas`` and their differences."""
-        return self.frames_as("graded_loss")
 
     @figure(
         "graded_loss_cutoffs",
@@ -140,6 +108,6 @@ class GradedLoss(RandomLoss):
         over_cutoffs=True,
     )
     @figure("graded_loss_metrics", "Robustness to graded loss of judgements")
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the share kept; see `RandomLoss`."""
-        return super().plot(ax, metric=metric)
+        self.plot_curves(ax, metric=metric)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations, compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -29,7 +30,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table
 from analyses.significance.paired_tests import t_of_moments
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.fields import check_width, read_lines
@@ -89,15 +90,13 @@ def groups(work: Work, settings: Settings) -> Groups:
     areas = _areas(work, members, chosen, settings)
     means, found = [], []
     everyone = values.mean(axis=2)
-    with work.progress("Comparing groups", len(names)) as bar:
-        for number, own in enumerate(members):
-            weights = _weights(len(own), settings.replicates, work.seed + number)
-            of_systems = values[:, :, own] @ weights.T / len(own)
-            taus = tau_b(of_systems.transpose(0, 2, 1), everyone[:, None])
-            dp = np.stack([_discriminative_power(each[:, own], weights) for each in values])
-            found.append([of_systems.mean(axis=1), taus, dp, areas[number]])
-            means.append(of_systems)
-            bar.advance()
+    for number, own in work.steps("Comparing groups", len(names), enumerate(members)):
+        weights = _weights(len(own), settings.replicates, work.seed + number)
+        of_systems = values[:, :, own] @ weights.T / len(own)
+        taus = tau_b(of_systems.transpose(0, 2, 1), everyone[:, None])
+        dp = np.stack([_discriminative_power(each[:, own], weights) for each in values])
+        found.append([of_systems.mean(axis=1), taus, dp, areas[number]])
+        means.append(of_systems)
     return Groups(
         measures=Measures(scores.measures.reported, reported=scores.measures.reported),
         systems=scores.systems,
@@ -163,8 +162,7 @@ def _weights(n_users: int, replicates: int, seed: int) -> Floats:
 
 def _discriminative_power(values: Floats, weights: Floats) -> Floats:
     """Add the p-values of Student's t over all pairs of systems: of shape (n_replicates,)."""
-    first, second = pair_indices(len(values))
-    differences, n_users = values[first] - values[second], values.shape[1]
+    differences, n_users = pair_differences(values, axis=0), values.shape[1]
     means, squares = differences @ weights.T / n_users, differences**2 @ weights.T / n_users
     spread = np.sqrt(np.maximum(squares - means**2, 0.0) * n_users / (n_users - 1))
     dp: Floats = t_of_moments(means, spread, n_users=n_users).sum(axis=0)
@@ -237,16 +235,11 @@ class Groups(Result):
 
         In all groups it cannot be: every user counts the same for both systems.
         """
-        first, second = pair_indices(len(self.systems))
         own = self.means[:, number, :, 0].round(DECIMALS)
         everyone = self.everyone[number].round(DECIMALS)
-        within = np.sign(own[:, first] - own[:, second])
-        overall = everyone[first] - everyone[second]
+        within, overall = np.sign(pair_differences(own)), pair_differences(everyone)
         reverse = ((within == -np.sign(overall)) & (overall != 0)).mean(axis=0) > 0.5
-        return [
-            (self.systems[a], self.systems[b])
-            for a, b in zip(first[reverse], second[reverse], strict=True)
-        ]
+        return [*compress(combinations(self.systems, 2), reverse)]
 
     @cached_property
     def limits(self) -> Floats:
@@ -263,8 +256,7 @@ class Groups(Result):
 
         Of shape (3, n_quantities, n_pairs, n_measures).
         """
-        first, second = pair_indices(len(self.groups))
-        gaps = self.values[:, first] - self.values[:, second]
+        gaps = pair_differences(self.values, axis=1)
         found = np.stack([gaps[..., 0]] * 3)
         for q, n in np.ndindex(len(gaps), len(self.measures)):
             value, replicates = gaps[q, :, n, 0], gaps[q, :, n, 1:]

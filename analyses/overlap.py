@@ -51,13 +51,11 @@ def overlap(work: Work, settings: Settings) -> Overlap:
     systems, lists = tuple(work.recommended), [*work.recommended.values()]
     shared, rbo = np.eye(len(systems)), np.eye(len(systems))
     pairs = [*zip(*pair_indices(len(systems)), strict=True)]
-    with work.progress("Comparing lists", len(pairs)) as bar:
-        for first, second in pairs:
-            two = (lists[n][:, : settings.cutoff] for n in (first, second))
-            common, agreement = overlap_of(*two, persistence=settings.persistence)
-            shared[first, second] = shared[second, first] = np.nanmean(common)
-            rbo[first, second] = rbo[second, first] = np.nanmean(agreement)
-            bar.advance()
+    for first, second in work.steps("Comparing lists", len(pairs), pairs):
+        two = (lists[n][:, : settings.cutoff] for n in (first, second))
+        common, agreement = overlap_of(*two, persistence=settings.persistence)
+        shared[first, second] = shared[second, first] = np.nanmean(common)
+        rbo[first, second] = rbo[second, first] = np.nanmean(agreement)
     return Overlap(
         systems=systems,
         shared=shared,
@@ -155,9 +153,7 @@ class Overlap(Result):
         some = same if len(same) else frame[:1]
         pairs = [
             f"{first} and {second} ({share:.0%})".replace("%", " %")
-            for first, second, share in zip(
-                some["first"], some["second"], some["shared"], strict=True
-            )
+            for first, second, share, _ in some.itertuples(index=False)
         ]
         what = "Nearly the same lists" if len(same) else "The most similar lists"
         return (f"{what}, by the share of the first {self.cutoff} items: {listed(pairs)}.",)

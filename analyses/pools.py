@@ -65,23 +65,19 @@ def pools(work: Work, settings: Settings) -> Pools:
     everything = np.ones((len(work.qrels.items), 1), dtype=np.bool_)
     truths = resampling.means(sum_samples(everything, blocks=resampling.blocks)[..., 0])
     signs = work.scores.measures.signs[:, None, None]
-    taus, falls, losses, kept = [], [], [], []
-    with work.progress("Judging pools", len(settings.depths)) as bar:
-        for depth in settings.depths:
-            pooled = _pools(ranks <= depth)
-            means = resampling.means(sum_samples(pooled, blocks=resampling.blocks))
-            taus.append(tau_b(means[..., 0], truths).T)
-            falls.append(_falls(signs * means.round(DECIMALS)).transpose(1, 2, 0))
-            losses.append(_losses(means[0]))
-            kept.append(pooled.sum(axis=0))
-            bar.advance()
+    taus, falls, kept = [], [], []
+    for depth in work.steps("Judging pools", len(settings.depths), settings.depths):
+        pooled = _pools(ranks <= depth)
+        means = resampling.means(sum_samples(pooled, blocks=resampling.blocks))
+        taus.append(tau_b(means[..., 0], truths).T)
+        falls.append(_falls(signs * means.round(DECIMALS)).transpose(1, 2, 0))
+        kept.append(pooled.sum(axis=0))
     return Pools(
         measures=work.scores.measures,
         systems=work.scores.systems,
         depths=settings.depths,
         taus=np.stack(taus, axis=1),
         falls=np.stack(falls, axis=1),
-        losses=np.stack(losses, axis=1),
         n_kept=np.array(kept)[:, 0],
         n_own=np.array([[n[0] - own for own in n[1:]] for n in kept]),
         n_judgements=len(work.qrels.items),
@@ -104,8 +100,6 @@ class Pools(Result):
     falls
         Places that a system falls if it alone is not pooled, negative if it rises; of shape
         (n_measures, n_depths, n_systems, 1 + n_replicates).
-    losses
-        Share of its score that it loses, of shape (n_measures, n_depths, n_systems); NaN if 0.
     n_kept
         Judgements in the pool of all systems, of shape (n_depths,).
     n_own
@@ -119,7 +113,6 @@ class Pools(Result):
     depths: tuple[int, ...]
     taus: Floats
     falls: Floats
-    losses: Floats
     n_kept: NDArray[np.int64]
     n_own: NDArray[np.int64]
     n_judgements: int
@@ -141,7 +134,6 @@ class Pools(Result):
             fall=mean_falls[..., 0],
             fall_low=fall_low,
             fall_high=fall_high,
-            largest_fall=falls.max(axis=2),
         )
         of_systems = tidy(
             self.measures,
@@ -150,7 +142,6 @@ class Pools(Result):
             fall=falls,
             low=each_low,
             high=each_high,
-            lost=self.losses,
             own_judgements=self.n_own,
         )
         return {"pools": of_pools, "pools_left_out": of_systems}
@@ -187,8 +178,7 @@ class Pools(Result):
         ax.set_xscale("log")
         ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
         ax.minorticks_off()
-        ax.set_xlabel("depth of the pool")
-        ax.set_title(panel_title(self.measures, metric=None))
+        ax.set(xlabel="depth of the pool", title=panel_title(self.measures, metric=None))
         label_curves(ax)
 
     def findings(self) -> Sequence[str]:
@@ -246,11 +236,3 @@ def _place(own: Floats, means: Floats) -> Floats:
     better = (means > own[..., None, :]).sum(axis=-2)
     level = (means == own[..., None, :]).sum(axis=-2)
     return better + (level - 1) / 2
-
-
-def _losses(means: Floats) -> Floats:
-    """Give the share of its score that each system loses: means (n_measures, n_systems, pools)."""
-    own = np.arange(means.shape[1])
-    without, pooled = means[:, own, 1 + own], means[:, :, 0]
-    undefined = np.full(pooled.shape, np.nan)
-    return 1 - np.divide(without, pooled, out=undefined, where=pooled != 0)

@@ -22,14 +22,14 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
 from analyses.shared.families import Families, WithinSubsets
-from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings
+from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, Shares, percents
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.settings import Levels, Whole
+from runs.shared.settings import Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -56,10 +56,8 @@ class Settings(CountedSettings):
 
     section = "popularity"
 
-    levels: Levels = Field(
-        tuple(percent / 100 for percent in range(100, 79, -1)),
-        min_length=1,
-        description="Shares of the items, or of their ratings, to keep.",
+    levels: Shares = Field(
+        percents(100, 79, -1), description="Shares of the items, or of their ratings, to keep."
     )
     cut: Cut = Field(
         "items", description="Whether a level is a share of the items or of their ratings."
@@ -86,12 +84,10 @@ def popularity(work: Work, settings: Settings) -> Popularity:
     chosen: Choice = (settings.cut, "most popular", counted_in)
     every = [chosen, *(c for c in product(get_args(Cut), get_args(Removed), counts) if c != chosen)]
     sum_samples = work.rescorer(len(settings.levels) * (settings.orders + len(every) - 1))
-    found = []
-    with work.progress("Taking popular items away", len(every)) as bar:
-        for choice in every:
-            removal = _removal(choice, sum_samples, work, settings, is_chosen=choice == chosen)
-            found.append(removal)
-            bar.advance()
+    found = [
+        _removal(choice, sum_samples, work, settings, is_chosen=choice == chosen)
+        for choice in work.steps("Taking popular items away", len(every), every)
+    ]
     return Popularity(
         measures=work.scores.measures,
         levels=settings.levels,

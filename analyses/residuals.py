@@ -58,7 +58,7 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     if not bounded:
         raise InputError(
             f"no report measure has residuals, as P, Success, RR, DCG, RBP and ERR(top=...) have: "
-            f"by {listed([*others])}, {NO_BOUNDS}."
+            f"by {listed(others)}, {NO_BOUNDS}."
         )
     lists = [*work.recommended.values()]
     top = float(work.qrels.grades.max(initial=work.qrels.relevance_level))
@@ -74,14 +74,15 @@ def residuals(work: Work, settings: Settings) -> Residuals:
     weights = [work.score_lists(measure, one_each) for measure in bounded]
     first, second = pair_indices(len(lists))
     gains = np.empty((2, len(bounded), len(first)))
-    with work.progress("Bounding differences", len(first)) as bar:
-        for pair, (a, b) in enumerate(zip(first, second, strict=True)):
-            for side, (i, j) in enumerate([(a, b), (b, a)]):
-                other = other_ranks(lists[i], lists[j])
-                for n, measure in enumerate(bounded):
-                    facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
-                    gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
-            bar.advance()
+    pairs = zip(first, second, strict=True)
+    for pair, (a, b) in work.steps("Bounding differences", len(first), enumerate(pairs)):
+        for side, (i, j) in enumerate([(a, b), (b, a)]):
+            # The column of each item of one list in the other, -1 if it is not there.
+            same = (lists[i][:, :, None] == lists[j][:, None, :]) & (lists[i][:, :, None] >= 0)
+            other = np.where(same.any(axis=2), same.argmax(axis=2), -1)
+            for n, measure in enumerate(bounded):
+                facts = unjudged[i], other, low[n, i], low[n, j], high[n, i]
+                gains[side, n, pair] = largest_gain(kinds[measure], weights[n], *facts).mean()
     return Residuals(
         measures=Measures(bounded, reported=bounded),
         systems=tuple(work.recommended),
@@ -93,12 +94,6 @@ def residuals(work: Work, settings: Settings) -> Residuals:
         n_users=work.qrels.n_users,
         top=top,
     )
-
-
-def other_ranks(one: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Give the column of each item of one list in the other, -1 if it is not there."""
-    same = (one[:, :, None] == other[:, None, :]) & (one[:, :, None] >= 0)
-    return np.where(same.any(axis=2), same.argmax(axis=2), -1)
 
 
 def largest_gain(
@@ -204,9 +199,7 @@ class Residuals(Result):
 
     def cautions(self) -> Sequence[str]:
         """Name the measures that have no residuals."""
-        if not self.others:
-            return ()
-        return (f"Residuals leave out {listed([*self.others])}: {NO_BOUNDS}.",)
+        return [f"Residuals leave out {listed(self.others)}: {NO_BOUNDS}."] * bool(self.others)
 
     @table("residuals", "residuals of the measures, and pairs in a certain order")
     def table(self) -> Table:
@@ -227,5 +220,4 @@ class Residuals(Result):
         number = chosen_panel(self.labels, label)
         low, high = self.low[number], self.high[number]
         draw_rows(ax, self.systems, low, (low, high))
-        ax.set_xlabel("mean score (point: as judged)")
-        ax.set_title(self.labels[number])
+        ax.set(xlabel="mean score (point: as judged)", title=self.labels[number])

@@ -5,7 +5,6 @@ Figures 2 and 6 of Valcarce et al. (2018).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -62,11 +61,11 @@ def sparsity(work: Work, settings: Settings) -> Sparsity:
     return lose_at_random(
         Sparsity,
         work,
+        settings,
         draw,
-        levels=settings.levels,
-        n_samples=settings.samples,
-        replicates=settings.replicates,
-        sampling=settings.sampling,
+        loss="random loss of judgements",
+        drawing=settings.sampling.in_words(work.unit),
+        mode=settings.mode,
     )
 
 
@@ -76,31 +75,19 @@ class Sparsity(RandomLoss):
 
     Parameters
     ----------
-    sampling
-        How judgements were drawn.
+    mode
+        From what judgements were drawn: all, or those of each user.
     """
 
-    sampling: Sampling
+    name = "sparsity"
     least_area = 0.8
 
-    @property
-    def loss(self) -> str:
-        """What is lost."""
-        return "random loss of judgements"
-
-    @property
-    def drawing(self) -> str:
-        """How judgements were drawn."""
-        return self.sampling.in_words(self.unit)
-
-    def frames(self) -> Mapping[str, pd.DataFrame]:
-        """Give ``sparsity`` (see `to_frame`), ``sparsity_areas``, ``sparsity_area_differences``."""
-        return self.frames_as("sparsity")
+    mode: Mode
 
     def to_frame(self) -> pd.DataFrame:
         """One row per measure and level, with the mode; see `RandomLoss`."""
         frame = super().to_frame()
-        frame.insert(1 + list(frame).index("judgements"), "mode", self.sampling.mode)
+        frame.insert(1 + list(frame).index("judgements"), "mode", self.mode)
         return frame
 
     @figure(
@@ -111,6 +98,6 @@ class Sparsity(RandomLoss):
         over_cutoffs=True,
     )
     @figure("sparsity_metrics", "Robustness to random loss of judgements", number=6)
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the share kept; see `RandomLoss`."""
-        return super().plot(ax, metric=metric)
+        self.plot_curves(ax, metric=metric)

@@ -15,7 +15,7 @@ from analyses.shared.drawing import categories, label_curves
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences
 from runs.shared.arrays import Floats
 from runs.shared.settings import Whole
 from runs.shared.streams import random_words
@@ -51,18 +51,16 @@ def swaps(work: Work, settings: Settings) -> Swaps:
     Draw k depends on (seed, k) alone. A pair that ties on a half is not swapped.
     """
     scores = work.scores
-    n_users = len(scores.users)
     scores.require("the analysis of swaps", users=2)
     n_swapped = np.zeros(len(scores.measures))
-    with work.progress("Swaps", settings.repeats) as bar:
-        for means in half_means(scores.values, repeats=settings.repeats, seed=work.seed):
-            n_swapped += swapped(means)
-            bar.advance()
+    every = half_means(scores.values, repeats=settings.repeats, seed=work.seed)
+    for means in work.steps("Swaps", settings.repeats, every):
+        n_swapped += swapped(means)
     return Swaps(
         measures=scores.measures,
         rates=n_swapped / settings.repeats,
         n_systems=len(scores.systems),
-        n_users=n_users,
+        n_users=len(scores.users),
         repeats=settings.repeats,
     )
 
@@ -117,9 +115,7 @@ class Swaps(Result):
             places = [measure.cutoff or 0 for measure in curves[metric]]
             rates = self.rates[self.measures.numbers(curves[metric])]
             ax.plot(places, rates, label=metric, **style)
-        ax.set_ylim(bottom=0)
-        ax.set_xlabel("cut-off")
-        ax.set_ylabel("swap rate")
+        ax.set(ylim=(0, None), xlabel="cut-off", ylabel="swap rate")
         label_curves(ax)
 
 
@@ -144,6 +140,5 @@ def swapped(means: Floats) -> Floats:
 
     A pair that ties on a half is not swapped.
     """
-    first, second = pair_indices(means.shape[2])
-    signs = np.sign(np.round(means[:, :, first] - means[:, :, second], DECIMALS))
+    signs = np.sign(np.round(pair_differences(means), DECIMALS))
     return np.asarray((signs[0] * signs[1] < 0).mean(axis=1))

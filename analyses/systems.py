@@ -19,8 +19,8 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
-from analyses.significance.permutation import pair_indices
-from analyses.significance.question import JOINT
+from analyses.significance.permutation import pair_differences, pair_indices
+from analyses.significance.question import JOINT, by_user_id
 from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
@@ -61,33 +61,27 @@ class Settings(AnalysisSettings):
 )
 def systems(work: Work, settings: Settings) -> Systems:
     """Compare the systems under each report measure, all pairs at once."""
-    measures = work.scores.measures.reported
-    chosen = work.scores.measures.numbers(measures)
-    names, values = work.scores.systems, work.scores.values[chosen]
-    work.scores.require("a comparison")
-    by_user_id = values[:, :, np.argsort(work.scores.users, kind="stable")]
+    scores = work.scores.of(work.scores.measures.reported)
+    scores.require("a comparison")
     with work.progress("Comparing systems", settings.permutations) as bar:
         adjusted = JOINT[settings.correction](
-            by_user_id,
+            by_user_id(scores),
             permutations=settings.permutations,
             seed=work.seed,
             n_jobs=work.n_jobs,
             advance=bar.advance,
         )
-    runs = work.scores.runs
-    low, high = mean_limits(values, level=CONFIDENCE, runs=runs and runs.of(chosen))
+    low, high = mean_limits(scores.values, level=CONFIDENCE, runs=scores.runs)
     return Systems(
-        measures=measures,
-        systems=names,
-        means=values.mean(axis=2),
+        measures=scores.measures,
+        systems=scores.systems,
+        means=scores.mean_values(),
         low=low,
         high=high,
         p_adjusted=adjusted,
-        n_users=values.shape[2],
-        correction=settings.correction,
-        alpha=settings.alpha,
-        permutations=settings.permutations,
+        n_users=len(scores.users),
         seed=work.seed,
+        **settings.model_dump(),
     )
 
 
@@ -133,7 +127,7 @@ class Systems(Result):
         Of shape (n_measures, n_systems, n_systems): whether the first is better than the second.
         """
         first, second = pair_indices(len(self.systems))
-        gains = (self.means[:, first] - self.means[:, second]) * self.measures.signs[:, None]
+        gains = pair_differences(self.means) * self.measures.signs[:, None]
         found = self.p_adjusted <= self.alpha
         marks = np.zeros((len(self.measures), len(self.systems), len(self.systems)), dtype=np.bool_)
         marks[:, first, second] = found & (gains > 0)
@@ -276,8 +270,7 @@ class Systems(Result):
         better = self.better()[number][np.ix_(order, order)]
         low, high = (ends[number][order] for ends in self.rank_intervals())
         draw_ranks(ax, names, ranks, (low, high), better | better.T)
-        ax.set_xlabel("rank")
-        ax.set_title(str(self.measures[number]))
+        ax.set(xlabel="rank", title=str(self.measures[number]))
 
 
 def draw_ranks(

@@ -15,14 +15,7 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import (
-    Curve,
-    curves_of,
-    draw_whiskers,
-    label_curves,
-    panel_title,
-    side_by_side,
-)
+from analyses.shared.drawing import Curve, curves_of, draw_whiskers, label_curves, panel_title
 from analyses.shared.measure import Measures, Scores, sums_on_grid, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
@@ -81,17 +74,15 @@ def users(work: Work, settings: Settings) -> Users:
     wanted = usual_sizes(n_users) if settings.sizes is None else settings.sizes
     sizes = sorted({min(size, n_users) for size in [*wanted, n_users]})
     orders = np.stack([random_order(n_users, work.seed, repeat) for repeat in range(repeats)])
-    reported = scores.measures.numbers(scores.measures.reported)
+    reported = scores.of(scores.measures.reported).values
     taus, coefficients, tests = [], [], []
-    with work.progress("Taking users away", len(sizes)) as bar:
-        for size in sizes:
-            means, full = subset_means(scores, orders[:, :size])
-            taus.append(tau_b(means, full))
-            coefficients.append(mean_coefficients(means, full))
-            some = orders[:1] if size == n_users else orders[:, :size]
-            p = _test(work, settings, reported, some)
-            tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
-            bar.advance()
+    for size in work.steps("Taking users away", len(sizes), sizes):
+        means, full = subset_means(scores, orders[:, :size])
+        taus.append(tau_b(means, full))
+        coefficients.append(mean_coefficients(means, full))
+        some = orders[:1] if size == n_users else orders[:, :size]
+        p = _test(work, settings, reported, some)
+        tests.append(np.broadcast_to(p, (repeats, *p.shape[1:])).swapaxes(0, 1))
     p = np.stack(tests, axis=1)
     return Users(
         measures=scores.measures,
@@ -204,9 +195,7 @@ class Users(Result):
         """Draw discriminative power of the report measures against the number of users."""
         curves = curves_of(self.tested)
         self._draw(ax, self.dp, curves, with_spread=True)
-        ax.set_ylim(bottom=0)
-        ax.set_ylabel("DP (sum of p over unordered pairs)")
-        ax.set_title(self.tested.place)
+        ax.set(ylim=(0, None), ylabel="DP (sum of p over unordered pairs)", title=self.tested.place)
 
     def _draw(
         self, ax: Axes, values: Floats, curves: Sequence[Curve], *, with_spread: bool
@@ -214,15 +203,15 @@ class Users(Result):
         """Draw means over subsets against the number of users, with their spread or without."""
         means = mean_of_defined(values)
         low, high = percentiles(values, confidence=CONFIDENCE)
-        places = side_by_side(self.sizes, len(curves))
-        for (number, label, style), moved in zip(curves, places, strict=True):
+        for place, (number, label, style) in enumerate(curves):
             if with_spread:
+                # Side by side, so that no whiskers cover others.
+                moved = np.asarray(self.sizes) * 1.02 ** (place - (len(curves) - 1) / 2)
                 limits = (low[number], high[number])
                 draw_whiskers(ax, moved, means[number], limits, style, label=label)
             else:
                 ax.plot(self.sizes, means[number], label=label, **style)
-        ax.set_xscale("log")
-        ax.set_xlabel(self.units)
+        ax.set(xscale="log", xlabel=self.units)
         apart = [size for size in self.sizes if size * LABELS_APART <= self.sizes[-1]]
         shown = [*apart, self.sizes[-1]]
         ax.set_xticks(shown, [f"{size:,}" for size in shown], rotation=45)
@@ -299,9 +288,8 @@ def subset_means(scores: Scores, subsets: Numbers) -> tuple[Floats, Floats]:
     return means[:, :-1], means[:, -1:]
 
 
-def _test(work: Work, settings: Settings, measures: Sequence[int], subsets: Numbers) -> Floats:
+def _test(work: Work, settings: Settings, values: Floats, subsets: Numbers) -> Floats:
     """Test all pairs of systems on every subset: p of shape (n_subsets, n_measures, n_pairs)."""
-    values = work.scores.values[measures]
     n_measures, n_systems, _ = values.shape
     size = subsets.shape[1]
     at_once = max(1, SCORES_AT_ONCE // (n_measures * n_systems * max(size, SUMS_AT_LEAST)))

@@ -116,7 +116,8 @@ class Curves:
 
         Differences are paired: both curves saw the same resampled users and samples.
         """
-        values, replicates = self._areas
+        values = area(self.levels, self.taus)
+        replicates = area(self.levels, self.replicates.swapaxes(1, 2))
         low, high = arcsine_around(values, replicates, wider=self.wider)
         return Estimates(
             name=f"area, {loss}",
@@ -131,12 +132,6 @@ class Curves:
             systems=self.within,
             threshold=threshold,
         )
-
-    @cached_property
-    def _areas(self) -> tuple[Floats, Floats]:
-        """Areas, and those of the replicates, of shape (n_measures, n_replicates)."""
-        replicates = self.replicates.swapaxes(1, 2)
-        return area(self.levels, self.taus), area(self.levels, replicates)
 
 
 def area(levels: Sequence[float], taus: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtrit
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
-from analyses.intervals.resampling import draw_weights, percentiles
+from analyses.intervals.resampling import percentiles, resampled_users
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.estimate import CONFIDENCE, REACH, Limits
 from runs import InputError
@@ -122,8 +122,7 @@ class DataSetRanks:
         if n_data_sets < LEAST_SETS:
             unknown = np.full(n_names, np.nan)
             return (unknown, unknown), (unknown, unknown)
-        draws = draw_weights(n_data_sets, replicates=REPLICATES, seed=SEED)
-        counts = np.concatenate([some for _, some in draws])
+        counts = resampled_users(0, REPLICATES, n_users=n_data_sets, seed=SEED)
         student = float(stdtrit(n_data_sets - 1, (1 + CONFIDENCE) / 2)) / REACH
         wider = np.sqrt(n_data_sets / (n_data_sets - 1)) * student
         replicates = self.means + wider * ((counts - 1) @ self.ranks) / n_data_sets

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import joblib
@@ -22,6 +23,7 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import mean_coefficients, stacked
 from analyses.shared.estimate import LOST_TWICE
 from analyses.shared.families import Families, WithinSubsets
+from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
 from analyses.shared.sentences import percent
@@ -46,21 +48,18 @@ it takes of 50, and twice the memory. Beyond 256 MB of judgements kept or lost, 
 def lose_at_random(
     kind: type[LossT],
     work: Work,
+    settings: LossSettings,
     draw: Callable[[float], Masks],
-    *,
-    levels: tuple[float, ...],
-    n_samples: int,
-    replicates: int,
     **facts: Any,
 ) -> LossT:
     """Score systems on random samples of the judgements, and compare their orderings.
 
     Levels, some together, are scored in threads.
     """
-    qrels, seed = work.qrels, work.seed
+    qrels, seed, levels, n_samples = work.qrels, work.seed, settings.levels, settings.samples
     sum_samples = work.rescorer(len(levels) * n_samples)
     runs = work.scores.runs
-    resampling = Resampling.of(qrels.n_users, replicates=replicates, seed=seed, runs=runs)
+    resampling = Resampling.of(qrels.n_users, replicates=settings.replicates, seed=seed, runs=runs)
     everything = np.ones((len(qrels.items), 1), dtype=np.bool_)
     reference = sum_samples(everything, blocks=resampling.blocks)[:, :, :, 0]
     subsets, measures = work.families.subsets(seed=seed), work.scores.measures
@@ -90,17 +89,12 @@ def lose_at_random(
             np.count_nonzero(kept) / kept.shape[1],
         )
 
-    studied = []
     n_masks = n_samples * len(qrels.items)
     at_once = max(1, min(SAMPLES_AT_ONCE // n_samples, MASKS_AT_ONCE // max(n_masks, 1)))
     tasks = (joblib.delayed(study)(levels[n : n + at_once]) for n in range(0, len(levels), at_once))
     workers = joblib.Parallel(n_jobs=work.n_jobs, prefer="threads", return_as="generator")
-    with work.progress("Taking judgements away", len(levels)) as bar:
-        for found in workers(tasks):
-            for level in found:
-                studied.append(level)
-                bar.advance()
-    columns = zip(*studied, strict=True)
+    studied = chain.from_iterable(workers(tasks))
+    columns = zip(*work.steps("Taking judgements away", len(levels), studied), strict=True)
     taus, coefficients, resampled, within, crossed, without_relevant, n_kept = columns
     areas = (area(levels, np.stack(each, axis=-1)) for each in (within, crossed))
     return kind(
@@ -148,6 +142,10 @@ class RandomLoss(Result):
         The families of the systems.
     n_users, n_judgements
         Facts for the caption.
+    loss, drawing
+        What is lost, and how judgements are drawn, in words.
+    name
+        Name of the main frame, with which those of areas and their differences begin.
     least_area
         Least area under the curve of tau that is acceptable.
     """
@@ -163,6 +161,9 @@ class RandomLoss(Result):
     families: Families
     n_users: int
     n_judgements: int
+    loss: str
+    drawing: str
+    name: ClassVar[str]
     least_area: ClassVar[float]
 
     @property
@@ -185,26 +186,16 @@ class RandomLoss(Result):
         parts = self.means(), self.replicates, self.within, self.families
         return Curves(self.measures, self.levels, *parts, wider=LOST_TWICE)
 
-    @property
-    def loss(self) -> str:
-        """What is lost, in a clause."""
-        raise NotImplementedError
-
-    @property
-    def drawing(self) -> str:
-        """How judgements were drawn, in a sentence without its full stop."""
-        raise NotImplementedError
-
     def estimates(self) -> Estimates:
         """Areas under the curves with their intervals."""
         return self.curves.estimates(loss=self.loss, threshold=self.least_area)
 
-    def frames_as(self, name: str) -> Mapping[str, pd.DataFrame]:
-        """Give ``NAME`` (see `to_frame`), ``NAME_areas``, ``NAME_area_differences``."""
+    def frames(self) -> Mapping[str, pd.DataFrame]:
+        """Give the curves (see `to_frame`), the areas under them, and differences of areas."""
         return {
-            name: self.to_frame(),
-            f"{name}_areas": self.curves.areas(),
-            f"{name}_area_differences": self.estimates().differences(),
+            self.name: self.to_frame(),
+            f"{self.name}_areas": self.curves.areas(),
+            f"{self.name}_area_differences": self.estimates().differences(),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -234,14 +225,13 @@ class RandomLoss(Result):
             **self.coefficients,
         )
 
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot_curves(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw mean tau against the share kept: cut-offs of one metric, or metrics at one cut-off.
 
         Metrics have their bands drawn.
         """
         self.curves.plot(ax, metric=metric)
         ax.set_xlabel("judgements kept (%)")
-        return ax
 
     def cautions(self) -> Sequence[str]:
         """Name the metrics whose ordering never changes."""

@@ -271,9 +271,7 @@ class Resampling:
         """
         n_blocks = min(N_BLOCKS, n_users) if replicates else 1
         blocks = random_blocks(n_users, n_blocks=n_blocks, seed=seed)
-        draws = draw_weights(n_blocks, replicates=replicates, seed=seed)
-        none = np.empty((0, n_blocks))
-        of_users = np.concatenate([none, *(weights for _, weights in draws)])
+        of_users = resampled_users(0, replicates, n_users=n_blocks, seed=seed)
         if runs is None:
             return cls(blocks, of_users)
         systems = which_runs(runs.systems)

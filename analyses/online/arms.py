@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -83,6 +83,7 @@ class ExperimentWork:
     ranks: Mapping[Place, HiddenRanks]
     starts: Mapping[Place, int]
     known: Mapping[str, Any]
+    _popularity: dict[int, Any] = field(default_factory=dict)
 
     @cached_property
     def clicks(self) -> Clicks:
@@ -117,10 +118,6 @@ class ExperimentWork:
             before = self.events.select(self.events.time < start)
             self._popularity[start] = split_users(before, self.test_users)[0].event_counts()
         return self._popularity[start]
-
-    @cached_property
-    def _popularity(self) -> dict[int, Any]:
-        return {}
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -172,8 +169,7 @@ def arm_recalls(work: ExperimentWork, settings: ArmSettings) -> ArmRecalls:
 def arm_agreement(work: ExperimentWork, settings: ArmSettings) -> ClickStudy:
     """Correlate every offline measure of the arms with their click-through rates."""
     with work.progress("Permuting rates", 1) as bar:
-        both = [work.experiment]
-        found = study_clicks(both, permutations=settings.permutations, seed=work.seed)
+        found = study_clicks([work.experiment], permutations=settings.permutations, seed=work.seed)
         bar.advance()
     return found
 
@@ -228,8 +224,7 @@ class ArmRecalls(Result):
         ends = curves[arm] - REACH * own[name], curves[arm] + REACH * own[name]
         ax.fill_between(curves.index, *ends, alpha=0.15, linewidth=0)
         ax.locator_params(axis="x", integer=True)
-        ax.set_xlabel("period")
-        ax.set_ylabel(name)
+        ax.set(xlabel="period", ylabel=name)
 
     @figure("thesis2021-figure4.7", "Recall over beta (figures 4.7 to 4.11)", panels="panel")
     def plot_over_beta(self, ax: Axes, *, panel: str) -> None:

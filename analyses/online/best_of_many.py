@@ -20,8 +20,6 @@ from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.streams import random_words
 
-Indices = Numbers
-
 MOST_ENUMERATED: Final = 9
 """Models up to which all orders are enumerated, 362,880, if all data sets have the same models."""
 
@@ -127,11 +125,9 @@ def best_of_many(
     statistics = np.mean([orderings[n] @ rates[n] for n in sets], axis=0)
     models = [one.models for one in experiments]
     is_exact = len(models[0]) <= MOST_ENUMERATED and len({frozenset(own) for own in models}) == 1
-    orders = (
-        _all_orders(models)
-        if is_exact
-        else _random_orders(permutations, names=names, models=models, seed=seed)
-    )
+    orders = _random_orders(permutations, names=names, models=models, seed=seed)
+    if is_exact:
+        orders = _all_orders(models)
     reached = np.zeros(len(statistics), dtype=np.int64)
     parts = []
     for some in orders:
@@ -181,7 +177,7 @@ def scaled_ranks(values: Floats) -> Floats:
 
 def _random_orders(
     n_orders: int, *, names: Sequence[str], models: Sequence[tuple[str, ...]], seed: int
-) -> Iterator[tuple[Indices, ...]]:
+) -> Iterator[tuple[Numbers, ...]]:
     """Draw orders of the models of each data set, each as likely, a thousand at a time.
 
     Data sets that share models are permuted jointly, by one random key for each model. The others
@@ -190,7 +186,7 @@ def _random_orders(
     groups = _sharing(models)
     every = [[*dict.fromkeys(m for n in members for m in models[n])] for members in groups]
     for start, stop in ranges(n_orders, PER_STREAM):
-        orders: dict[int, Indices] = {}
+        orders: dict[int, Numbers] = {}
         for members, own in zip(groups, every, strict=True):
             n_words, key = (stop - start) * len(own), names[members[0]]
             words = random_words(n_words, seed, "rates among models", key, start)
@@ -199,7 +195,7 @@ def _random_orders(
         yield tuple(orders[n] for n in range(len(models)))
 
 
-def _all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Indices, ...]]:
+def _all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Numbers, ...]]:
     """Give every order of the models once, a thousand at a time, jointly in all data sets."""
     own = [[models[0].index(name) for name in names] for names in models]
     orders = permutations(range(len(models[0])))
@@ -207,7 +203,7 @@ def _all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Indices, ..
         yield tuple(_order(np.array(some), columns) for columns in own)
 
 
-def _order(keys: NDArray[np.integer], columns: Sequence[int]) -> Indices:
+def _order(keys: NDArray[np.integer], columns: Sequence[int]) -> Numbers:
     """Order the models of a data set by the keys of all models, wherever they stand in it."""
     own = np.array(columns)
     places = np.argsort(own)

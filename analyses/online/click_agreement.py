@@ -196,12 +196,10 @@ class ClickStudy(Result):
 
     online = frame_of(
         "online",
-        "online",
         "the measures that agree best with click-through rates",
         part=lambda frame: frame.dropna(subset=["p_adjusted"])[SHORT].head(N_BEST),
     )
     online_intervals = frame_of(
-        "online_intervals",
         "online_intervals",
         "intervals of the largest rhos",
         "95 % intervals of the rho of the true values and rates of the models, for measures that "
@@ -252,9 +250,7 @@ def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> None:
     names = [f"{depth:g}" if np.isfinite(depth) else "all" for depth in wide.index]
     for metric, style in categories([*wide]):
         ax.plot(names, wide[metric], label=metric, **style)
-    ax.set_xlabel("cut-off")
-    ax.set_ylabel("rho with click-through rate")
-    ax.set_ylim(-1.05, 1.05)
+    ax.set(xlabel="cut-off", ylabel="rho with click-through rate", ylim=(-1.05, 1.05))
     ax.axhline(0, color="0.6", linewidth=0.6)
     label_curves(ax)
 
@@ -270,6 +266,5 @@ def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> None:
     every = max(1, len(betas) // 5)
     ax.set_xticks(range(0, len(betas), every), [f"{beta:g}" for beta in betas[::every]])
     ax.set_yticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs])
-    ax.set_xlabel("beta")
-    ax.set_ylabel("cut-off")
+    ax.set(xlabel="beta", ylabel="cut-off")
     image.set_label("rho with click-through rate")

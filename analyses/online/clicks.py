@@ -240,17 +240,15 @@ def count_clicks(
             f"The log covers {len(days)} of the 7 days of the week; rates on other days may differ."
         )
     over_time = "pooled over time" if question.over_time == "pooled" else "averaged over periods"
-    note = (
-        f"Click-through rates of {len(log.arms)} arms, {over_time}, with 95 % "
-        f"intervals over {rates['users'].sum():,} users. A list is accepted if "
-    )
     accepted = "a click names it."
     if question.window is not None:
         length = pd.Timedelta(question.window, "ms")
         accepted = f"its user interacts with an item of it within {length}."
-    return Clicks(
-        tables=tables, arms=log.arms, alarm=alarm, note=note + accepted, remarks=tuple(remarks)
+    note = (
+        f"Click-through rates of {len(log.arms)} arms, {over_time}, with 95 % "
+        f"intervals over {rates['users'].sum():,} users. A list is accepted if {accepted}"
     )
+    return Clicks(tables=tables, arms=log.arms, alarm=alarm, note=note, remarks=tuple(remarks))
 
 
 def _by_user(lists: pd.DataFrame, part: str) -> pd.DataFrame:
@@ -373,26 +371,26 @@ class Clicks(Result):
         return self.remarks
 
     clicks_rates = frame_of(
-        "arms", "clicks_rates", "click-through rates of the arms", decimals=DECIMALS
+        "clicks_rates", "click-through rates of the arms", frame="arms", decimals=DECIMALS
     )
     clicks_differences = frame_of(
-        "differences",
         "clicks_differences",
         "differences of the arms' click-through rates",
         "Intervals are for each pair alone; p_holm is adjusted for all pairs (Holm's method).",
+        frame="differences",
         decimals=DECIMALS,
     )
     clicks_split = frame_of(
-        "split",
         "clicks_split",
         "users per arm against the plan",
         "Chi-square test; users are counted in the arm of their first list.",
+        frame="split",
     )
     clicks_periods = frame_of(
-        "periods",
         "clicks_periods",
         "click-through rates by version of the model",
         "A period is the time in which a version of an arm's model was live.",
+        frame="periods",
         decimals=DECIMALS,
     )
     thesis2021_table4_1 = thesis_table("4.1", "settings of the arms' models")
@@ -419,8 +417,7 @@ class Clicks(Result):
         # The same in all panels, so that none is cut off.
         ax.set_ylim(0, 1.05 * rates["high"].max())
         ax.locator_params(axis="x", integer=True)
-        ax.set_xlabel(part)
-        ax.set_ylabel("click-through rate")
+        ax.set(xlabel=part, ylabel="click-through rate")
         if self.alarm and ax.figure is not None:
             text = "Sample-ratio mismatch (p < .001)"
             ax.figure.suptitle(text, color="#C00000", fontweight="bold")

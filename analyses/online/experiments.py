@@ -31,6 +31,7 @@ ONE_EXPERIMENT: Final = "data"
 """What the data set is called where tables do not name it; it is part of the key of the draws."""
 
 MODEL_HEADERS: Final = ("model", "arm", "system")
+KEYS: Final = ["experiment", "model"]
 VALUES: Final = ("value", "error")
 COUNTS: Final = ("recommendations", "accepted")
 RATE_COLUMNS: Final = ("rate", "error", "period", "users", *COUNTS, "experiment")
@@ -80,9 +81,9 @@ def read_experiments(
 
     See `read_values` and `read_rates`.
     """
-    values, keys = table_at(values), ["experiment", "model"]
+    values = table_at(values)
     offline, online = read_values(values), read_rates(rates, over_time=over_time)
-    both = offline[keys].drop_duplicates().merge(online[keys], how="outer", indicator="side")
+    both = offline[KEYS].drop_duplicates().merge(online[KEYS], how="outer", indicator="side")
     for model in both[both["side"] != "both"].itertuples():
         where = values if model.side == "left_only" else rates
         raise InputError(
@@ -154,10 +155,9 @@ def read_values(path: Path) -> pd.DataFrame:
     is_known = "measure" in frame and "error" in frame
     long = long.assign(error=_numbers(path, frame, "error") if is_known else np.nan)
     found = long[["experiment", "model", "measure", "value", "error"]]
-    keys = ["experiment", "model"]
-    for line, _, model, measure, *_ in found[found.duplicated([*keys, "measure"])].itertuples():
+    for line, _, model, measure, *_ in found[found.duplicated([*KEYS, "measure"])].itertuples():
         raise InputError.at(path, int(line), f"model {model!r} has {measure} twice.")
-    for (_, model), own in found.groupby(keys, sort=False):
+    for (_, model), own in found.groupby(KEYS, sort=False):
         missing = found.loc[~found["measure"].isin(own["measure"]), "measure"]
         if len(missing):
             line, finding = int(own.index[0]), f"model {model!r} has no {missing.iloc[0]}."
@@ -187,8 +187,7 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     if not has_counts and (pooled or "rate" not in frame):
         also = "" if pooled else ", or a column rate"
         raise InputError(f"{path}: the columns recommendations and accepted are needed{also}.")
-    keys = ["experiment", "model"]
-    for line, model in frame[frame.duplicated([*keys, "period"])]["model"].items():
+    for line, model in frame[frame.duplicated([*KEYS, "period"])]["model"].items():
         finding = f"model {model!r} has a second rate for a period (column period)."
         raise InputError.at(path, int(str(line)), finding)
     columns = {
@@ -217,9 +216,9 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     if "error" in frame:
         errors = _numbers(path, frame, "error", least=0.0)
     weights = columns.get("recommendations" if pooled else "users", np.ones(len(frame)))
-    shares = weights / frame.assign(w=weights).groupby(keys)["w"].transform("sum").to_numpy()
-    parts = frame[keys].assign(rate=shares * rates, error=(shares * errors) ** 2)
-    found = parts.groupby(keys, sort=False).sum(min_count=1)
+    shares = weights / frame.assign(w=weights).groupby(KEYS)["w"].transform("sum").to_numpy()
+    parts = frame[KEYS].assign(rate=shares * rates, error=(shares * errors) ** 2)
+    found = parts.groupby(KEYS, sort=False).sum(min_count=1)
     found["error"] **= 0.5
     return found.reset_index()
 

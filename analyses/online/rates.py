@@ -56,8 +56,6 @@ def click_through(
     and period; a user has one arm. Given are arm, users, lists, accepted, rate (missing where
     nothing was shown), error (missing where there is one user), low and high (95 %), a row per arm.
     """
-    import pandas as pd
-
     keys = ["arm", "period"]
     cells = counts.groupby(keys).agg(
         users=("user", "size"), lists=("lists", "sum"), accepted=("accepted", "sum")
@@ -77,25 +75,18 @@ def click_through(
     found = of_users.groupby("arm").agg(users="size", squares=lambda each: (each**2).sum())
     found = found.join(sums[["lists", "accepted"]]).assign(rate=rates)
     found = found.reindex(range(len(arms)))
-    users, lists, accepted = (found[name].fillna(0) for name in ("users", "lists", "accepted"))
+    counted = found[["users", "lists", "accepted"]].fillna(0).astype(np.int64)
+    users, lists, accepted = counted["users"], counted["lists"], counted["accepted"]
     variances = (found["squares"] * users / (users - 1).where(users > 1)).to_numpy()
     # A normal interval as long as the exact one where none or all of n lists are accepted, which
     # is 1 - .025^(1/n) long.
     longest = -np.expm1(np.log(TAIL) / lists.clip(lower=1)) / REACH
     exact = np.where((accepted == 0) | (accepted == lists), longest**2, 0.0)
     errors, rate = np.sqrt(np.maximum(variances, exact)), found["rate"].to_numpy()
-    return pd.DataFrame(
-        {
-            "arm": [*arms],
-            "users": users.to_numpy(np.int64),
-            "lists": lists.to_numpy(np.int64),
-            "accepted": accepted.to_numpy(np.int64),
-            "rate": rate,
-            "error": errors,
-            "low": np.maximum(rate - REACH * errors, 0.0),
-            "high": np.minimum(rate + REACH * errors, 1.0),
-        }
-    )
+    low, high = np.maximum(rate - REACH * errors, 0.0), np.minimum(rate + REACH * errors, 1.0)
+    counted = counted.assign(rate=rate, error=errors, low=low, high=high)
+    counted.insert(0, "arm", [*arms])
+    return counted.reset_index(drop=True)
 
 
 def differences(rates: pd.DataFrame) -> pd.DataFrame:
@@ -148,9 +139,9 @@ def sample_ratio(
     import pandas as pd
     from scipy.stats import chisquare
 
-    daily = pd.crosstab(firsts["day"], firsts["arm"]).reindex(columns=range(len(arms)))
-    counts = np.vstack([daily.sum(), daily]).astype(np.float64)
-    counts = np.nan_to_num(counts).astype(np.int64)
+    daily = pd.crosstab(firsts["day"], firsts["arm"])
+    daily = daily.reindex(columns=range(len(arms)), fill_value=0)
+    counts = np.vstack([daily.sum(), daily])
     totals = counts.sum(axis=1, keepdims=True)
     statistics, p = chisquare(counts, totals * np.array(shares), axis=1)
     adjusted, portions = np.concatenate([p[:1], holm(p[1:])]), 100 * counts / totals

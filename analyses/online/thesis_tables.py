@@ -34,28 +34,28 @@ N_BEST: Final = 10
 def thesis_table(number: str, title: str, note: str = "") -> Callable[[Any], Table]:
     """Declare a table that shows the frame of a result that has the table's name."""
     name = f"thesis2021-table{number}"
-    return frame_of(name, name, title, note, alias=f"table{number}")
+    return frame_of(name, title, note, alias=f"table{number}")
 
 
 def frame_of(
-    frame: str,
     name: str,
     title: str,
     note: str = "",
     *,
+    frame: str | None = None,
     alias: str | None = None,
     decimals: int = 4,
     part: Callable[[pd.DataFrame], pd.DataFrame] = lambda frame: frame,
 ) -> Callable[[Any], Table]:
     """Declare a table that shows one of the frames of a result, or a part of it, if it has rows.
 
-    Without a note it is the caption of the result.
+    By default the frame has the name of the table, and the note is the caption of the result.
     """
 
     def tabulate(self: Result) -> Table:
         import pandas as pd
 
-        found, heading = self.frames().get(frame), title[0].upper() + title[1:]
+        found, heading = self.frames().get(frame or name), title[0].upper() + title[1:]
         rows = pd.DataFrame() if found is None else part(found)
         return frame_table(name, heading, rows, note or self.caption(), decimals=decimals)
 

@@ -31,7 +31,6 @@ def deviation_of_defined(values: Floats) -> Floats:
     means = mean_of_defined(values)
     squares = (np.where(defined, values - means[..., None], 0.0) ** 2).sum(axis=-1)
     # Equal values have a mean that may be rounded.
-    highest = np.where(defined, values, -np.inf).max(axis=-1)
-    lowest = np.where(defined, values, np.inf).min(axis=-1)
-    squares = np.where(highest == lowest, 0.0, squares)
+    is_flat = np.fmax.reduce(values, axis=-1) == np.fmin.reduce(values, axis=-1)
+    squares = np.where(is_flat, 0.0, squares)
     return np.sqrt(divided(squares, count - 1))

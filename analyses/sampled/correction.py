@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from pydantic import Field
+from scipy.spatial.distance import squareform
 from scipy.special import ndtr, stdtrit
 from scipy.stats import mode
 
@@ -301,13 +302,10 @@ class Corrected(Result):
 
     def groups(self) -> list[tuple[str, ...]]:
         """Give each system letters, by metric: two that share one do not differ significantly."""
-        first, second = pair_indices(n_systems := len(self.systems))
-        found = []
-        for own, p in zip(self.contrasted, self.differences()["p"], strict=True):
-            differs = np.zeros((n_systems, n_systems), dtype=np.bool_)
-            differs[first, second] = differs[second, first] = p < 1 - CONFIDENCE
-            found.append(letters_of(differs, np.argsort(-own, kind="stable")))
-        return found
+        return [
+            letters_of(squareform(p < 1 - CONFIDENCE), np.argsort(-own, kind="stable"))
+            for own, p in zip(self.contrasted, self.differences()["p"], strict=True)
+        ]
 
     def differences(self) -> dict[str, Floats]:
         """Compare all pairs of systems, the first less the second; see `compare`.
@@ -372,7 +370,7 @@ class Corrected(Result):
         comparable=False,
         roomy=True,
     )
-    def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
+    def plot(self, ax: Axes, *, metric: str | None = None) -> None:
         """Draw the estimates of a metric, by default the first, with their intervals."""
         names = self.measures.reported.metrics
         name = names[chosen_panel(names, metric)]
@@ -382,9 +380,7 @@ class Corrected(Result):
             ax.hlines(rows, low, high, colours()[0], linewidth=width)
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
         ax.set_yticks(rows, self.systems)
-        ax.set_ylim(len(rows) - 0.5, -0.5)
-        ax.set(title=name, xlabel="corrected value")
-        return ax
+        ax.set(ylim=(len(rows) - 0.5, -0.5), title=name, xlabel="corrected value")
 
     def caption(self) -> str:
         """Say what is shown."""
@@ -410,7 +406,7 @@ class Corrected(Result):
         for metric, own in () if compared is None else compared.groupby("metric", sort=False):
             pairs = own[["system_a", "system_b", "tested", "told_apart"]].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
-            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]] or [""])
+            named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]])
             differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"
             sentences.append(f"By {metric}, {differ}{f' ({named})' * bool(named)}.")
         return sentences

@@ -34,7 +34,7 @@ from analyses.shared.drawing import categories, chosen_panel, label_curves, scal
 from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences, pair_indices
 from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
@@ -204,9 +204,8 @@ class Estimates(Result):
     @cached_property
     def _pairs(self) -> tuple[Floats, Floats, Floats]:
         a, b = pair_indices(len(self.systems))
-        exact = np.round(self.exact, DECIMALS)
-        true = np.sign(exact[:, a] - exact[:, b])
-        rightly = np.round(self.expected[:, :, a] - self.expected[:, :, b], DECIMALS) * true
+        true = np.sign(pair_differences(np.round(self.exact, DECIMALS)))
+        rightly = np.round(pair_differences(self.expected), DECIMALS) * true
         apart = self.estimated[:, :, a] - self.estimated[:, :, b]
         return true, rightly, apart.std(axis=3, ddof=1)
 
@@ -248,9 +247,9 @@ class Estimates(Result):
 
     def orders(self) -> pd.DataFrame:
         """Count the repeats with a pair of systems in its true order: none if they truly tie."""
-        (a, b), (true, *_) = pair_indices(len(self.systems)), self._pairs
-        estimated, differ = np.round(self.estimated, DECIMALS), true != 0
-        found = np.sign(estimated[:, :, a] - estimated[:, :, b]) == true[..., np.newaxis]
+        true, *_ = self._pairs
+        apart = pair_differences(np.round(self.estimated, DECIMALS), axis=2)
+        found, differ = np.sign(apart) == true[..., np.newaxis], true != 0
         counts = {"correct": found.sum(axis=3) * differ, "repeats": self.repeats * differ}
         return self._frame(pairs_of(self.systems, "system_1", "system_2"), **counts)
 

@@ -77,12 +77,10 @@ def sizes(work: Work, settings: Settings) -> Sizes:
     first, measures = first_of(systems), Measures(Measure(str(metric)) for metric in metrics)
     numbers, estimators = settings.samples(first), [find_estimator(name) for name in ESTIMATORS]
     found = np.empty((len(numbers), len(estimators), len(metrics), len(systems)))
-    with work.progress("Expecting sampled metrics", len(numbers)) as bar:
-        for n, m in enumerate(numbers):
-            for s, ranks in enumerate(systems.values()):
-                cells = Cells.expected(ranks, m, settings.replace)
-                found[n, :, :, s] = [e.fit_cells(cells).estimates(metrics)[0] for e in estimators]
-            bar.advance()
+    for n, m in work.steps("Expecting sampled metrics", len(numbers), enumerate(numbers)):
+        for s, ranks in enumerate(systems.values()):
+            cells = Cells.expected(ranks, m, settings.replace)
+            found[n, :, :, s] = [e.fit_cells(cells).estimates(metrics)[0] for e in estimators]
     exact = np.array([[one.exact(ranks) for ranks in systems.values()] for one in metrics])
     ways = {"m": numbers}, {"estimator": [*map(str, estimators)]}
     axes = *ways, {"metric": measures.metrics}, {"system": [*systems]}

@@ -286,10 +286,9 @@ def run_trials(work: Work, trials: Sequence[Trial], ways: Sequence[Way]) -> dict
 
     Arrays have the axes of `Estimates`, that of systems after that of metrics.
     """
-    workers, found = processes(work.n_jobs, return_as="generator", prefer="threads"), []
+    workers = processes(work.n_jobs, return_as="generator", prefer="threads")
     # Threads of the linear algebra may change last digits, and slow small matrices.
-    with work.progress("Estimating from samples", len(trials)) as bar, single_threaded("blas"):
-        for each in workers(delayed(trial.estimate)(ways) for trial in trials):
-            found.append(each)
-            bar.advance()
+    with single_threaded("blas"):
+        estimated = workers(delayed(trial.estimate)(ways) for trial in trials)
+        found = [*work.steps("Estimating from samples", len(trials), estimated)]
     return {n: np.stack([of[n] for of in found], axis=1 + (n in PER_WAY)) for n in found[0]}

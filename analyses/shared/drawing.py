@@ -221,14 +221,13 @@ def draw_band(
     limits: tuple[Floats, Floats],
     style: Mapping[str, Any],
     *,
-    label: str | None,
+    label: str,
     across: bool = False,
 ) -> None:
     """Draw the band of a curve below all curves; across, if limits are along the x-axis."""
     fill = ax.fill_betweenx if across else ax.fill_between
     band = fill(places, *limits, color=style["color"], alpha=0.18, linewidth=0, zorder=1)
-    if label is not None:
-        band.set_label(SPREAD + label)
+    band.set_label(SPREAD + label)
 
 
 def draw_whiskers(
@@ -255,12 +254,6 @@ def draw_rows(
     ax.hlines(rows, low[order], high[order], colours()[0])
     ax.plot(values[order], rows, "o", color=colours()[0], markersize=4)
     ax.set_yticks(rows, [names[place] for place in order])
-
-
-def side_by_side(places: Sequence[int], n_curves: int) -> Iterator[Floats]:
-    """Move each curve a little along a logarithmic axis, so that whiskers do not cover another."""
-    for number in range(n_curves):
-        yield np.asarray(places) * 1.02 ** (number - (n_curves - 1) / 2)
 
 
 REACH, GAP = 11.0, 3.0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.families import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import WithinSubsets, reach_of
 from analyses.shared.measure import Measure, Measures
@@ -107,13 +108,9 @@ def arcsine_around(
     estimates: Floats, replicates: Floats, *, wider: float = WIDER
 ) -> tuple[Floats, Floats]:
     """Give limits on the scale of arcsines, for estimates in [-1, 1]."""
-    return arcsine_limits(estimates, REACH * wider * deviations(np.arcsin(replicates)))
-
-
-def arcsine_limits(estimates: Floats, widths: Floats) -> tuple[Floats, Floats]:
-    """Give the interval whose arcsines are so far from the estimate's, within [-1, 1]."""
-    low, high = np.arcsin(estimates) - widths, np.arcsin(estimates) + widths
-    return np.sin(np.maximum(low, -np.pi / 2)), np.sin(np.minimum(high, np.pi / 2))
+    widths, angles = REACH * wider * deviations(np.arcsin(replicates)), np.arcsin(estimates)
+    low, high = np.maximum(angles - widths, -np.pi / 2), np.minimum(angles + widths, np.pi / 2)
+    return np.sin(low), np.sin(high)
 
 
 def stabilised(estimates: Floats, replicates: Floats, *, wider: float = WIDER) -> Floats:
@@ -123,12 +120,9 @@ def stabilised(estimates: Floats, replicates: Floats, *, wider: float = WIDER) -
     to be as far from it.
     """
     angles = np.arcsin(replicates)
-    defined = np.isfinite(angles)
-    n_defined = np.maximum(defined.sum(axis=-1), 1)
-    means = np.where(defined, angles, 0.0).sum(axis=-1) / n_defined
     from_end = np.maximum(np.pi / 2 - np.abs(np.arcsin(estimates)), deviations(angles))
     slopes = np.sin(np.minimum(from_end, np.pi / 2))
-    moved = wider * slopes[..., None] * (angles - means[..., None])
+    moved = wider * slopes[..., None] * (angles - mean_of_defined(angles)[..., None])
     return np.asarray(estimates[..., None] + moved)
 
 
@@ -233,11 +227,10 @@ class Estimates:
     def of(self, some: Measures) -> dict[str, Estimate]:
         """Give the defined estimates of some measures by their labels."""
         found = zip(some.labels, self.measures.numbers(some), strict=True)
-        return {
-            label: Estimate(*(float(each[n]) for each in (self.values, self.low, self.high)))
-            for label, n in found
-            if not math.isnan(self.values[n])
-        }
+        return {label: self._estimate(n) for label, n in found if not math.isnan(self.values[n])}
+
+    def _estimate(self, number: int) -> Estimate:
+        return Estimate(*(float(each[number]) for each in (self.values, self.low, self.high)))
 
     @property
     def every_two(self) -> list[tuple[Measure, Measure]]:
@@ -271,18 +264,13 @@ class Estimates:
 
     def values_in_words(self, some: Sequence[Measure]) -> str:
         """Print the numbers of some measures, or of more than three their range."""
-        numbers = [Estimate(*self._limits_of(measure)) for measure in some]
+        numbers = [self._estimate(self.measures.index(measure)) for measure in some]
         if len(numbers) > MOST_VALUES:
             low, high = (f(n.value for n in numbers) for f in (min, max))
             decimals = max(2, min(number.decimals for number in numbers))
             return f"{self.quantity} from {rounded(low, decimals)} to {rounded(high, decimals)}"
         *others, last = map(str, numbers)
         return f"{self.quantity} = {', '.join(others)}{' and ' * bool(others)}{last}"
-
-    def _limits_of(self, measure: Measure) -> tuple[float, float, float]:
-        number = self.measures.index(measure)
-        value, low, high = (float(each[number]) for each in (self.values, self.low, self.high))
-        return value, low, high
 
     def apart(self, *, systems: bool = False) -> Masks:
         """Mark every two measures that differ significantly, of shape (n_measures, n_measures).
@@ -292,7 +280,7 @@ class Estimates:
         """
         n_measures = len(self.measures)
         apart = np.zeros((n_measures, n_measures), dtype=np.bool_)
-        if self.replicates.shape[1] < 2:
+        if not self.has_replicates:
             return apart
         first, second = np.triu_indices(n_measures, 1)
         joint = self._joint_reach(first, second)

@@ -32,10 +32,8 @@ def to_evidence(result: DataclassInstance) -> bytes:
     arrays: dict[str, Any] = {}
     facts = _pack_fields("", result, arrays)
     stream = BytesIO()
-    contents: dict[str, Any] = {
-        FACTS: np.array(json.dumps(facts, default=lambda number: number.item())),
-        **arrays,
-    }
+    told = np.array(json.dumps(facts, default=lambda number: number.item()))
+    contents: dict[str, Any] = {FACTS: told, **arrays}
     np.savez(stream, **contents)
     return stream.getvalue()
 

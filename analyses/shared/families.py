@@ -62,12 +62,9 @@ class Families:
 
     def cautions(self) -> list[str]:
         """Say that there are no intervals over systems, or that families are a guess."""
-        few = ""
-        if self.n_systems < LEAST_SYSTEMS:
-            few = f"{self.n_systems} systems"
-        elif self.n < LEAST_FAMILIES:
-            few = f"{self.n} families of systems"
-        if few:
+        are_few = self.n_systems < LEAST_SYSTEMS
+        if are_few or self.n < LEAST_FAMILIES:
+            few = f"{self.n_systems} systems" if are_few else f"{self.n} families of systems"
             return [
                 f"{few} are too few for an interval over systems; with other systems, any "
                 "comparison of measures could reverse."
@@ -92,12 +89,6 @@ def _subsets(families: tuple[int, ...], seed: int) -> Masks:
     marks = marks[:, families]
     marks.setflags(write=False)
     return marks
-
-
-def families_named(names: Sequence[str]) -> Families:
-    """Number families that are known by name, in the order of their first systems."""
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    return Families(np.array([numbers[name] for name in names], dtype=np.intp))
 
 
 def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None) -> Families:
@@ -126,7 +117,9 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
     # No name of a family has a zero byte.
     own = dict(zip(others, found, strict=True))
     labels = [f"\0{own[place]}" if name is None else name for place, name in enumerate(names)]
-    return replace(families_named(labels), by_likeness=bool(others))
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+    of_systems = np.array([numbers[label] for label in labels], dtype=np.intp)
+    return Families(of_systems, by_likeness=bool(others))
 
 
 CROSSED = 20

@@ -291,6 +291,12 @@ class Scores:
                 f"{len(self.users)}."
             )
 
+    def of(self, some: Measures) -> Scores:
+        """Take the scores of some measures."""
+        numbers = self.measures.numbers(some)
+        runs = None if self.runs is None else self.runs.of(numbers)
+        return replace(self, values=self.values[numbers], measures=some, runs=runs)
+
     def mean_values(self) -> Floats:
         """Give the mean over all users as an array of shape (n_measures, n_systems)."""
         return np.asarray(self.values.mean(axis=2))

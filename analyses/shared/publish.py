@@ -40,11 +40,6 @@ def with_texts(frame: pd.DataFrame, write: Callable[[str], str]) -> pd.DataFrame
     return frame.assign(**{str(name): written(texts[name]) for name in texts}).rename(columns=write)
 
 
-def records_of(frame: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Give the rows of a frame for JSON: numbers in full, None where nothing is known."""
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
-
-
 def every_table(results: Results, only: Collection[str] = ()) -> list[Table]:
     """Make all tables of results that have rows, or those that are named."""
     made = [
@@ -77,7 +72,10 @@ def first_frame(results: Results, _: Collection[str] = ()) -> str:
 def as_json(results: Results, _: Collection[str] = ()) -> str:
     """Print all frames in full, with what is said of them; null where nothing is known."""
     frames = {name: f for result in results.values() for name, f in result.frames().items()}
-    document: dict[str, Any] = {name: records_of(frame) for name, frame in frames.items()}
+    document: dict[str, Any] = {
+        name: frame.astype(object).where(frame.notna(), None).to_dict("records")
+        for name, frame in frames.items()
+    }
     document["captions"] = {name: result.caption() for name, result in results.items()}
     document["findings"] = [each for result in results.values() for each in result.findings()]
     document["cautions"] = [each for result in results.values() for each in result.cautions()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 
 import numpy as np
@@ -109,8 +109,19 @@ def plural(noun: str) -> str:
 
 def listed(names: Sequence[str], conjunction: str = "and") -> str:
     """Join names as a sentence does."""
-    *others, last = names
+    *others, last = names or [""]
     return f"{', '.join(others)} {conjunction} {last}" if others else last
+
+
+def applicable(sentences: Mapping[str, bool | np.bool_]) -> list[str]:
+    """Give the sentences of which the condition holds.
+
+    Examples
+    --------
+    >>> applicable({"Two systems tie.": True, "All systems tie.": False})
+    ['Two systems tie.']
+    """
+    return [sentence for sentence, holds in sentences.items() if holds]
 
 
 def paired(pairs: Sequence[tuple[str, str]]) -> str:

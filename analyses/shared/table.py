@@ -81,9 +81,8 @@ class Table:
         ]
         found = [(n, best(column)) for n, column in enumerate(columns, start=1)] if best else []
         chosen = {n: choose for n, choose in found if choose is not None}
-        numbers = {name: n for n, name in enumerate(columns, start=1)}
-        places = {row[0]: place for place, row in enumerate(rows)}
-        never = {(places[row], numbers[column]) for row, column in poor}
+        names = [row[0] for row in rows]
+        never = {(names.index(row), 1 + columns.index(column)) for row, column in poor}
         return cls(name, title, note, [corner, *columns], rows, chosen, never, decimals)
 
     def is_best(self, row: int, column: int) -> bool:
@@ -124,12 +123,8 @@ class Table:
 
     def to_markdown(self) -> str:
         """Write a table in GitHub's Markdown, with the best number of a column in bold."""
-        rules = ["---", *["---:"] * (len(self.headings) - 1)]
-        lines = [
-            [_markdown(h) for h in self.headings],
-            rules,
-            *self._cells(_markdown, lambda cell: f"**{cell}**"),
-        ]
+        head, rules = map(_markdown, self.headings), ["---", *["---:"] * (len(self.headings) - 1)]
+        lines = [head, rules, *self._cells(_markdown, lambda cell: f"**{cell}**")]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.note)}\n"
 

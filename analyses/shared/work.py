@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from runs.shared.progress import Progress, Silent
 if TYPE_CHECKING:
     from qrels import FullRanks, Qrels
     from qrels.ranks.full_ranks import CandidateRanks
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,13 @@ class Work:
     def unit(self) -> str:
         """What scores are of."""
         return USER
+
+    def steps(self, label: str, total: int, items: Iterable[Item]) -> Iterator[Item]:
+        """Go through so many items, and show how many are done."""
+        with self.progress(label, total) as bar:
+            for item in items:
+                yield item
+                bar.advance()
 
     @cached_property
     def scores(self) -> Scores:

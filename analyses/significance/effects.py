@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import fdtri
 
 from analyses.ordering.agreement import divided
+from analyses.shared.estimate import Limits
 from analyses.shared.families import Source, reach_of
 from analyses.shared.measure import RunDeviations
 from analyses.significance.paired_tests import (
@@ -19,8 +20,6 @@ from analyses.significance.paired_tests import (
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
 from runs.shared.arrays import Floats
-
-Limits = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,12 +159,8 @@ def variance_components(values: Floats, *, level: float = 0.95) -> Components:
     """
     _, n_systems, n_users = values.shape
     by_system, by_user = values.mean(axis=2), values.mean(axis=1)
-    left = (
-        values
-        - by_system[:, :, None]
-        - by_user[:, None, :]
-        + values.mean(axis=(1, 2))[:, None, None]
-    )
+    whole = values.mean(axis=(1, 2), keepdims=True)
+    left = values - by_system[:, :, None] - by_user[:, None, :] + whole
     freedom = n_systems - 1, (n_systems - 1) * (n_users - 1)
     least = n_users * n_systems * (ROUNDING * np.abs(values).max(axis=(1, 2))) ** 2
     of_systems, of_users, noise = (

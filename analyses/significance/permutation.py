@@ -12,7 +12,7 @@ recommend it for information retrieval.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property, partial
 
@@ -66,6 +66,18 @@ def pair_indices(n_systems: int) -> tuple[Numbers, Numbers]:
     return first, second
 
 
+def pair_differences(values: Floats, axis: int = -1) -> Floats:
+    """Subtract the second of every two numbers along an axis from the first.
+
+    Examples
+    --------
+    >>> pair_differences(np.array([3.0, 2.0, 0.0]))
+    array([1., 3., 2.])
+    """
+    first, second = pair_indices(values.shape[axis])
+    return np.asarray(values.take(first, axis) - values.take(second, axis))
+
+
 @dataclass(frozen=True, eq=False)
 class PairSums:
     """Sums over the users' differences d of each pair of systems.
@@ -88,9 +100,7 @@ class PairSums:
 
     def select(self, kept: Numbers) -> PairSums:
         """Keep some pairs."""
-        return PairSums(
-            self.n_differing[kept], self.totals[kept], self.largest[kept], self.powers[kept]
-        )
+        return PairSums(*(getattr(self, part.name)[kept] for part in fields(self)))
 
     @cached_property
     def deviations(self) -> Floats:

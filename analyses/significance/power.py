@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import chdtri, nctdtr, ndtr, ndtri, stdtrit
 
-from analyses.intervals.resampling import draw_weights, random_blocks, run_noise
+from analyses.intervals.resampling import random_blocks, resampled_users, run_noise
 from analyses.shared.estimate import FLOOR, spread_around
 from analyses.shared.families import CROSSED
 from analyses.shared.measure import RunDeviations
@@ -66,19 +66,15 @@ def needed_users(effects: Floats, *, alpha: float, power: float) -> Floats:
 
     Sakai (2016), Topic set size design, Information Retrieval Journal 19(3).
     """
-    guesses = np.maximum(np.ceil(_guess(effects, alpha=alpha, power=power)), FEWEST)
-    found = np.where(guesses < MOST, guesses, np.inf)
+    reach = float(ndtri(1 - alpha / 2))
+    centre = _least(lambda at: float(ndtr(at - reach) + ndtr(-at - reach)) >= power, 100.0)
+    # Guesses by the normal distribution; infinite where there is no difference.
+    with np.errstate(divide="ignore"):
+        guesses = np.ceil((centre / effects) ** 2 + reach**2 / 2)
+    found = np.where(guesses < MOST, np.maximum(guesses, FEWEST), np.inf)
     searched = found < GOOD_GUESS
     found[searched] = _next_to(effects[searched], found[searched], alpha=alpha, power=power)
     return found
-
-
-def _guess(effects: Floats, *, alpha: float, power: float) -> Floats:
-    """Approximate by the normal distribution; infinite where there is no difference."""
-    reach = float(ndtri(1 - alpha / 2))
-    centre = _least(lambda at: float(ndtr(at - reach) + ndtr(-at - reach)) >= power, 100.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray((centre / effects) ** 2 + reach**2 / 2)
 
 
 def _next_to(effects: Floats, guesses: Floats, *, alpha: float, power: float) -> Floats:
@@ -240,10 +236,18 @@ def expected_share(effects: Likely, n_users: Floats | float, *, alpha: float) ->
 
 
 def users_for_share(effects: Likely, *, share: float, alpha: float) -> Floats:
-    """Give the fewest users for a share of the pairs: the inverse of `expected_share`."""
-    return fewest(
-        lambda n: expected_share(effects, n, alpha=alpha), share, effects.means.shape[:-1]
-    )
+    """Search the fewest users for a share of the pairs: the inverse of `expected_share`.
+
+    Infinite where even `MOST` are too few.
+    """
+    shape = effects.means.shape[:-1]
+    low, high = np.full(shape, FEWEST - 1.0), np.full(shape, MOST)
+    is_reached = expected_share(effects, high, alpha=alpha) >= share
+    while (high - low > 1).any():
+        middle = np.clip(np.floor(np.sqrt(low * high)), low + 1, high)
+        enough = expected_share(effects, middle, alpha=alpha) >= share
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(is_reached, high, np.inf)
 
 
 def effects_of(means: Floats, deviations: Floats) -> Floats:
@@ -267,20 +271,6 @@ def _weighted_effects(differences: Floats, weights: Floats) -> Floats:
     squares = (differences * differences) @ weights.T / n_users
     variances = np.maximum(squares - means**2, 0.0) * n_users / (n_users - 1)
     return effects_of(np.where(np.abs(means) <= ROUNDING, 0.0, means), np.sqrt(variances))
-
-
-def fewest(rising: Callable[[Floats], Floats], least: float, shape: tuple[int, ...]) -> Floats:
-    """Search the fewest users, of a shape, for whom what rises with them is no less than asked.
-
-    Infinite where even `MOST` are too few.
-    """
-    low, high = np.full(shape, FEWEST - 1.0), np.full(shape, MOST)
-    reached = rising(high) >= least
-    while (high - low > 1).any():
-        middle = np.clip(np.floor(np.sqrt(low * high)), low + 1, high)
-        enough = rising(middle) >= least
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.where(reached, high, np.inf)
 
 
 REPLICATES = 400
@@ -343,8 +333,7 @@ def resample_power(
         return PowerSamples(np.empty((len(p), 0)), np.empty((len(p), 0, 0)), unknown, unknown)
     blocks = random_blocks(values.shape[2], n_blocks=N_BLOCKS, seed=seed)
     n_blocks = int(blocks.max()) + 1
-    drawn = draw_weights(n_blocks, replicates=replicates, seed=seed)
-    weights = np.concatenate([some for _, some in drawn]).T
+    weights = resampled_users(0, replicates, n_users=n_blocks, seed=seed).T
     noise = np.zeros((*values.shape[:2], replicates))
     noise[:] = run_noise(runs, replicates=replicates, seed=seed)
     tasks = (

@@ -93,10 +93,6 @@ class Question(AnalysisSettings):
         """Number of random draws of the test, if it needs any; 0 if it never does."""
         return self.permutations or DRAWS.get(self.test, 0)
 
-    def n_steps(self, n_measures: int) -> int:
-        """Number of steps that `pair_tests` reports."""
-        return self.draws if self.test == "monte-carlo" else n_measures
-
 
 def pair_tests(
     work: Work, question: Question, pairs: Numbers, *, advance: Callable[[int], object]
@@ -104,7 +100,7 @@ def pair_tests(
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
         return _exactly(work, question, pairs, advance=advance)
-    scores = _by_user_id(work.scores)
+    scores = by_user_id(work.scores)
     if question.test == "monte-carlo":
         p = _draw(scores, work, question, advance=advance)
     elif question.test == "bootstrap":
@@ -125,7 +121,7 @@ def correct(p: Floats, work: Work, question: Question) -> Floats | None:
     if name in ADJUSTMENTS:
         return ADJUSTMENTS[name](p)
     permutations = question.permutations or DRAWS_OF_CORRECTION[name]
-    scores = _by_user_id(work.scores)
+    scores = by_user_id(work.scores)
     return JOINT[name](scores, permutations=permutations, seed=work.seed, n_jobs=work.n_jobs)
 
 
@@ -155,7 +151,7 @@ def _exactly(
     missing = np.isnan(p)
     measures = np.flatnonzero(missing.any(axis=1))
     if len(measures) > 0:
-        drawn = _draw(_by_user_id(scores)[measures], work, question, advance=None)
+        drawn = _draw(by_user_id(scores)[measures], work, question, advance=None)
         p[measures] = np.where(missing[measures], drawn[:, pairs], p[measures])
     methods = np.array([result.methods for result in results])
     return PairTests(p, methods, np.array([result.required for result in results]))
@@ -169,7 +165,7 @@ def _draw(
     )
 
 
-def _by_user_id(scores: Scores) -> Floats:
+def by_user_id(scores: Scores) -> Floats:
     """Order users by id, so that what is drawn stays with the users."""
     return scores.values[:, :, np.argsort(scores.users, kind="stable")]
 

@@ -16,7 +16,7 @@ from analyses.shared.measure import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
 from analyses.significance.paired_tests import t_of_moments
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences, pair_indices
 from analyses.significance.question import ADJUSTMENTS, OF_MEANS, Question, correct, pair_tests
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
@@ -60,9 +60,7 @@ class Comparison:
         if not known:
             names = listed([*map(str, scores.measures)])
             raise InputError(f"the truth has no scores of {names}.")
-        numbers = scores.measures.numbers(known)
-        runs = None if scores.runs is None else scores.runs.of(numbers)
-        some = replace(scores, values=scores.values[numbers], measures=known, runs=runs)
+        some = scores.of(known)
         some.require("validity")
         truth.scores.require("a truth")
         if some.systems != truth.scores.systems:
@@ -85,9 +83,17 @@ class Comparison:
         return p, np.asarray(true_p[self.references])
 
     def attainable(self) -> Floats:
-        """Give the tau that is expected of a measure that is right, (n_truths, n_measures)."""
+        r"""Give the tau that is expected of a measure that is right, but for chance over users.
+
+        .. math:: \frac{2}{\pi} \arcsin \sqrt{\alpha_x \alpha_t}
+
+        of the reliabilities of measure and truth: the correlation that two noisy values of one
+        thing can have (Spearman 1904), and its tau, where systems are normally distributed
+        (Kendall). Of shape (n_truths, n_measures).
+        """
         true = reliability(self.true.values)[self.references]
-        return tau_within_noise(reliability(self.measured.values), true)
+        measured = reliability(self.measured.values)
+        return np.asarray(2 / np.pi * np.arcsin(np.sqrt(measured * true)))
 
 
 def _p_values(scores: Scores, work: Work, question: Question) -> Floats:
@@ -115,17 +121,6 @@ def reliability(values: Floats) -> Floats:
     if n_users < 2:
         return np.full(whole.shape, np.nan)
     return np.clip(n_users / (n_users - 1) * (1 - divided(apart, whole)), 0.0, 1.0)
-
-
-def tau_within_noise(measured: Floats, true: Floats) -> Floats:
-    r"""Give the tau that is expected of a measure that is right, but for chance over users.
-
-    .. math:: \frac{2}{\pi} \arcsin \sqrt{\alpha_x \alpha_t}
-
-    of the reliabilities of measure and truth: the correlation that two noisy values of one thing
-    can have (Spearman 1904), and its tau, where systems are normally distributed (Kendall).
-    """
-    return np.asarray(2 / np.pi * np.arcsin(np.sqrt(measured * true)))
 
 
 def put_first(estimates: Floats) -> Masks:
@@ -249,9 +244,7 @@ class PairVerdicts:
         cls, means: Floats, p: Floats, true: Floats, true_p: Floats, *, alpha: float
     ) -> PairVerdicts:
         """Compare all pairs of systems, the last axis of means."""
-        first, second = pair_indices(means.shape[-1])
-        measured, truly = (each[..., first] - each[..., second] for each in (means, true))
-        return cls.of(measured, p, truly, true_p, alpha=alpha)
+        return cls.of(pair_differences(means), p, pair_differences(true), true_p, alpha=alpha)
 
     @property
     def right(self) -> Masks:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from analyses.ordering import tau_ap_a
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
+from analyses.shared.judgement_samples import Shares, percents
 from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.truth_agreement import ITSELF, ResampledComparison
 from analyses.validity.validity_result import Validity
-from runs.shared.settings import Levels, Whole
+from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
@@ -25,15 +27,10 @@ class Settings(Question):
     test: Test = Field("t", description="Significance test of measured and of true differences.")
     replicates: Whole = Field(400, ge=0, description="Bootstrap replicates; 0: no intervals.")
     judgements: bool = Field(True, description="Also compute validity when judgements are lost.")
-    levels: Levels = Field(
-        tuple(percent / 100 for percent in range(100, 0, -10)),
-        min_length=1,
-        description="Shares of the judgements to keep.",
-    )
+    levels: Shares = Field(percents(100, 0, -10), description="Shares of the judgements to keep.")
     samples: Whole = Field(20, ge=1, description="Number of random samples at each level.")
-    popular_levels: Levels = Field(
-        tuple(percent / 100 for percent in range(100, 79, -2)),
-        min_length=1,
+    popular_levels: Shares = Field(
+        percents(100, 79, -2),
         description="Shares of the items to keep when popular items are removed.",
     )
 
@@ -85,7 +82,7 @@ def validity(work: Work, settings: Settings) -> Validity:
         measured=resampled.means,
         true=resampled.true_means,
         tau=tau,
-        tau_aps=resampled.tau_aps(),
+        tau_aps=tau_ap_a(resampled.means, resampled.true_means),
         regret=regret,
         tau_replicates=resampled.tau_replicates,
         within=resampled.within,
@@ -100,9 +97,6 @@ def validity(work: Work, settings: Settings) -> Validity:
         n_shared=len(np.intersect1d(measured.users, true.users)),
         unmeasured=tuple(str(m) for m in work.scores.measures if m not in measured.measures),
         notes=truth.notes,
-        test=settings.test,
-        correction=settings.correction,
-        alpha=settings.alpha,
-        seed=work.seed,
+        **settings.model_dump(include={"test", "correction", "alpha"}),
         origin=truth.origin,
     )

@@ -17,6 +17,7 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_band, draw_whiskers, label_curves
 from analyses.shared.estimate import SAME
+from analyses.shared.judgement_samples import Shares
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -29,7 +30,7 @@ from analyses.validity.truth_agreement import ITSELF
 from analyses.validity.validity_result import LEAST_TAU, draw_robustness
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.settings import Levels, Whole, without_repetition
+from runs.shared.settings import Whole, without_repetition
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -131,18 +132,11 @@ class Settings(Question):
         description="Numbers of ratings, as multiples of that of the study's world.",
     )
     worlds: Whole = Field(10, ge=2, description="Number of worlds of each strength and density.")
-    levels: Levels = Field(
+    levels: Shares = Field(
         (0.5,),
-        min_length=1,
         description="Shares of the judgements to keep, for robustness (mean over the shares).",
     )
     samples: Whole = Field(10, ge=1, description="Number of random samples at each level.")
-
-    @property
-    def question(self) -> WorldQuestion:
-        """What is asked of every world."""
-        asked = Question(**self.model_dump(include=set(Question.model_fields)))
-        return WorldQuestion(asked, self.levels, self.samples)
 
     def other_worlds(self, seed: int) -> list[OtherWorld]:
         """Give the worlds by strength, density and number, none depending on the others."""
@@ -173,7 +167,9 @@ class Settings(Question):
 )
 def validity_sweep(work: Work, settings: Settings) -> ValiditySweep:
     """Train the systems in many simulated worlds, and compare the measures in each."""
-    found = list(work.in_worlds(settings.other_worlds(work.seed), settings.question))
+    asked = Question(**settings.model_dump(include=set(Question.model_fields)))
+    question = WorldQuestion(asked, settings.levels, settings.samples)
+    found = list(work.in_worlds(settings.other_worlds(work.seed), question))
     strengths, densities = (tuple(sorted(x)) for x in (settings.strengths, settings.densities))
     every = np.stack([each.values for each in found], axis=-1)
     return ValiditySweep(

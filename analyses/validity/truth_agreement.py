@@ -9,7 +9,7 @@ import numpy as np
 
 from analyses.intervals.resampling import interval
 from analyses.intervals.systems import pairs_within, taus_within
-from analyses.ordering import tau_ap_a, tau_b
+from analyses.ordering import tau_b
 from analyses.shared.estimate import Estimate, Limits, arcsine_around, deviations, stabilised
 from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
 from analyses.shared.measure import Scores
@@ -31,14 +31,13 @@ TAUS, SHARES, REGRETS = (-1.0, 1.0), (0.0, 1.0), (0.0, np.inf)
 class Uncertain:
     """Numbers of one kind with their 95 % limits over users and systems; arrays of one shape.
 
-    Limits are NaN where they are not known; the extent holds the lowest and the highest value.
+    Limits are NaN where they are not known.
     """
 
     values: Floats
     users: tuple[Floats, ...]
     systems: tuple[Floats, ...]
     both: tuple[Floats, ...]
-    extent: tuple[float, float] = (-np.inf, np.inf)
 
     def columns(self, name: str, prefix: str = "") -> dict[str, Floats]:
         """Give columns of a frame: the numbers, and their limits over users, systems and both."""
@@ -54,7 +53,7 @@ class Uncertain:
         """Take one of the first axis."""
         sides = (self.users, self.systems, self.both)
         users, systems, both = (tuple(x[number] for x in pair) for pair in sides)
-        return Uncertain(self.values[number], users, systems, both, self.extent)
+        return Uncertain(self.values[number], users, systems, both)
 
 
 def _around(values: Floats, reach: Floats, extent: tuple[float, float]) -> Limits:
@@ -127,12 +126,7 @@ class ResampledComparison:
             arcsine_around(taus, self.tau_replicates),
             _around(taus, self.within.reach(), TAUS),
             _around(taus, both, TAUS),
-            TAUS,
         )
-
-    def tau_aps(self) -> Floats:
-        """Compare orderings by tau_AP, with the truth as reference."""
-        return tau_ap_a(np.broadcast_to(self.means, self.true_means.shape), self.true_means)
 
     def regret(self) -> Uncertain:
         """Give the truth lost by choices; the best of others is no smooth function of systems.
@@ -146,7 +140,7 @@ class ResampledComparison:
         widest = np.fmax.reduce(ranges, axis=-1, initial=0.0)
         users = low, np.minimum(high, np.maximum(widest, np.ptp(self.true_means, axis=-1)))
         unknown = np.full(lost.shape, np.nan)
-        return Uncertain(lost, users, (unknown, unknown), (unknown, unknown), REGRETS)
+        return Uncertain(lost, users, (unknown, unknown), (unknown, unknown))
 
     def rates(self, p: Floats, true_p: Floats, question: Question) -> Uncertain:
         """Give power, type III and inverted; over users, those of the report measures alone."""
@@ -165,7 +159,7 @@ class ResampledComparison:
         # The variances over users and over systems are added.
         sides = (np.maximum(high - observed, observed - low) for low, high in (users, systems))
         both = _around(observed, np.hypot(*sides), SHARES)
-        return Uncertain(observed, users, systems, both, SHARES)
+        return Uncertain(observed, users, systems, both)
 
     @property
     def _subsets(self) -> Masks:

@@ -16,7 +16,7 @@ from analyses.shared.estimate import Estimates, Limits, stabilised
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import best_of, listed
+from analyses.shared.sentences import applicable, best_of, listed
 from analyses.shared.table import Cell, Table, common_decimals, rounded
 from analyses.significance.question import Correction, Test
 from analyses.validity.comparison import RATES, VERDICTS, PairVerdicts, put_first, regret_share
@@ -123,7 +123,6 @@ class Validity(Result):
     test: Test
     correction: Correction
     alpha: float
-    seed: int
     origin: str
 
     @cached_property
@@ -171,12 +170,11 @@ class Validity(Result):
 
     def estimates(self) -> Estimates:
         """tau-b with the first reference, with intervals over users, and in subsets of systems."""
-        place = self.place()
-        low, high = (limit[place] for limit in self.tau.users)
-        values = self.tau.values[place]
+        place, quantity = self.place(), f"{WITH_TRUTH} by {self.main}"
+        values, low, high = (x[place] for x in (self.tau.values, *self.tau.users))
         return Estimates(
-            name=f"tau-b with the true ordering by {self.main}",
-            quantity=f"tau-b with the true ordering by {self.main}",
+            name=quantity,
+            quantity=quantity,
             subject="Validity",
             best="valid",
             measures=self.measures,
@@ -201,7 +199,7 @@ class Validity(Result):
         """
         import pandas as pd
 
-        shares, low_high = self.verdicts.shares(), self.regret.users
+        shares, (regret_low, regret_high) = self.verdicts.shares(), self.regret.users
         columns = {
             **self.tau.columns("tau"),
             "tau_ap": self.tau_aps,
@@ -209,7 +207,8 @@ class Validity(Result):
             "true_differences": self.verdicts.sure.sum(axis=-1),
             "inversions": self.verdicts.inverted.sum(axis=-1),
             "regret": self.regret.values,
-            **dict(zip(("regret_low", "regret_high"), low_high, strict=True)),
+            "regret_low": regret_low,
+            "regret_high": regret_high,
             "regret_share": regret_share(self.regret.values, self.true),
             **{name.replace(" ", "_"): shares[..., n] for n, name in enumerate(VERDICTS)},
         }
@@ -286,8 +285,7 @@ class Validity(Result):
     @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
     def plot(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
-        place = self.place(truth)
-        numbers = self.best_first(self.measures.reported)
+        place, numbers = self.place(truth), self.best_first(self.measures.reported)
         names = dict(zip(self._reported.tolist(), self._labels, strict=True))
         rows = np.arange(len(numbers))[::-1]
         for (low, high), width in zip((self.tau.both, self.tau.users), (0.8, 2.5), strict=True):
@@ -298,9 +296,8 @@ class Validity(Result):
         ax.plot(taus, rows, "o", color=colours()[0], markersize=4, label="tau-b")
         ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="attainable")
         ax.set_yticks(rows, [names[n] for n in numbers])
-        ax.set_xlabel(WITH_TRUTH)
+        ax.set(xlabel=WITH_TRUTH, title=self.title(truth))
         label_curves(ax)
-        ax.set_title(self.title(truth))
 
     @figure(
         "validity_robustness", "Robustness and validity", number=22, panels="truth", of="robustness"
@@ -308,9 +305,8 @@ class Validity(Result):
     def plot_robustness(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw one point a measure: mean tau with itself under loss, and tau with the truth."""
         place, numbers = self.place(truth), self._reported
-        low, high = (limit[place, numbers] for limit in self.tau.users)
+        taus, low, high = (x[place, numbers] for x in (self.tau.values, *self.tau.users))
         robustness = _known(self.robustness)[numbers]
-        taus = self.tau.values[place, numbers]
         draw_robustness(ax, self._labels, robustness, taus, (low, high))
         ax.set_title(self.title(truth))
 
@@ -331,10 +327,8 @@ class Validity(Result):
         for n, (name, colour) in enumerate(each):
             ax.barh(rows, percent[:, n], left=starts[:, n], color=colour, label=name)
         ax.set_yticks(rows, self._labels)
-        ax.set_xlim(0, 100)
-        ax.set_xlabel("pairs of systems (%)")
+        ax.set(xlim=(0, 100), xlabel="pairs of systems (%)", title=self.title(truth))
         label_curves(ax)
-        ax.set_title(self.title(truth))
 
     @figure(
         "validity_judgements",
@@ -373,9 +367,12 @@ class Validity(Result):
 
     def caption(self) -> str:
         """Say what is compared with what."""
+        users = f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both)"
+        if self.n_users == self.n_true_users == self.n_shared:
+            users = f"the same {self.units}"
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
-            f"over {self.n_users:,} {self.units} and their true ordering over {self._true_users()} "
+            f"over {self.n_users:,} {self.units} and their true ordering over {users} "
             f"{self.origin}; higher is better. True orderings are by "
             f"{listed(self.truths[1:], 'or')}, which say how good the top of the lists really is, "
             "or by the same measure with the true preferences (itself). tau_AP weights the top of "
@@ -385,12 +382,6 @@ class Validity(Result):
             f"samples of as many {self.units}; "
             f"tau-b rises with the number of {self.units}. No limit is above 1."
         )
-
-    def _true_users(self) -> str:
-        """Say how many users the truth is of, and how many of these are measured."""
-        if self.n_users == self.n_true_users == self.n_shared:
-            return f"the same {self.units}"
-        return f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both)"
 
     def _tested(self) -> str:
         """Say how pairs were tested."""
@@ -454,14 +445,13 @@ class Validity(Result):
         """Say what the truth cannot show."""
         n_sure = int(self.verdicts.sure[self.place(), 0].sum())
         sentences = {
-            f"The validity of {listed(self.unmeasured or [''])} is unknown: the truth has no "
+            f"The validity of {listed(self.unmeasured)} is unknown: the truth has no "
             "scores by them.": bool(self.unmeasured),
             f"Only {n_sure} of {self.p.shape[1]:,} pairs of systems have a significant true "
             f"difference by {self.main}: power and inversions are shares of few "
             "pairs.": n_sure < FEW_PAIRS,
         }
-        told = (sentence for sentence, holds in sentences.items() if holds)
-        return [*self.notes, *told, *self.families.cautions()]
+        return [*self.notes, *applicable(sentences), *self.families.cautions()]
 
 
 def spread_of(taus: Floats) -> str:
@@ -479,9 +469,7 @@ def draw_robustness(
         ax.plot([robust], [valid], label=label, **{**style, "linestyle": "none"})
         ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
     ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
-    ax.set_xlim(right=1.01)
-    ax.set_xlabel("robustness (mean tau-b)")
-    ax.set_ylabel("validity (tau-b)")
+    ax.set(xlim=(None, 1.01), xlabel="robustness (mean tau-b)", ylabel="validity (tau-b)")
     label_curves(ax)
 
 

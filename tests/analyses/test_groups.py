@@ -13,7 +13,6 @@ from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.significance.paired_tests import t_test
-from runs.shared.progress import Silent
 
 N_USERS, SYSTEMS = 80, ("a", "b", "c", "d")
 MEASURES = Measures([Measure("P", 10), Measure("RR", 10)], reported=[Measure("P", 10)])
@@ -32,7 +31,7 @@ def some_work(values: np.ndarray, activity: np.ndarray) -> Any:
         activity=activity,
         qrels=SimpleNamespace(items=np.arange(50)),
         rescorer=lambda n_samples: rescore,
-        progress=Silent(),
+        steps=lambda label, total, items: items,
         seed=3,
         unit="user",
     )

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from analyses.overlap import Settings, overlap, overlap_of
-from runs.shared.progress import Silent
 
 
 def some_lists(seed: int, *, n_users: int = 20, k: int = 6) -> np.ndarray:
@@ -40,7 +39,9 @@ def test_equal_lists_have_all_in_common() -> None:
 
 def test_systems_with_nearly_the_same_lists_are_named() -> None:
     lists = {"a": some_lists(1), "b": some_lists(1), "c": some_lists(2)}
-    work: Any = SimpleNamespace(recommended=lists, unit="user", progress=Silent())
+    work: Any = SimpleNamespace(
+        recommended=lists, unit="user", steps=lambda label, total, items: items
+    )
     found = overlap(work, Settings(cutoff=6))
     assert found.shared[0, 1] == found.rbo[0, 1] == pytest.approx(1.0)
     (sentence,) = found.findings()

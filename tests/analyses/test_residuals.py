@@ -12,7 +12,6 @@ from analyses.shared.measure import Measure, Measures
 from harness.metrics.shared.register import built_in_metrics, find_metric
 from qrels import Judged, Qrels
 from runs import InputError
-from runs.shared.progress import Silent
 
 METRICS = built_in_metrics()
 NAMES = ("P", "Success", "RR", "DCG", "RBP", "ERR(top=2)")
@@ -43,7 +42,7 @@ def some_work(seed: int, names: tuple[str, ...] = NAMES) -> Any:
         qrels=qrels,
         accumulation=lambda measure: find_metric(measure.metric, METRICS).accumulation,
         score_lists=score_lists,
-        progress=Silent(),
+        steps=lambda label, total, items: items,
         unit="user",
     )
 
