@@ -48,8 +48,7 @@ def read_evidence(path: Path, kind: type[Result]) -> Result:
     except FileNotFoundError:
         raise InputError(f"{path}: the study has no such result.") from None
     except (BadZipFile, EOFError, KeyError, TypeError, ValueError):
-        finding = "not a result of this analysis, or damaged: delete it, and run the study again."
-        raise InputError(f"{path}: {finding}") from None
+        raise InputError(f"{path}: not a result of this analysis, or damaged.") from None
 
 
 def _pack_fields(name: str, value: DataclassInstance, arrays: dict[str, Any]) -> dict[str, Any]:
