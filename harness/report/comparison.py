@@ -67,8 +67,8 @@ class Comparison:
         made = cls(dict(zip(labels, studies, strict=True)))
         if not (made.quantities or made.levels or made.mean_ranks):
             raise InputError(
-                f"{listed(labels)} have nothing to compare: they share no analysis with a report "
-                "measure in common, and no systems with the same judgements."
+                f"{listed(labels)} have nothing to compare: they share no report measure of the "
+                "same cut-off, or neither an analysis nor systems with the same judgements."
             )
         return made
 
