@@ -10,7 +10,7 @@ import numpy as np
 from analyses.intervals.resampling import interval
 from analyses.intervals.systems import pairs_within, taus_within
 from analyses.ordering import tau_b
-from analyses.shared.estimate import Estimate, Limits, arcsine_around, deviations, stabilised
+from analyses.shared.estimate import WIDER, Estimate, Limits, arcsine_around, deviations
 from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
 from analyses.shared.measure import Scores
 from analyses.significance.question import Question
@@ -118,7 +118,8 @@ class ResampledComparison:
     def tau(self) -> Uncertain:
         """Compare orderings by tau-b."""
         taus = _tau(self.means, self.true_means)
-        variances = deviations(stabilised(taus, self.tau_replicates)) ** 2
+        # Where all systems are in their order, moved replicates, and subsets, would not vary.
+        variances = (WIDER * deviations(self.tau_replicates)) ** 2
         added = self.within.beyond(variances), self.within.n_families - 1
         both = reach_of([(variances, np.inf), added])
         return Uncertain(

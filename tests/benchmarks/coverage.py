@@ -474,7 +474,7 @@ PARTS = {
     "area, popular items": Part(analysed(popular_loss), SOME),
     "validity": Part(validity, SOME),
     # Draws users of its own.
-    "over users and systems": Part(over_both, SOME, n_users=1),
+    "over users and systems": Part(over_both, MANY, n_users=1),
     "users needed": Part(users_needed, SOME, 20),
     "corrected": Part(corrected, SOME, 8),
 }
