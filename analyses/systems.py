@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_letters
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import letter_groups, letters_of, listed
 from analyses.shared.table import Table, rounded
 from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
@@ -292,41 +291,3 @@ def draw_ranks(
         bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
     ax.set_yticks(rows, names)
     ax.invert_yaxis()
-
-
-def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:
-    """Give letters to what is compared, in an order; two that share one do not differ.
-
-    The mask is symmetric, of shape (n_systems, n_systems).
-    """
-    groups, found = letter_groups(differs[np.ix_(order, order)]), [""] * len(order)
-    # a to z, A to Z, a1 and so on.
-    names = [f"{ascii_letters[n % 52]}{n // 52 or ''}" for n in range(len(groups))]
-    for place, system in enumerate(order):
-        shared = (name for name, group in zip(names, groups, strict=True) if place in group)
-        found[system] = "".join(shared)
-    return tuple(found)
-
-
-def letter_groups(differs: Masks) -> list[frozenset[int]]:
-    """Give the largest groups of which no two members differ, by their first members.
-
-    The mask is symmetric, of shape (n_systems, n_systems).
-
-    Examples
-    --------
-    The first differs from the last alone:
-
-    >>> apart = np.zeros((3, 3), dtype=bool)
-    >>> apart[0, 2] = apart[2, 0] = True
-    >>> [sorted(group) for group in letter_groups(apart)]
-    [[0, 1], [1, 2]]
-    """
-    groups = {frozenset(range(len(differs)))}
-    for pair in np.argwhere(np.triu(differs)).tolist():
-        split = {group for group in groups if group.issuperset(pair)}
-        groups -= split
-        for part in sorted((g - {end} for g in split for end in pair), key=len, reverse=True):
-            if not any(part <= group for group in groups):
-                groups.add(part)
-    return sorted(groups, key=sorted)

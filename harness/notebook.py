@@ -267,7 +267,7 @@ def design(
     share: float = 0.8,
     reliability: float = 0.95,
     standardised: Standard | None = None,
-    replicates: int = 200,
+    replicates: int = 1000,
     seed: int = 0,
     n_jobs: int = 1,
 ) -> Design:

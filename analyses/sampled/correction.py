@@ -22,10 +22,9 @@ from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import MOST_NAMED, listed
+from analyses.shared.sentences import MOST_NAMED, letters_of, listed
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_indices
-from analyses.systems import letters_of
 from runs import InputError
 from runs.shared.arrays import Floats, Integers
 from runs.shared.errors import with_known_keywords

@@ -1,15 +1,17 @@
-"""Sentences about estimates, and the forms of numbers and lists in sentences."""
+"""Sentences about estimates, the forms of numbers and lists in sentences, and letters of groups."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import compress
+from string import ascii_letters
 
 import numpy as np
 
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, rising_cutoffs
 from analyses.shared.table import MISSING, rounded
+from runs.shared.arrays import Masks, Numbers
 
 MOST_NAMED, SMALLEST_P = 5, 0.001
 """Pairs that a sentence names at most; p-values below this are printed as such."""
@@ -150,3 +152,41 @@ def percent(part: float) -> str:
     if not np.isfinite(part):
         return MISSING
     return f"{100 * part:.3g} %" if part >= 1 else f"{100 * round(part, 12):.2g} %"
+
+
+def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:
+    """Give letters to what is compared, in an order; two that share one do not differ.
+
+    The mask is symmetric, of shape (n_systems, n_systems).
+    """
+    groups, found = letter_groups(differs[np.ix_(order, order)]), [""] * len(order)
+    # a to z, A to Z, a1 and so on.
+    names = [f"{ascii_letters[n % 52]}{n // 52 or ''}" for n in range(len(groups))]
+    for place, system in enumerate(order):
+        shared = (name for name, group in zip(names, groups, strict=True) if place in group)
+        found[system] = "".join(shared)
+    return tuple(found)
+
+
+def letter_groups(differs: Masks) -> list[frozenset[int]]:
+    """Give the largest groups of which no two members differ, by their first members.
+
+    The mask is symmetric, of shape (n_systems, n_systems).
+
+    Examples
+    --------
+    The first differs from the last alone:
+
+    >>> apart = np.zeros((3, 3), dtype=bool)
+    >>> apart[0, 2] = apart[2, 0] = True
+    >>> [sorted(group) for group in letter_groups(apart)]
+    [[0, 1], [1, 2]]
+    """
+    groups = {frozenset(range(len(differs)))}
+    for pair in np.argwhere(np.triu(differs)).tolist():
+        split = {group for group in groups if group.issuperset(pair)}
+        groups -= split
+        for part in sorted((g - {end} for g in split for end in pair), key=len, reverse=True):
+            if not any(part <= group for group in groups):
+                groups.add(part)
+    return sorted(groups, key=sorted)

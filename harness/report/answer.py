@@ -15,9 +15,8 @@ from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import letters_of, listed
 from analyses.shared.table import Cell, Table, rounded
-from analyses.systems import letters_of
 from runs.shared.arrays import Floats, Masks
 
 if TYPE_CHECKING:

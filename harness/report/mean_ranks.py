@@ -13,9 +13,9 @@ from analyses.intervals.data_sets import DataSetRanks
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.figures import draw_panels
 from analyses.shared.result import FigureFace
-from analyses.shared.sentences import listed, plural
+from analyses.shared.sentences import letters_of, listed, plural
 from analyses.shared.table import Cell, Table, rounded
-from analyses.systems import draw_ranks, letters_of
+from analyses.systems import draw_ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

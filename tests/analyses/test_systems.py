@@ -3,9 +3,10 @@ import pytest
 from scipy.stats import t
 
 from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.sentences import letter_groups
 from analyses.shared.work import ScoresWork
 from analyses.significance.corrections import max_t_test
-from analyses.systems import Settings, Systems, letter_groups, systems
+from analyses.systems import Settings, Systems, systems
 from runs import InputError
 
 MEASURES = Measures([Measure("P", 5), Measure("loss", 5)], falling={"loss"})

@@ -116,7 +116,7 @@ def test_one_study_is_no_comparison(finished: Path, times: int) -> None:
 def test_studies_that_share_nothing_are_refused(scored: Path, given: Path) -> None:
     result = compare(scored, given)
     assert result.exit_code == 2
-    assert "share no analysis" in result.output
+    assert "have nothing to compare" in result.output
 
 
 # Levels of systems
