@@ -113,13 +113,13 @@ class ResampledComparison:
         values = [taus_within(means, of_truth, subsets)[..., 0] for of_truth in true]
         crossed = [taus_within(resampled, of_truth, some) for of_truth in true_resampled]
         both = np.stack(values), np.stack(crossed).swapaxes(-1, -2)
-        return WithinSubsets(self.families.n, *both)
+        # Where all systems are in their order, moved replicates, and subsets, do not vary.
+        return WithinSubsets(self.families.n, *both, WIDER * self.tau_replicates)
 
     def tau(self) -> Uncertain:
         """Compare orderings by tau-b."""
         taus = _tau(self.means, self.true_means)
-        # Where all systems are in their order, moved replicates, and subsets, would not vary.
-        variances = (WIDER * deviations(self.tau_replicates)) ** 2
+        variances = deviations(WIDER * self.tau_replicates) ** 2
         added = self.within.beyond(variances), self.within.n_families - 1
         both = reach_of([(variances, np.inf), added])
         return Uncertain(
