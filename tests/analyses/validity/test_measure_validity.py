@@ -50,6 +50,17 @@ def test_a_metric_that_is_the_truth_is_right(right: Scores) -> None:
     assert found.rate("power").values[0].tolist() == [1.0, 1.0]
 
 
+def test_systems_in_their_true_order_may_be_so_by_chance(rng: np.random.Generator) -> None:
+    users = rng.normal(size=(1, 9, 40))
+    # As far apart as their standard errors, and in order.
+    measured = users - users.mean(axis=2, keepdims=True) + np.arange(9)[:, None] / np.sqrt(40)
+    found = compare(scores(measured), scores(measured * 0 + np.arange(9)[:, None]))
+    assert found.tau.values[0, 0] == 1
+    assert found.tau.systems[0][0, 0] == 1
+    assert found.tau.both[0][0, 0] < 0.95
+    assert found.estimates().over_both()[0][0] == pytest.approx(found.tau.both[0][0, 0])
+
+
 def test_resampling_draws_who_is_the_same_user_together(right: Scores) -> None:
     others = Scores(right.values, right.measures, right.systems, np.char.add("t", right.users))
     assert (compare(right, right).regret.users[1][0] == 0).all()
