@@ -45,6 +45,9 @@ USELESS = 1.0
 FEWEST = 15
 """Users with another rank than the most common; of fewer there are no intervals and no tests."""
 
+MANY_PAIRS = 100
+"""Of more, ranges of all differences at once may hold too seldom: see docs/methods/intervals.md."""
+
 OF_TESTS = "bv(gamma=0.01)"
 """Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
 
@@ -435,6 +438,12 @@ class Corrected(Result):
             for sentence, concerned in sentences.items()
             if concerned.any()
         ]
+        n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
+        if n_pairs > MANY_PAIRS:
+            found.append(
+                f"Ranges of all {n_pairs:,} differences at once may hold less often than in 95 %: "
+                "the bias that is left may be larger for some pair."
+            )
         unsure = [s for s, n in zip(self.systems, self.differing, strict=True) if n < FEWEST]
         if unsure:
             found.append(

@@ -476,7 +476,7 @@ PARTS = {
     # Draws users of its own.
     "over users and systems": Part(over_both, MANY, n_users=1),
     "users needed": Part(users_needed, SOME, 20),
-    "corrected": Part(corrected, SOME, 8),
+    "corrected": Part(corrected, SOME, 20),
 }
 
 

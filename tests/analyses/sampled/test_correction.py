@@ -170,6 +170,14 @@ def test_a_range_wider_than_its_value_and_deep_cut_offs_are_cautions(corrected: 
     assert any("Recall@61 is larger" in caution for caution in found.cautions())
 
 
+@pytest.mark.parametrize(("n_systems", "is_told"), [(14, False), (15, True)])
+def test_many_pairs_are_a_caution(n_systems: int, is_told: bool) -> None:
+    (one, *_) = _sampled(_full(40)).values()
+    samples: Any = {f"s{number}": one for number in range(n_systems)}
+    cautions = correct(samples, metrics=["AUC"], estimator="uncorrected", replicates=100).cautions()
+    assert any("differences at once" in caution for caution in cautions) == is_told
+
+
 def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:
     sample = _sampled(_full(40))["good"]
     above = np.asarray(sample.above * (N - 1), dtype=np.float64)
