@@ -24,7 +24,7 @@ from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import MOST_NAMED, letters_of, listed
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
-from analyses.significance.permutation import pair_indices
+from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Integers
 from runs.shared.errors import with_known_keywords
@@ -318,7 +318,7 @@ class Corrected(Result):
         """
         a, b = pair_indices(len(self.systems))
         found, tested = (
-            compare(of[:, a] - of[:, b], again[:, a] - again[:, b], n_users=self.n_users)
+            compare(pair_differences(of), pair_differences(again, axis=1), n_users=self.n_users)
             for of, again in (
                 (self.values, self.replicates),
                 (self.contrasted, self.contrasted_replicates),
@@ -327,11 +327,12 @@ class Corrected(Result):
         least, most = self._biases
         low = (found["lower"] - most[:, a] + least[:, b]).clip(-1, 1)
         high = (found["upper"] - least[:, a] + most[:, b]).clip(-1, 1)
-        enough = np.minimum(self.differing[a], self.differing[b]) >= FEWEST
-        sure = {"lower": found["lower"], "upper": found["upper"], "range_low": low}
-        sure |= {"range_high": high, "p": tested["p"]}
-        sure = {name: np.where(enough, of, np.nan) for name, of in sure.items()}
-        return found | sure | {"tested": tested["difference"], "p": sure["p"]}
+        found |= {"range_low": low, "range_high": high}
+        found |= {"tested": tested["difference"], "p": tested["p"]}
+        too_few = np.minimum(self.differing[a], self.differing[b]) < FEWEST
+        for name in ("lower", "upper", "range_low", "range_high", "p"):
+            found[name][:, too_few] = np.nan
+        return found
 
     def differences_frame(self) -> pd.DataFrame:
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
@@ -404,8 +405,7 @@ class Corrected(Result):
     def findings(self) -> Sequence[str]:
         """Say for each metric how many pairs of systems differ, and which."""
         sentences = []
-        compared = self.differences_frame() if len(self.systems) > 1 else None
-        for metric, own in () if compared is None else compared.groupby("metric", sort=False):
+        for metric, own in self.differences_frame().groupby("metric", sort=False):
             pairs = own[["system_a", "system_b", "tested", "told_apart"]].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
             named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]])
