@@ -355,25 +355,18 @@ class Estimates:
             return np.exp(values - reach), np.exp(values + reach)
         return np.maximum(values - reach, -1.0), np.minimum(values + reach, 1.0)
 
-    def difference(
-        self,
-        first: Measure,
-        second: Measure,
-        *,
-        among: Iterable[tuple[Measure, Measure]] = (),
-        systems: bool = False,
-    ) -> Estimate:
-        """Estimate the difference of two measures, first minus second.
+    def simultaneous(
+        self, pairs: Iterable[tuple[Measure, Measure]], *, systems: bool = False
+    ) -> list[Estimate]:
+        """Estimate the differences of pairs of measures, first minus second.
 
-        Limits are over users, or over users and systems. If the pair was chosen among others, name
-        these in ``among``: the intervals of all of them then hold simultaneously with a probability
-        of 95 %.
+        Limits are over users, or over users and systems; all intervals hold simultaneously with a
+        probability of 95 %.
         """
-        a, b = self._numbers([(first, second)])
-        joint = self._joint_reach(*self._numbers(among))
-        low, high = self._limits(a, b, reach=joint, systems=systems)
-        found = self._differences(self.values, a, b)
-        return Estimate(float(found[0]), float(low[0]), float(high[0]))
+        numbers = self._numbers(pairs)
+        low, high = self._limits(*numbers, reach=self._joint_reach(*numbers), systems=systems)
+        found = zip(self._differences(self.values, *numbers), low, high, strict=True)
+        return [Estimate(*map(float, each)) for each in found]
 
     def _numbers(self, pairs: Iterable[tuple[Measure, Measure]]) -> tuple[Numbers, Numbers]:
         found = [tuple(map(self.measures.index, pair)) for pair in pairs]

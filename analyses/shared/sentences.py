@@ -78,15 +78,15 @@ def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:
     }
     metrics: dict[str, list[str]] = {"more": [], "less": []}
     of_both = []
-    for metric, pair in pairs.items():
-        over = [
-            estimates.difference(*pair, among=pairs.values(), systems=systems)
-            for systems in (False, estimates.is_over_systems)
-        ]
-        if over[0].is_beyond_noise:
-            is_more = (over[0].value > 0) != estimates.lower_is_better
+    users, both = (
+        estimates.simultaneous(pairs.values(), systems=systems)
+        for systems in (False, estimates.is_over_systems)
+    )
+    for metric, over_users, over_both in zip(pairs, users, both, strict=True):
+        if over_users.is_beyond_noise:
+            is_more = (over_users.value > 0) != estimates.lower_is_better
             metrics["more" if is_more else "less"].append(metric)
-            of_both += [metric] * over[1].is_beyond_noise
+            of_both += [metric] * over_both.is_beyond_noise
     parts = [
         f"{f'all {len(pairs)} metrics' if len(names) == len(pairs) else listed(names)} "
         f"{'is' if len(names) == 1 else 'are'} significantly {how} {estimates.best}"

@@ -345,20 +345,22 @@ def directions(
 
     Of the former the better comes first.
     """
+    every = [_signs(each) for each in by_study.values()]
     signs = {
-        pair: {_sign(each, *pair) for each in by_study.values()}
-        for pair in combinations(_side_by_side(by_study), 2)
+        pair: {own[pair] for own in every} for pair in combinations(_side_by_side(by_study), 2)
     }
     alike = [(a, b) if s == {1} else (b, a) for (a, b), s in signs.items() if s < {-1, 1}]
     return alike, [pair for pair, found in signs.items() if found >= {-1, 1}]
 
 
-def _sign(estimates: Estimates, a: str, b: str) -> int:
+def _signs(estimates: Estimates) -> dict[tuple[str, str], int]:
     """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
-    pair = _named(estimates, a), _named(estimates, b)
-    difference = estimates.difference(*pair, among=estimates.every_two)
-    sign = -1 if estimates.lower_is_better else 1
-    return sign * (int(difference.low > 0) - int(difference.high < 0))
+    pairs, side = estimates.every_two, -1 if estimates.lower_is_better else 1
+    found: dict[tuple[str, str], int] = {}
+    for (one, other), difference in zip(pairs, estimates.simultaneous(pairs), strict=True):
+        sign = side * (int(difference.low > 0) - int(difference.high < 0))
+        found |= {(str(one), str(other)): sign, (str(other), str(one)): -sign}
+    return found
 
 
 def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:

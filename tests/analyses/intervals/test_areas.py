@@ -47,7 +47,7 @@ def test_a_curve_undefined_somewhere_has_no_area() -> None:
 
 def test_differences_are_paired() -> None:
     # The same resampled users move all curves alike: what is left is rounding.
-    difference = estimates(spread=0.02).difference(Measure("P", 5), Measure("AP", 5))
+    (difference,) = estimates(spread=0.02).simultaneous([(Measure("P", 5), Measure("AP", 5))])
     assert difference.value == pytest.approx(-0.2)
     assert difference.high - difference.low < 1e-12
     assert difference.is_beyond_noise
