@@ -259,11 +259,7 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
         frame[name] = frame.get(name, "")
     known = frame.dropna(subset="published").reset_index(drop=True)
     if known.empty:
-        found = (
-            f", such as {rows[0][1][heading.index(kinds[0])]!r} in line {rows[0][0]}"
-            if rows
-            else ""
-        )
+        found = "" if not rows else f", such as {frame[kinds[0]][0]!r} in line {rows[0][0]}"
         raise InputError.at(path, line, f"the column {kinds[0]} has no number{found}.")
     if kinds == ["rank"] and (known["published"] < 1).any():
         first = int(np.flatnonzero((frame["published"] < 1).to_numpy())[0])
