@@ -45,9 +45,6 @@ USELESS = 1.0
 FEWEST = 15
 """Users with another rank than the most common; of fewer there are no intervals and no tests."""
 
-MANY_PAIRS = 100
-"""Of more, ranges of all differences at once may hold too seldom: see docs/methods/intervals.md."""
-
 OF_TESTS = "bv(gamma=0.01)"
 """Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
 
@@ -438,12 +435,6 @@ class Corrected(Result):
             for sentence, concerned in sentences.items()
             if concerned.any()
         ]
-        n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
-        if n_pairs > MANY_PAIRS:
-            found.append(
-                f"Ranges of all {n_pairs:,} differences at once may hold less often than in 95 %: "
-                "the bias that is left may be larger for some pair."
-            )
         unsure = [s for s, n in zip(self.systems, self.differing, strict=True) if n < FEWEST]
         if unsure:
             found.append(
@@ -469,13 +460,16 @@ def compare(values: Floats, replicates: Floats, *, n_users: int) -> dict[str, Fl
     Replicates are of shape (n_metrics, n_pairs, n_replicates). With t the largest
     :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate, widened for few users (see
     `students`), intervals are :math:`d \pm s t_{.95}`, and p is the share of replicates, the data
-    among them, whose t is at least :math:`|d| / s` (Westfall & Young, 1993).
+    among them, whose t is at least :math:`|d| / s` (Westfall & Young, 1993). In intervals, s is at
+    least the root mean square of all pairs: estimates that are too low by chance have standard
+    errors that are too small (in simulations of 190 pairs, 90 % of the intervals held without it).
     """
     errors = replicates.std(axis=-1, ddof=1)
+    pooled = np.sqrt(np.mean(errors**2, axis=1, keepdims=True))
     scales = np.where(errors > 0, errors, np.inf)
     off = np.abs(replicates - values[..., np.newaxis]) / scales[..., np.newaxis]
     largest = students(off.max(axis=1, initial=0.0), n_users)
-    reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * errors
+    reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * np.maximum(errors, pooled)
     far = (np.abs(values) / scales)[..., np.newaxis]
     p = (1 + (largest[:, np.newaxis] >= far).sum(axis=-1)) / (1 + replicates.shape[-1])
     limits = {"lower": values - reach, "upper": values + reach}

@@ -298,18 +298,23 @@ class Estimates:
         """Whether there are intervals over systems, or over their settings, too."""
         return self.is_over_systems or self.over_settings is not None
 
-    def _reach_over_more(self, of: Callable[[Floats], Floats]) -> Floats:
-        """Say how far 95 % intervals over users, systems and settings reach, of some numbers.
+    def _reach_over_more(self, differences: Callable[[Floats], Floats] | None = None) -> Floats:
+        """Say how far 95 % intervals over users, systems and settings reach.
 
-        NaN where neither systems nor settings are known.
+        They are of the values, or of differences of some. The jackknife overestimates the variances
+        of differences and of their interaction with users alike, which is therefore not limited to
+        the variance over users (docs/methods/intervals.md). NaN where neither systems nor settings
+        are known.
         """
+        of = differences or np.asarray
         resampled = None if self.systems is None else self.systems.resampled
         moved = self.replicates if resampled is None else resampled
         users = deviations(of(self._scaled(moved))) ** 2
         sources = [(users, np.inf)]
         if self.is_over_systems and self.systems is not None:
             systems = self.systems.changed(lambda numbers: of(self._scaled(numbers)))
-            sources.append((systems.beyond(users), systems.n_families - 1))
+            added = systems.beyond(np.inf if differences else users)
+            sources.append((added, systems.n_families - 1))
         if self.over_settings is not None:
             variances = deviations(of(self._scaled(self.over_settings))) ** 2
             sources.append((variances, self.over_settings.shape[1] - 1))
@@ -336,7 +341,7 @@ class Estimates:
         The interaction of users and systems is in the variances over either, and counted once: see
         `analyses.shared.families.WithinSubsets`.
         """
-        return self._around(self._reach_over_more(np.asarray))
+        return self._around(self._reach_over_more())
 
     def over_systems(self) -> Limits:
         """Give limits over systems; NaN where unknown."""

@@ -207,10 +207,13 @@ class WithinSubsets:
         """Say how far 95 % intervals over systems reach, by Student's t with F - 1 degrees."""
         return reach_of([(self.variances, self.n_families - 1)])
 
-    def beyond(self, over_users: Floats) -> Floats:
-        """Give the variance that systems add to that over users: their interaction counts once."""
+    def beyond(self, most: Floats | float) -> Floats:
+        """Give the variance that systems add to that over users: their interaction counts once.
+
+        As much of it is taken off as is known, but no more than the most.
+        """
         variances = self.variances
-        return variances - np.minimum(np.minimum(self.interaction, variances), over_users)
+        return variances - np.minimum(np.minimum(self.interaction, variances), most)
 
 
 Source = tuple[Floats, float | Numbers]

@@ -219,10 +219,11 @@ def fill() -> None:
     ]
     for (part, name, *size), found in made([c for c in every if c not in have]):
         for quantity, (share, error, n_studies) in found.items():
-            row = kept[quantity, size[0], size[1]]
+            row, planned = kept[quantity, size[0], size[1]], DRAWN * PARTS[part].studies
             mark = " −" if share < LEAST else ""
-            row["studies"] = str(n_studies)
-            row[name] = f"{100 * share:.1f} ± {100 * error:.1f}{mark}"
+            fewer = f" ({n_studies})" if n_studies < planned else ""
+            row["studies"] = str(planned)
+            row[name] = f"{100 * share:.1f} ± {100 * error:.1f}{mark}{fewer}"
         write(kept)
         print(part, name, *size, file=sys.stderr, flush=True)
 
@@ -300,7 +301,7 @@ def coverage(
             for quantity, one in study(everybody.of(users, seed=number), users):
                 held[quantity].append(one)
     return {
-        f"{quantity}: {part}" if quantity else part: (*share_held(some), len(some))
+        f"{quantity}: {part}" if quantity else part: share_held(some)
         for quantity, some in held.items()
     }
 
@@ -475,7 +476,7 @@ PARTS = {
     "validity": Part(validity, SOME),
     # Draws users of its own.
     "over users and systems": Part(over_both, MANY, n_users=1),
-    "users needed": Part(users_needed, SOME, 20),
+    "users needed": Part(users_needed, SOME),
     "corrected": Part(corrected, SOME, 20),
 }
 
@@ -496,27 +497,32 @@ def of_estimates(estimates: Estimates) -> Intervals:
     yield "best measures", Held(values, marked, marked, best=side)
 
 
-def share_held(some: list[Held]) -> tuple[float, int]:
-    """Give the share of intervals that hold the truth, and their number; NaN if there is none.
+def share_held(some: list[Held]) -> tuple[float, int, int]:
+    """Give the share of intervals that hold the truth, NaN of none, and how many of them there are.
+
+    Last comes how many studies have intervals.
 
     Examples
     --------
     >>> ones = np.ones(2)
     >>> share_held([Held(ones, ones - 1, ones + 1, np.array([1.5, 2.5]))])
-    (0.5, 2)
+    (0.5, 2, 1)
     """
     values, low, high = (
         np.array([getattr(one, name) for one in some]) for name in ("values", "low", "high")
     )
     if some[0].best:
         means = some[0].best * np.nan_to_num(values).mean(axis=0)
-        return float((low[:, means >= means.max() - TINY] > 0).any(axis=1).mean()), len(low)
+        found = (low[:, means >= means.max() - TINY] > 0).any(axis=1)
+        return float(found.mean()), len(low), len(low)
     truths = expected(values) if some[0].truths is None else some[0].truths
     defined = ~np.isnan(low + high + truths)
     held = (low <= truths) & (truths <= high)
     if some[0].at_once:
         held, defined = (held | ~defined).all(axis=1), defined.any(axis=1)
-    return (float(held[defined].mean()) if defined.any() else np.nan), int(defined.sum())
+    n_studies = int(defined.reshape(len(some), -1).any(axis=1).sum())
+    share = float(held[defined].mean()) if n_studies else np.nan
+    return share, int(defined.sum()), n_studies
 
 
 def expected(values: Floats) -> Floats:

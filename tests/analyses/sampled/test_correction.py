@@ -85,6 +85,14 @@ def test_one_pair_has_the_p_value_of_its_bootstrap_and_many_have_larger_ones() -
     assert together["lower"][0, 0] < alone["lower"][0, 0]
 
 
+def test_an_interval_is_no_narrower_than_those_of_all_pairs_in_the_mean() -> None:
+    scales = np.array([1.0, 2.0, 7.0])[:, np.newaxis]
+    replicates = np.random.default_rng(1).normal(0.0, scales, (1, 3, 500))
+    found = compare(np.zeros((1, 3)), replicates, n_users=10**9)
+    reach, errors = found["upper"][0], found["standard_error"][0]
+    assert reach[0] == reach[1] == pytest.approx(reach[2] * np.sqrt(np.mean(errors**2)) / errors[2])
+
+
 def test_the_guess_of_the_bias_is_near_that_among_the_exact_ranks(corrected: Corrected) -> None:
     full = FullRanks.of(_full()["poor"], n_candidates=N)
     metric = rank_metric("Recall@10")
@@ -168,14 +176,6 @@ def test_a_range_wider_than_its_value_and_deep_cut_offs_are_cautions(corrected: 
     asked = ["Recall@60", "Recall@61"]
     found = correct(_sampled(_full(40)), metrics=asked, replicates=100)
     assert any("Recall@61 is larger" in caution for caution in found.cautions())
-
-
-@pytest.mark.parametrize(("n_systems", "is_told"), [(14, False), (15, True)])
-def test_many_pairs_are_a_caution(n_systems: int, is_told: bool) -> None:
-    (one, *_) = _sampled(_full(40)).values()
-    samples: Any = {f"s{number}": one for number in range(n_systems)}
-    cautions = correct(samples, metrics=["AUC"], estimator="uncorrected", replicates=100).cautions()
-    assert any("differences at once" in caution for caution in cautions) == is_told
 
 
 def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from analyses.shared.estimate import Estimate, Estimates
+from analyses.shared.estimate import REACH, Estimate, Estimates, deviations, joint_reach
+from analyses.shared.families import WithinSubsets, reach_of
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import best_of, deeper_or_shallower
 from analyses.shared.table import Table
@@ -51,6 +52,27 @@ def test_power_passes_by_the_share_of_pairs_that_are_told_apart() -> None:
 def test_without_a_threshold_every_measure_passes() -> None:
     numbers = np.array([-0.5]), np.array([np.nan]), np.array([np.nan]), np.empty((1, 0))
     assert leaders(Estimates("n", "q", "s", "good", Measures([Measure("P")]), *numbers)) == ["P"]
+
+
+def test_the_interaction_is_at_most_the_variance_over_users_but_in_differences(
+    rng: np.random.Generator,
+) -> None:
+    """The second measure never varies, so that their difference is the first one, less .5."""
+    measures, nothing = Measures([Measure("P"), Measure("AP")]), np.full(2, np.nan)
+    every = np.zeros((3, 2, 400))
+    every[:, 0] = [[0.01], [0.05], [0.02]] * rng.normal(size=(3, 400))
+    replicates, within, crossed = 0.5 + every
+    systems = WithinSubsets(8, within, crossed.reshape(2, 20, 20))
+    numbers = np.full(2, 0.5), nothing, nothing, replicates
+    found = Estimates("n", "q", "s", "good", measures, *numbers, systems=systems)
+    users = deviations(replicates) ** 2
+    over_systems, shared = systems.variances, systems.interaction
+    assert users[0] < shared[0] < over_systems[0]
+    (expected,) = reach_of([(users[:1], np.inf), (over_systems[:1] - users[:1], 7)])
+    assert found.over_both()[1][0] == pytest.approx(0.5 + expected)
+    (expected,) = reach_of([(users[:1], np.inf), (over_systems[:1] - shared[:1], 7)])
+    expected *= joint_reach(replicates) / REACH
+    assert found.differences()["both_high"][0] == pytest.approx(expected)
 
 
 def test_a_poor_cell_is_never_the_best() -> None:
