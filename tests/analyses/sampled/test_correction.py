@@ -76,21 +76,23 @@ def test_systems_that_differ_are_told_apart_and_twins_are_not(corrected: Correct
 
 
 def test_one_pair_has_the_p_value_of_its_bootstrap_and_many_have_larger_ones() -> None:
-    replicates = np.random.default_rng(1).normal(1.0, 1.0, (1, 3, 500))
-    alone = compare(np.ones((1, 1)), replicates[:, :1], n_users=10**9)
-    together = compare(np.ones((1, 3)), replicates, n_users=10**9)
-    off = np.abs(replicates[0, 0] - 1.0)
+    values, drawn = np.array([[1.0, 0.0, 0.0]]), np.random.default_rng(1).normal(size=(1, 3, 500))
+    replicates = values[..., np.newaxis] + drawn
+    alone = compare(values[:, :2], replicates[:, :2], n_users=10**9)
+    together = compare(values, replicates, n_users=10**9)
+    off = np.abs(drawn[0, 0] - drawn[0, 1])
     assert alone["p"][0, 0] == (1 + (off >= 1.0).sum()) / 501
     assert together["p"][0, 0] > alone["p"][0, 0]
     assert together["lower"][0, 0] < alone["lower"][0, 0]
 
 
 def test_an_interval_is_no_narrower_than_those_of_all_pairs_in_the_mean() -> None:
-    scales = np.array([1.0, 2.0, 7.0])[:, np.newaxis]
-    replicates = np.random.default_rng(1).normal(0.0, scales, (1, 3, 500))
-    found = compare(np.zeros((1, 3)), replicates, n_users=10**9)
+    drawn = np.random.default_rng(1).normal(size=(1, 3, 500)) * [[1.0], [2.0], [7.0]]
+    found = compare(np.zeros((1, 3)), drawn, n_users=10**9)
     reach, errors = found["upper"][0], found["standard_error"][0]
-    assert reach[0] == reach[1] == pytest.approx(reach[2] * np.sqrt(np.mean(errors**2)) / errors[2])
+    pooled = np.sqrt(np.mean(errors**2))
+    assert errors[0] < pooled
+    assert reach / np.maximum(errors, pooled) == pytest.approx(reach[2] / errors[2])
 
 
 def test_the_guess_of_the_bias_is_near_that_among_the_exact_ranks(corrected: Corrected) -> None:
@@ -119,12 +121,17 @@ def test_the_range_holds_what_each_guess_of_the_bias_leaves(corrected: Corrected
 
 
 def test_intervals_of_few_users_are_those_of_student() -> None:
-    replicates = np.random.default_rng(1).normal(1.0, 1.0, (1, 1, 500))
-    many, few = (compare(np.ones((1, 1)), replicates, n_users=n) for n in (10**9, 10))
-    reach = (many["upper"] - 1) / many["standard_error"]
-    as_students = scipy.stats.t.isf(scipy.stats.norm.sf(reach), 9) * np.sqrt(10 / 9)
-    assert (few["upper"] - 1) / few["standard_error"] == pytest.approx(as_students, rel=1e-3)
-    assert few["p"] > many["p"]
+    noise = np.random.default_rng(1).normal(size=(1, 4, 500))
+    drawn = noise + np.array([1.0, 0.0, 0.0, 0.0])[:, np.newaxis]
+    for n_systems in (2, 4):
+        values = np.array([[1.0, 0.0, 0.0, 0.0]])[:, :n_systems]
+        many, few = (compare(values, drawn[:, :n_systems], n_users=n) for n in (10**9, 10))
+        reach, of_few = ((each["upper"] - each["lower"])[0, 0] / 2 for each in (many, few))
+        error = np.maximum(many["standard_error"], np.sqrt(np.mean(many["standard_error"] ** 2)))
+        tail = scipy.stats.norm.sf(reach / error[0, 0])
+        as_students = scipy.stats.t.isf(tail, 9 * (n_systems - 1)) * np.sqrt(10 / 9)
+        assert of_few / error[0, 0] == pytest.approx(as_students, rel=1e-3)
+        assert few["p"][0, 0] > many["p"][0, 0]
 
 
 @pytest.mark.parametrize("n_others", [0, 14])
