@@ -118,7 +118,6 @@ def _grades(columns: Columns) -> Ints:
     for code, text in enumerate(texts):
         digits = GRADE.fullmatch(text)
         if digits is None or len(digits[2]) > MOST_DIGITS or int(digits[2]) > HIGHEST_GRADE:
-            line, _ = columns.line(int((codes == code).argmax()))
             rule = f"a grade must be a whole number, at most {HIGHEST_GRADE}, found {text!r}."
-            raise InputError.at(columns.path, line, rule)
+            raise columns.error(int((codes == code).argmax()), rule)
     return np.array([int(GRADE.sub(r"\1\2", text)) for text in texts], dtype=np.int32)[codes]

@@ -197,18 +197,19 @@ def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
     from pyarrow import parquet
 
     try:
-        file = parquet.ParquetFile(
-            pa.py_buffer(content), read_dictionary=["system", "user", "item"]
-        )
-        found, n_rows = file.schema_arrow.names, file.metadata.num_rows
-        if not {*COLUMNS} <= {*found}:
+        buffer, names = pa.py_buffer(content), ["system", "user", "item"]
+        metadata = parquet.read_metadata(buffer)
+        # What is nested has a path of several names.
+        found = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+        n_rows = metadata.num_rows
+        if any(found.count(name) != 1 for name in COLUMNS):
             finding = f"a run has the columns {', '.join(COLUMNS)}, found {', '.join(found)}."
             raise InputError(f"{path}: {finding}")
         if not n_rows:
             raise InputError(f"{path}: the file has no row with a recommendation.")
         if n_rows > int(virtual_memory().available) // BYTES_PER_ROW:
             raise InputError(f"{path}: it has {n_rows:,} rows, which free memory cannot hold.")
-        table = file.read(columns=list(COLUMNS))
+        table = parquet.ParquetFile(buffer, read_dictionary=names).read(list(COLUMNS))
         return {field: _converted(path, name, table[name]) for name, field in COLUMNS.items()}
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path}: not a Parquet file that can be read ({error}).") from None

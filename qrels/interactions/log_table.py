@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
@@ -180,8 +181,10 @@ class LogDatabase:
 
     def _of_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
         listed = ", ".join(map(literal, files))
+        # DuckDB takes the names of files for patterns.
+        patterns = ", ".join(literal(escape(str(file))) for file in files)
         rows = (
-            f"read_parquet([{listed}], union_by_name = true, hive_partitioning = false, "
+            f"read_parquet([{patterns}], union_by_name = true, hive_partitioning = false, "
             "filename = 'log_name', file_row_number = true)"
         )
         described = self.run(f"DESCRIBE SELECT * EXCLUDE (log_name, file_row_number) FROM {rows}")
@@ -209,8 +212,8 @@ class LogDatabase:
         kinds = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names)
         table = f"csv_{self.row('SELECT count(*) FROM duckdb_tables()')[0]}"
         rows = (
-            f"read_csv({literal(path)}, columns = {{{kinds}}}, auto_detect = false, header = true, "
-            "delim = ',', quote = '\"', escape = '\"', nullstr = '')"
+            f"read_csv({literal(escape(str(path)))}, columns = {{{kinds}}}, auto_detect = false, "
+            "header = true, delim = ',', quote = '\"', escape = '\"', nullstr = '')"
         )
         try:
             self.connection.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {rows}")

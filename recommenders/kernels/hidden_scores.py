@@ -20,7 +20,7 @@ from runs.shared.arrays import Floats, Longs, Masks, Singles, Sparse
 
 BLOCK_BYTES = 16 * 2**20
 
-ProfileScorer: TypeAlias = "Callable[[Sparse], NDArray[np.floating]]"
+ProfileScorer: TypeAlias = Callable[[Sparse], NDArray[np.floating]]
 """Scores profiles, of shape (rows, n_items), as an array of this shape, NaN for what cannot be
 scored; a row must not depend on the others. So does ``score_histories`` of a system."""
 

@@ -269,7 +269,7 @@ def nearest_by_cosine(matrix: Sparse, *, count: int, shrinkage: float = 0.0) -> 
 
 # From sums over neighbours, with entries where there is one, these neighbours, and the ratings of
 # those whose neighbours they are, to scores, NaN where there is none.
-Finish: TypeAlias = Callable[["Sparse", "Sparse", "Sparse"], NDArray[np.floating]]
+Finish: TypeAlias = Callable[[Sparse, Sparse, Sparse], NDArray[np.floating]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,7 +256,8 @@ def _check_workers(client: Any, address: str) -> None:
     """Refuse a cluster that has no workers, or one with other versions than this process."""
 
     def versions() -> dict[str, str]:  # It travels whole: workers may lack the harness.
-        return {each.name: each.version for each in distributions()}
+        # Of several of a name the first is imported.
+        return {p: each.version for p in PACKAGES for each in [*distributions(name=p)][:1]}
 
     found, here = client.run(versions), versions()
     if not found:

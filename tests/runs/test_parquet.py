@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from runs import InputError, Numbering, Run
 from runs.formats import format_run, parse_run, read_run, run_from_parquet, run_to_parquet
@@ -100,6 +102,27 @@ def test_bad_rows_are_refused(change: dict[str, Any], finding: str) -> None:
     with pytest.raises(InputError, match=re.escape(finding)) as refused:
         run_from_parquet("als.parquet", parquet_of(ROWS | change))
     assert str(refused.value).startswith("als.parquet")
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["user", "item", "score"], "found user, item, score."),
+        (["system", "item", "score"], "found system, item, score."),
+        (["system", "user", "item"], "found system, user, item."),
+        (["system", "user", "user", "item", "score"], "found system, user, user, item, score."),
+    ],
+)
+def test_columns_that_are_missing_or_duplicated_are_refused(names: list[str], found: str) -> None:
+    stream = BytesIO()
+    parquet.write_table(pa.table([pa.array(ROWS[name]) for name in names], names=names), stream)
+    with pytest.raises(InputError, match=rf"has the columns system, user, item, score, {found}"):
+        run_from_parquet("als.parquet", stream.getvalue())
+
+
+def test_a_nested_column_is_refused_by_its_path() -> None:
+    with pytest.raises(InputError, match=r"found system, user\.list\.element, item, score"):
+        run_from_parquet("als.parquet", parquet_of(ROWS | {"user": [["u"], ["u"], ["v"]]}))
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1 and more PAR1", parquet_of(ROWS)[:-20]])

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
+from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from runs.shared import compiled
 from runs.shared.errors import remarks_of
 from runs.shared.ids import WHITESPACE
 from runs.shared.members import load_module
-from runs.shared.parallel import processes
+from runs.shared.parallel import PACKAGES, _check_workers, processes
 from runs.shared.progress import Bars, Lines, Progress, Silent
 
 
@@ -92,6 +93,21 @@ def test_a_signal_that_comes_while_workers_are_started_is_heard_afterwards(
 
 def doubled(value: int) -> int:
     return 2 * value
+
+
+def test_versions_of_workers_are_compared_with_what_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Client:
+        def run(self, _: Any) -> dict[str, dict[str, str]]:
+            return {"tcp://worker": {name: version(name) for name in PACKAGES if name in known}}
+
+    known = {each.name for each in distributions()}
+    (tmp_path / "numpy-0.0.1.dist-info").mkdir()
+    (tmp_path / "numpy-0.0.1.dist-info" / "METADATA").write_text("Name: numpy\nVersion: 0.0.1\n")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    assert version("numpy") == np.__version__
+    _check_workers(Client(), "tcp://scheduler")
 
 
 def test_loops_are_compiled_where_no_folder_can_be_written_to(

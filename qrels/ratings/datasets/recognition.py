@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from qrels.ratings.datasets.fields import ISO, NO_NUMBER, NUMBER, Table, read_table
@@ -89,11 +90,13 @@ def _with_columns(source: Source, given: FileOptions) -> tuple[FileOptions, list
     """Fill in where user, item, rating and time stand, and the decimal sign; say what is odd."""
     rows, _ = rows_of(source, given)
     names = rows.names()
-    columns = [list(column) for column in zip(*rows.beginning(LOOKED_AT), strict=False)]
+    # Lines of other lengths than the first are refused when all are read.
+    every = [*zip_longest(names, *rows.beginning(LOOKED_AT), fillvalue="")][: len(names)]
+    columns = [texts for _, *texts in every]
     # A first line may hold a rating rather than names.
     is_data = not KNOWN & set(_unquoted(names)) and any(map(_is_time, names))
     if given.columns is None and rows.layout.header and is_data:
-        given = given.model_copy(update={"header": False, "columns": _in_order(columns)})
+        given = given.model_copy(update={"header": False, "columns": _in_order(every)})
         rows, _ = rows_of(source, given)
     roles = {
         role: at
@@ -101,8 +104,7 @@ def _with_columns(source: Source, given: FileOptions) -> tuple[FileOptions, list
         for at in positions_of(column, names)[:1]
     }
     notes: list[str] = []
-    is_named = rows.layout.header or not rows.layout.separator
-    if given.columns is None and is_named:
+    if given.columns is None and (rows.layout.header or not rows.layout.separator):
         roles, notes = _completed(roles, names, columns)
         found = {role: names[roles[role]] for role in ROLES if role in roles}
         is_clear = {"user", "item"} <= roles.keys()

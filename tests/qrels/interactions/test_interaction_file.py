@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import csv, parquet
 
 from qrels.interactions.interaction_file import read_interactions
 from qrels.interactions.interactions import Interactions
@@ -53,6 +53,16 @@ def test_csv_is_read_as_parquet_is(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text(text + "\n", encoding="utf-8")
     of_text = read_interactions(tmp_path / "log.csv")
     assert as_rows(of_text) == as_rows(read_interactions(written(tmp_path, ROWS)))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_path_with_brackets_is_no_pattern(tmp_path: Path, ending: str) -> None:
+    for name, user in (("log[1]", "asked for"), ("log1", "beside it")):
+        table = pa.table({"user": [user], "item": ["a"], "time": [1]})
+        write = csv.write_csv if ending == "csv" else parquet.write_table
+        write(table, tmp_path / f"{name}.{ending}")
+    found = read_interactions(tmp_path / f"log[1].{ending}")
+    assert found.users.ids.tolist() == ["asked for"]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])

@@ -1,5 +1,6 @@
 """Readers of ratings: matrices, lines, split files, and what a file seems to be."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -170,6 +171,25 @@ def test_what_the_user_says_is_kept() -> None:
     assert found.options.columns == columns
     assert found.options.duplicates == "last"
     assert found.ratings.users.ids.tolist() == ["x"]
+
+
+def test_one_rating_without_a_header_is_recognised() -> None:
+    assert recognised("1,2,3\n").ratings.rating.tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "finding"),
+    [
+        ("user,item,rating\n", "log.csv: there are no ratings in the file."),
+        ("user,item,rating\na,x\nb,y,3\n", "line 2: 3 fields between ',' expected, found 2."),
+        ("reader,title\na,x,3\nb,y,4\n", "line 2: 2 fields between ',' expected, found 3."),
+    ],
+)
+def test_files_without_ratings_or_with_lines_of_other_lengths_are_refused(
+    text: str, finding: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(finding)):
+        recognised(text)
 
 
 def test_decimal_commas_are_recognised_in_quotes_too() -> None:
