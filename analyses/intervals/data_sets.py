@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import stdtrit
-from scipy.stats import friedmanchisquare, rankdata, studentized_range
+from scipy.stats import binomtest, friedmanchisquare, rankdata, studentized_range
 
 from analyses.intervals.resampling import percentiles, resampled_users
 from analyses.ordering import DECIMALS, tau_b
@@ -76,9 +76,13 @@ class DataSetRanks:
 
     @cached_property
     def friedman(self) -> float:
-        """The p-value of Friedman's test that none differ; NaN of two, and where all tie."""
-        if len(self.names) < 3:
-            return float("nan")
+        """The p-value of Friedman's test that none differ, of two the sign test; NaN where all tie.
+
+        The sign test is exact: Friedman's of two is its approximation.
+        """
+        if len(self.names) == 2:
+            first, second = (int(np.sum(own == 1)) for own in self.ranks.T)
+            return float(binomtest(first, first + second).pvalue) if first + second else np.nan
         with np.errstate(invalid="ignore"):
             return float(friedmanchisquare(*self.ranks.T).pvalue)
 
@@ -102,8 +106,7 @@ class DataSetRanks:
         significant. Any pair is wrongly among them with a chance of .05, if data sets are many.
         """
         apart = np.abs(self.means[:, None] - self.means) > self.critical_difference
-        # Where the test is undefined, for two names, Nemenyi's decides.
-        return np.asarray(apart & (not self.friedman > 1 - CONFIDENCE))
+        return np.asarray(apart & (self.friedman <= 1 - CONFIDENCE))
 
     @cached_property
     def limits(self) -> tuple[Limits, Limits]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -26,7 +27,7 @@ from analyses.shared.sentences import MOST_NAMED, letters_of, listed
 from analyses.shared.table import MISSING, Cell, Table, rounded, shown
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
-from runs.shared.arrays import Floats, Integers
+from runs.shared.arrays import Floats, Integers, Masks
 from runs.shared.errors import with_known_keywords
 from runs.shared.progress import Progress, Silent
 from runs.shared.settings import Whole, read_by, read_settings_of
@@ -40,7 +41,10 @@ HALF_WIDTH = 1.96
 """Of an interval of 95 %, in standard errors."""
 
 USELESS = 1.0
-"""A range as wide as this share of the estimate tells nothing of the value."""
+"""A range that is wider than this share of the estimate tells nothing of the value."""
+
+ROUNDING = 1e-6
+"""Less bias than this is none."""
 
 FEWEST = 15
 """Users with another rank than the most common; of fewer there are no intervals and no tests."""
@@ -172,12 +176,18 @@ def corrected_systems(
         str(estimator),
         str(of_tests),
         min(len(np.unique(one.user)) for one in systems.values()),
-        np.array(
-            [len(np.unique(one.user[one.rank != mode(one.rank).mode])) for one in systems.values()]
-        ),
-        (int(first.n_negatives.min()), int(first.n_negatives.max())),
+        np.array([_differing(one) for one in systems.values()]),
+        (int(sizes.min()), int(sizes.max())),
         *(np.stack(each, axis=1) for each in zip(*found, strict=True)),
     )
+
+
+def _differing(sample: SampledRanks) -> int:
+    """Count the users of whom an item has another rank than most items of its place have."""
+    usual = np.array(
+        [0, *(mode(sample.rank[sample.order == j]).mode for j in range(1, 1 + sample.order.max()))]
+    )
+    return len(np.unique(sample.user[sample.rank != usual[sample.order]]))
 
 
 def _of_system(
@@ -300,11 +310,17 @@ class Corrected(Result):
         return frame.assign(groups=[letters for own in self.groups() for letters in own])
 
     def groups(self) -> list[tuple[str, ...]]:
-        """Give each system letters, by metric: two that share one do not differ significantly."""
-        return [
-            letters_of(squareform(p < 1 - CONFIDENCE), np.argsort(-own, kind="stable"))
-            for own, p in zip(self.contrasted, self.differences()["p"], strict=True)
-        ]
+        """Give each system letters, by metric: two that share one do not differ significantly.
+
+        Systems that are not tested have none.
+        """
+        tested, found = np.flatnonzero(self.differing >= FEWEST), []
+        for own, p in zip(self.contrasted, self.differences()["p"], strict=True):
+            differs = squareform(p < 1 - CONFIDENCE)[np.ix_(tested, tested)]
+            letters = letters_of(differs, np.argsort(-own[tested], kind="stable"))
+            of_tested = dict(zip(tested.tolist(), letters, strict=True))
+            found.append(tuple(of_tested.get(n, "") for n in range(len(self.systems))))
+        return found
 
     def differences(self) -> dict[str, Floats]:
         """Compare all pairs of systems, the first less the second; see `compare`.
@@ -314,13 +330,9 @@ class Corrected(Result):
         p its p-value.
         """
         a, b = pair_indices(len(self.systems))
-        found, tested = (
-            compare(*each, n_users=self.n_users)
-            for each in (
-                (self.values, self.replicates),
-                (self.contrasted, self.contrasted_replicates),
-            )
-        )
+        tested = compare(self.contrasted, self.contrasted_replicates, n_users=self.n_users)
+        alike = tested["p"] >= 1 - CONFIDENCE
+        found = compare(self.values, self.replicates, n_users=self.n_users, alike=alike)
         least, most = self._biases
         low = (found["lower"] - most[:, a] + least[:, b]).clip(-1, 1)
         high = (found["upper"] - least[:, a] + most[:, b]).clip(-1, 1)
@@ -335,7 +347,9 @@ class Corrected(Result):
         """Give one row for each metric and pair; limits and p-values hold for all pairs."""
         axes = {"metric": self.measures.metrics}, pairs_of(self.systems, "system_a", "system_b")
         found = self.differences()
-        return tidy(*axes, **found, told_apart=found["p"] < 1 - CONFIDENCE)
+        frame = tidy(*axes, **found)
+        apart = frame["p"] < 1 - CONFIDENCE
+        return frame.assign(told_apart=apart.where(frame["p"].notna(), None))
 
     @table("corrected", "metrics corrected for sampling, with standard errors over users")
     def estimated(self) -> Table:
@@ -403,35 +417,44 @@ class Corrected(Result):
         """Say for each metric how many pairs of systems differ, and which."""
         sentences = []
         for metric, own in self.differences_frame().groupby("metric", sort=False):
-            pairs = own[["system_a", "system_b", "tested", "told_apart"]].to_numpy()
+            of_pairs = own[["system_a", "system_b", "tested", "told_apart"]]
+            pairs = of_pairs[of_pairs["told_apart"].notna()].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
             named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]])
             differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"
-            sentences.append(f"By {metric}, {differ}{f' ({named})' * bool(named)}.")
+            found = f"{differ}{f' ({named})' * bool(named)}" if len(pairs) else "no pair is tested"
+            sentences.append(f"By {metric}, {found}.")
         return sentences
 
     def conclusion(self) -> str:
         """Say what was found, with cautions."""
         return "\n".join([*self.findings(), *self.cautions(), ""])
 
+    def _named(self, concerned: Masks) -> Iterator[str]:
+        """Name the metrics that are concerned, and the systems if these are not all."""
+        for metric, own in zip(self.measures.metrics, concerned, strict=True):
+            systems = listed([*compress(self.systems, own)])
+            if own.any():
+                yield metric if own.all() else f"{metric} of {systems}"
+
     def cautions(self) -> Sequence[str]:
         """Say which metrics the samples cannot tell, and where negatives are few."""
         low, high = self.range
-        useless = high - low >= USELESS * self.values
-        least = np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors)
+        useless = high - low > USELESS * self.values
+        least = np.maximum(np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors), ROUNDING)
         unseen = (np.abs(self.steep_bias) > least) & ~useless
         cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.measures.metrics])
         few = f"{self.negatives[0]:,} negatives"
         sentences = {
-            f"From {few}, the level of {{}} cannot be told: its range is wider than its value. To "
-            "tell the first k ranks from others among n candidates, draw n / k negatives or more, "
-            "or rank all candidates for some users.": useless.any(axis=1),
+            f"From {few}, {{}} cannot be told: the range is wider than the value. To tell the "
+            "first k ranks from others among n candidates, draw n / k negatives or more, or rank "
+            "all candidates for some users.": useless,
             "Estimates of {} may be wrong by more than their intervals: with m negatives among n "
-            "candidates, the first n / m ranks look almost the same.": unseen.any(axis=1),
-            f"The cut-off of {{}} is larger than {few}.": cutoffs > self.negatives[0],
+            "candidates, the first n / m ranks look almost the same.": unseen,
+            f"The cut-off of {{}} is larger than {few}.": (cutoffs > self.negatives[0])[:, None],
         }
         found = [
-            sentence.format(listed([self.measures.metrics[n] for n in np.flatnonzero(concerned)]))
+            sentence.format(listed([*self._named(concerned)]))
             for sentence, concerned in sentences.items()
             if concerned.any()
         ]
@@ -444,42 +467,40 @@ class Corrected(Result):
         return found
 
 
-def students(reach: float | Floats, n_users: int, *, n_systems: int = 2) -> Floats:
+def students(reach: float | Floats, n_users: int) -> Floats:
     """Say how far of few users reaches as far as this of many, both in standard errors.
 
     A bootstrap takes the variance of a mean of n users for (n - 1) / n of what it is, and for
-    known: normal quantiles become those of Student's t. What is pooled over pairs of systems has
-    the degrees of freedom of the rest of users by systems.
+    known: normal quantiles become those of Student's t.
     """
     n = max(n_users, 2)
-    freedom = (n - 1) * (n_systems - 1)
-    return np.asarray(-stdtrit(freedom, ndtr(-np.asarray(reach))) * np.sqrt(n / (n - 1)))
+    return np.asarray(-stdtrit(n - 1, ndtr(-np.asarray(reach))) * np.sqrt(n / (n - 1)))
 
 
-def compare(values: Floats, replicates: Floats, *, n_users: int) -> dict[str, Floats]:
+def compare(
+    values: Floats, replicates: Floats, *, n_users: int, alike: Masks | bool = False
+) -> dict[str, Floats]:
     r"""Compare pairs with intervals and p-values for all of a metric: (n_metrics, n_pairs) each.
 
     Values of systems are of shape (n_metrics, n_systems), replicates of (n_metrics, n_systems,
-    n_replicates). With t the largest
-    :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a replicate, widened for few users (see
-    `students`), intervals are :math:`d \pm s t_{.95}`, and p is the share of replicates, the data
-    among them, whose t is at least :math:`|d| / s` (Westfall & Young, 1993). In intervals, s is at
-    least the root mean square of all pairs, as in Tukey's test: estimates that are too low by
-    chance have standard errors that are too small (in simulations of 190 pairs, without it, as few
-    as 83 % of the studies had all differences in their ranges).
+    n_replicates). With t the largest :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a
+    replicate, widened for few users (see `students`), intervals are :math:`d \pm s t_{.95}`, and p
+    is the share of replicates, the data among them, whose t is at least :math:`|d| / s` (Westfall &
+    Young, 1993). In the intervals of pairs that are alike, s is at least the median of these:
+    estimates that are too low by chance have standard errors that are too small.
     """
-    n_systems, differences = values.shape[1], pair_differences(values)
-    replicates = pair_differences(replicates, axis=1)
+    differences, replicates = pair_differences(values), pair_differences(replicates, axis=1)
     errors = replicates.std(axis=-1, ddof=1)
-    pooled = np.sqrt(np.mean(errors**2, axis=1, keepdims=True))
     scales = np.where(errors > 0, errors, np.inf)
     off = np.abs(replicates - differences[..., np.newaxis]) / scales[..., np.newaxis]
-    largest = off.max(axis=1, initial=0.0)
-    quantile = students(np.quantile(largest, CONFIDENCE, axis=1), n_users, n_systems=n_systems)
-    reach = quantile[:, np.newaxis] * np.maximum(errors, pooled)
+    largest = students(off.max(axis=1, initial=0.0), n_users)
+    least = errors.copy()
+    for own, some in zip(least, np.broadcast_to(alike, errors.shape), strict=True):
+        if some.any():
+            own[some] = own[some].clip(np.median(own[some]))
+    reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * least
     far = (np.abs(differences) / scales)[..., np.newaxis]
-    larger = (students(largest, n_users)[:, np.newaxis] >= far).sum(axis=-1)
-    p = (1 + larger) / (1 + replicates.shape[-1])
+    p = (1 + (largest[:, np.newaxis] >= far).sum(axis=-1)) / (1 + replicates.shape[-1])
     limits = {"lower": differences - reach, "upper": differences + reach}
     return {"difference": differences, "standard_error": errors, **limits, "p": p}
 

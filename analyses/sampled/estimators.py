@@ -247,7 +247,7 @@ class Estimator:
     def fit_cells(self, cells: Cells) -> Fits:
         """Fit samples that were counted before."""
         sizes = sorted({kernel.n_negatives for kernel in cells.kernels})
-        if len(sizes) > 1 and self.name not in ("mle", "adaptive-mle"):
+        if len(sizes) > 1 and self.name not in ("mle", "adaptive-mle", "uncorrected"):
             raise InputError(
                 f"{self} takes samples of one size, and these have {sizes[0]} to {sizes[-1]} "
                 "negatives: use adaptive-mle."

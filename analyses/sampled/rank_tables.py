@@ -27,6 +27,7 @@ Line = tuple[int, list[str]]
 CANDIDATES, NEGATIVES, MASS = "n_candidates", "n_negatives", "inverse_mass_above"
 COLUMNS = ["rank", CANDIDATES, "number"]
 LEAST = {CANDIDATES: 2, NEGATIVES: 1}
+ROUNDING = 1e-9
 FEW_RANKS, MOST_SAMPLED = 100, 1000
 """Ranks that say whether they are those among all candidates, and negatives that are usual."""
 
@@ -72,8 +73,9 @@ def sampled_of(
 ) -> dict[str, SampledRanks]:
     """Read the sampled ranks of systems, of the same users; see `correct`."""
     systems = dict(given) if isinstance(given, Mapping) else {}
+    numbers: dict[str, int] = {}
     for path, lines in () if isinstance(given, Mapping) else _tables(given):
-        rows = _Rows.read(path, lines)
+        rows = _Rows.read(path, lines, numbers)
         read = rows.rank_scores if {"score", "label"} <= set(rows.frame) else rows.rank
         read({NEGATIVES: negatives, CANDIDATES: candidates})
         rows.check_lengths()
@@ -104,20 +106,26 @@ def _tables(given: Tables) -> Iterator[tuple[Path, Iterator[Line]]]:
 
 
 class _Rows:
-    """Rows of a table, with the line of each, that refuse what is wrong with them."""
+    """Rows of a table, with the line of each, that refuse what is wrong with them.
 
-    def __init__(self, path: Path, frame: pd.DataFrame) -> None:
+    Users have the same numbers in all tables.
+    """
+
+    def __init__(self, path: Path, frame: pd.DataFrame, numbers: dict[str, int] | None) -> None:
         self.path, self.frame = path, frame
+        self.numbers: dict[str, int] = {} if numbers is None else numbers
 
     @classmethod
-    def read(cls, path: Path, lines: Iterator[Line]) -> _Rows:
+    def read(
+        cls, path: Path, lines: Iterator[Line], numbers: dict[str, int] | None = None
+    ) -> _Rows:
         import pandas as pd
 
         heading = next(lines, None)
         if heading is None:
             raise InputError(f"{path}: the file is empty.")
         if PAIR.fullmatch(heading[1][0]):
-            return cls(path, _read_pairs(path, [heading, *lines]))
+            return cls(path, _read_pairs(path, [heading, *lines]), numbers)
         if len(heading[1]) == 1 and ";" in heading[1][0]:
             finding = "columns are separated by tabs or commas, found semicolons."
             raise InputError.at(path, heading[0], finding)
@@ -127,7 +135,7 @@ class _Rows:
         body = [(line, *check_width(path, line, row, heading[1])) for line, row in lines]
         if not body:
             raise InputError.at(path, heading[0], "the table has a heading but no ranks.")
-        return cls(path, pd.DataFrame(body, columns=["line", *names]))
+        return cls(path, pd.DataFrame(body, columns=["line", *names]), numbers)
 
     def refuse(self, wrong: Any, finding: str) -> None:
         """Refuse the first row where something is wrong; the finding may name its columns."""
@@ -165,7 +173,10 @@ class _Rows:
 
     def number_users(self) -> None:
         """Number the users, and refuse a rank that two relevant items of a user share."""
-        self.frame["number"] = self.frame["user"].factorize()[0].astype(np.int64)
+        for name in ("user", "system"):
+            self.refuse(self.frame[name].str.strip() == "", f"column '{name}': an id is missing.")
+        users = self.frame["user"]
+        self.frame["number"] = [self.numbers.setdefault(u, len(self.numbers)) for u in users]
         keys = ["system", "user", "rank"]
         self.frame["before"] = self.frame.groupby(keys, sort=False)["line"].transform("first")
         rule = "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}."
@@ -240,6 +251,11 @@ class _Rows:
         self.refuse(frame[NEGATIVES] > frame["most"], rule)
         rule = "a rank must not be above {length}, the relevant items and negatives, got {rank}."
         self.refuse(frame["rank"] > frame["length"], rule)
+        if MASS in frame:
+            frame["above"] = frame["rank"] - own["rank"].rank(method="first").astype(int)
+            rule = f"{MASS} must be {{above}} or more, as 1 / probability is for each negative"
+            rule += f" above, got {{{MASS}:g}}."
+            self.refuse(frame[MASS] < frame["above"] * (1 - ROUNDING), rule)
 
 
 def _read_pairs(path: Path, body: Sequence[Line]) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, compress
 from math import comb, nan
 from pathlib import Path
 from string import ascii_lowercase
@@ -245,16 +245,14 @@ class Comparison:
                 "compared: set the same `report` in [metrics] of each."
             )
         for by_study in self.quantities.values():
-            leaders = [
-                f"{listed([*map(str, each.leaders())] or ['no measure'])} ({study})"
-                for study, each in by_study.items()
-            ]
+            best = [f"{_best_of(each)} ({study})" for study, each in by_study.items()]
             estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
             found = directions(by_study)
             same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
             yield (
-                f"The most {estimates.best}: {listed(leaders)}. Pairs of measures that differ "
-                f"significantly in the same direction in all studies (the better first), of "
+                f"May be the most {estimates.best}, over users: {listed(best)}. Pairs of measures "
+                f"that differ significantly in the same direction in all studies (the better "
+                f"first), of "
                 f"{comb(n_measures, 2)}: {same}; in opposite directions: {opposite}."
             )
 
@@ -336,6 +334,16 @@ def _named(estimates: Estimates, name: str) -> Measure:
 def _is_poor(name: str, among: Iterable[Estimates]) -> bool:
     """Say whether a report measure does not pass the threshold somewhere."""
     return not all(e.acceptable()[e.measures.index(_named(e, name))] for e in among)
+
+
+def _best_of(estimates: Estimates) -> str:
+    """Name the measures than which no other is significantly better, if any is acceptable."""
+    ordered = estimates.in_order()
+    if not ordered.leaders():
+        return "no measure"
+    unbeaten = [*map(str, compress(ordered.measures, ordered.may_be_best()))]
+    all_may = 1 < len(unbeaten) == len(ordered.measures)
+    return "any measure" if all_may else listed(unbeaten, "or")
 
 
 def directions(

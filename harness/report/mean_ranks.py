@@ -79,8 +79,9 @@ class MeanRanks:
         title = f"Mean ranks of the {kinds} over data sets"
         yield Table(f"mean_ranks_{kinds}", title, note, headings, rows, decimals=2)
         note = (
-            "p: Friedman's test that none differ. Critical difference: of two mean ranks, by "
-            "Nemenyi's test. tau-b: of the order in a data set with the mean ranks over all others."
+            "p: Friedman's test that none differ, of two the sign test. Critical difference: of "
+            "two mean ranks, by Nemenyi's test. tau-b: of the order in a data set with the mean "
+            "ranks over all others."
         )
         headings = [by, "p", "critical difference", "mean tau-b", *data_sets]
         title = f"Order of the {kinds}: tests, and tau-b of each data set with the others"

@@ -59,6 +59,17 @@ def test_two_differ_whose_mean_ranks_are_further_apart_than_the_critical_differe
     assert ranks.differs.tolist() == [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
 
 
+@pytest.mark.parametrize("n_data_sets", [5, 6])
+def test_two_names_differ_by_the_sign_test(n_data_sets: int) -> None:
+    ranks = ranks_of(np.tile([3.0, 2.0], (n_data_sets, 1)))
+    assert ranks.friedman == 2 * 0.5**n_data_sets
+    assert ranks.critical_difference < 1
+    assert ranks.differs.any() == (n_data_sets == 6)
+    tied = ranks_of(np.ones((n_data_sets, 2)))
+    assert np.isnan(tied.friedman)
+    assert not tied.differs.any()
+
+
 def test_none_differ_unless_the_test_of_friedman_is_significant() -> None:
     # The first leads four data sets of six, where the last is last; the others take turns.
     turns = [[0, *np.roll(range(1, 7), turn), 7] for turn in range(4)]

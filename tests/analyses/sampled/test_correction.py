@@ -86,13 +86,15 @@ def test_one_pair_has_the_p_value_of_its_bootstrap_and_many_have_larger_ones() -
     assert together["lower"][0, 0] < alone["lower"][0, 0]
 
 
-def test_an_interval_is_no_narrower_than_those_of_all_pairs_in_the_mean() -> None:
-    drawn = np.random.default_rng(1).normal(size=(1, 3, 500)) * [[1.0], [2.0], [7.0]]
-    found = compare(np.zeros((1, 3)), drawn, n_users=10**9)
+def test_intervals_of_pairs_that_are_alike_are_no_narrower_than_their_median() -> None:
+    drawn = np.random.default_rng(1).normal(size=(1, 4, 500)) * [[1.0], [2.0], [4.0], [90.0]]
+    alike = np.array([[True, True, False, True, False, False]])
+    found = compare(np.zeros((1, 4)), drawn, n_users=10**9, alike=alike)
     reach, errors = found["upper"][0], found["standard_error"][0]
-    pooled = np.sqrt(np.mean(errors**2))
-    assert errors[0] < pooled
-    assert reach / np.maximum(errors, pooled) == pytest.approx(reach[2] / errors[2])
+    usual = np.median(errors[[0, 1, 3]])
+    expected = np.where(alike[0], np.maximum(errors, usual), errors)
+    assert errors[0] < usual < errors[3]
+    assert reach / expected == pytest.approx(reach[5] / errors[5])
 
 
 def test_the_guess_of_the_bias_is_near_that_among_the_exact_ranks(corrected: Corrected) -> None:
@@ -121,17 +123,13 @@ def test_the_range_holds_what_each_guess_of_the_bias_leaves(corrected: Corrected
 
 
 def test_intervals_of_few_users_are_those_of_student() -> None:
-    noise = np.random.default_rng(1).normal(size=(1, 4, 500))
-    drawn = noise + np.array([1.0, 0.0, 0.0, 0.0])[:, np.newaxis]
-    for n_systems in (2, 4):
-        values = np.array([[1.0, 0.0, 0.0, 0.0]])[:, :n_systems]
-        many, few = (compare(values, drawn[:, :n_systems], n_users=n) for n in (10**9, 10))
-        reach, of_few = ((each["upper"] - each["lower"])[0, 0] / 2 for each in (many, few))
-        error = np.maximum(many["standard_error"], np.sqrt(np.mean(many["standard_error"] ** 2)))
-        tail = scipy.stats.norm.sf(reach / error[0, 0])
-        as_students = scipy.stats.t.isf(tail, 9 * (n_systems - 1)) * np.sqrt(10 / 9)
-        assert of_few / error[0, 0] == pytest.approx(as_students, rel=1e-3)
-        assert few["p"][0, 0] > many["p"][0, 0]
+    values = np.array([[1.0, 0.0]])
+    replicates = values[..., np.newaxis] + np.random.default_rng(1).normal(size=(1, 2, 500))
+    many, few = (compare(values, replicates, n_users=n) for n in (10**9, 10))
+    reach = (many["upper"] - 1) / many["standard_error"]
+    as_students = scipy.stats.t.isf(scipy.stats.norm.sf(reach), 9) * np.sqrt(10 / 9)
+    assert (few["upper"] - 1) / few["standard_error"] == pytest.approx(as_students, rel=1e-3)
+    assert few["p"] > many["p"]
 
 
 @pytest.mark.parametrize("n_others", [0, 14])
@@ -145,7 +143,9 @@ def test_what_few_users_show_has_no_range_and_is_not_tested(n_others: int) -> No
     assert np.isnan(found.range)[:, :, 0].all()
     assert not np.isnan(found.range)[:, :, 1].any()
     assert np.isnan(found.differences()["p"]).all()
-    assert "0 of 1 pairs" in found.conclusion()
+    assert "no pair is tested" in found.conclusion()
+    assert found.groups() == [("", "a"), ("", "a")]
+    assert found.differences_frame()["told_apart"].isna().all()
     assert any("under few:" in caution for caution in found.cautions())
     enough = {"few": samples["many"], "many": samples["many"]}
     assert not np.isnan(correct(enough, metrics=["AUC"], replicates=100).range).any()
@@ -162,6 +162,24 @@ def test_the_range_of_a_difference_holds_what_the_bias_of_either_system_leaves(
             assert found["range_high"][0, pair] >= found["upper"][0, pair] - of_a + of_b - 1e-12
 
 
+def test_users_differ_by_the_ranks_of_items_of_the_same_place() -> None:
+    of_two = FullRanks.of([1, 2] * 20 + [1, 3], n_candidates=N, user=np.arange(21).repeat(2))
+    sample = SampleDesign((M,)).draw(of_two, seed=1)
+    found = correct({"s": replace(sample, rank=of_two.rank)}, metrics=["AUC"], replicates=100)
+    assert found.differing.tolist() == [1]
+
+
+def test_samples_of_several_sizes_are_corrected() -> None:
+    some = _full()["good"]
+    sizes = np.where(np.arange(len(some)) % 2, M, M - 1)
+    ranks = 1 + np.random.default_rng(1).binomial(sizes, (some - 1) / (N - 1))
+    sample = SampledRanks.of(ranks, n_negatives=sizes, n_candidates=N)
+    found = correct({"s": sample}, metrics=["Recall@1", "AUC"], replicates=100)
+    assert found.uncorrected[0] == (ranks == 1).mean()
+    assert found.uncorrected[1] == pytest.approx(1 - ((ranks - 1) / sizes).mean())
+    assert found.negatives == (M - 1, M)
+
+
 def test_differences_are_tested_by_an_estimator_of_their_own_unless_one_is_chosen() -> None:
     samples: Any = _sampled(_full(40))
     asked: dict[str, Any] = {"metrics": ["nDCG@10"], "replicates": 100}
@@ -175,7 +193,9 @@ def test_differences_are_tested_by_an_estimator_of_their_own_unless_one_is_chose
 
 def test_a_range_wider_than_its_value_and_deep_cut_offs_are_cautions(corrected: Corrected) -> None:
     useless = replace(corrected, steep_bias=np.full_like(corrected.bias, -1.0))
-    assert any("level of Recall@10 cannot be told" in each for each in useless.cautions())
+    assert any("Recall@10 cannot be told" in each for each in useless.cautions())
+    of_one = replace(corrected, steep_bias=corrected.bias - [0.0, 1.0, 0.0])
+    assert any("Recall@10 of poor cannot be told" in each for each in of_one.cautions())
     for side in (1, -1):
         beyond = side * 1.01 * np.maximum(np.abs(corrected.bias), 2 * corrected.errors)
         hidden = replace(corrected, bias=np.zeros_like(corrected.bias), steep_bias=beyond)

@@ -88,6 +88,7 @@ def test_probabilities_say_what_negatives_above_stand_for(tmp_path: Path) -> Non
         (LONG + "x,ann,2,3,9\n", {}, "line 8: .* rank 2 twice for user 'ann', first in line 2"),
         (LONG + "x,ann,3,4,9\n", {}, "line 8: user 'ann' has other negatives or candidates"),
         (LONG + "x,eve,1,3,9\n", {}, "systems 'x' and 'y' have different users"),
+        (LONG + "x,,1,3,9\n", {}, "line 8: column 'user': an id is missing"),
         (LONG.replace("3,9", "8,9"), {}, "line 4: .* irrelevant candidates, 7, got 8"),
         (RECBOLE + "eve\ti\t.1\t2\n", {"candidates": 9}, "line 11: a label must be 1 .* '2'"),
         (RECBOLE + "eve\ti\t.1\t0\n", {"candidates": 9}, "line 11: .* 'eve' has no relevant item"),
@@ -104,6 +105,26 @@ def test_what_is_wrong_is_named_with_its_line(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         _read(tmp_path, text, **asked)
+
+
+def test_sums_of_inverse_probabilities_are_at_least_the_negatives_above(tmp_path: Path) -> None:
+    text = "user,rank,inverse_mass_above\nann,1,1\nann,4,1.5\n"
+    with pytest.raises(InputError, match=r"line 3: inverse_mass_above must be 2 or more, .* 1\.5"):
+        _read(tmp_path, text, negatives=3, candidates=9)
+
+
+def test_users_of_several_files_are_matched_by_their_ids(tmp_path: Path) -> None:
+    texts = {"one": "ann,1\nbob,2\n", "two": "bob,4\nann,3\n", "three": "ann,1\neve,2\n"}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.csv").write_text(f"user,rank\n{text}")
+    files = [tmp_path / f"{name}.csv" for name in texts]
+    found = sampled_of(files[:2], negatives=3, candidates=9)
+    assert {name: ranks.rank.tolist() for name, ranks in found.items()} == {
+        "one": [1, 2],
+        "two": [3, 4],
+    }
+    with pytest.raises(InputError, match="systems 'one' and 'three' have different users"):
+        sampled_of(files, negatives=3, candidates=9)
 
 
 def test_a_system_may_not_be_in_two_files(tmp_path: Path) -> None:
