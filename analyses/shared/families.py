@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import compress
 
 import numpy as np
 from scipy.special import stdtrit
@@ -27,6 +28,9 @@ LEAST_SYSTEMS, LEAST_FAMILIES = 8, 5
 FEW_SYSTEMS = 12
 """With fewer, intervals over systems have a caution: in a simulation of 8, some held in 89 %."""
 
+MOSTLY_SAME = 0.5
+"""A larger share of users for whom all systems score the same has a caution: see there."""
+
 ALIKE = 0.3
 """Correlation of two systems' scores from which they are taken to be of one family."""
 
@@ -41,10 +45,13 @@ class Families:
         Number of the family of each system, from 0, of shape (n_systems,).
     by_likeness
         Whether some were found by likeness (`families_by_likeness`).
+    same
+        Share of the users for whom all systems have the same scores.
     """
 
     of: Numbers
     by_likeness: bool = False
+    same: float = 0.0
 
     @property
     def n_systems(self) -> int:
@@ -82,7 +89,13 @@ class Families:
             "be unrelated, which makes intervals over systems too narrow: name the families in "
             "`families` of [runs]."
         )
-        return [too_few] * (self.n_systems < FEW_SYSTEMS) + [guessed] * self.by_likeness
+        same = (
+            f"All systems score the same for {100 * self.same:.0f} % of the users: intervals of "
+            "differences over users and systems may hold less often than in 95 % "
+            "(docs/methods/intervals.md)."
+        )
+        holds = self.n_systems < FEW_SYSTEMS, self.same > MOSTLY_SAME, self.by_likeness
+        return [*compress((too_few, same, guessed), holds)]
 
 
 @lru_cache
@@ -113,8 +126,9 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
     names = [known.get(system) for system in scores.systems]
     others = [place for place, name in enumerate(names) if name is None]
     found = [f"{place}" for place in range(len(others))]
+    values = scores.values[scores.measures.numbers(scores.measures.reported)]
+    same = (values == values[:, :1]).all(axis=(0, 1))
     if len(others) > 1:
-        values = scores.values[scores.measures.numbers(scores.measures.reported)]
         rest = values - values.mean(axis=1, keepdims=True)
         rest = (rest - rest.mean(axis=2, keepdims=True))[:, others]
         lengths = np.sqrt((rest**2).sum(axis=2, keepdims=True))
@@ -127,7 +141,7 @@ def families_by_likeness(scores: Scores, known: Mapping[str, str] | None = None)
     labels = [f"\0{own[place]}" if name is None else name for place, name in enumerate(names)]
     numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     of_systems = np.array([numbers[label] for label in labels], dtype=np.intp)
-    return Families(of_systems, by_likeness=bool(others))
+    return Families(of_systems, bool(others), float(same.mean()))
 
 
 CROSSED = 20

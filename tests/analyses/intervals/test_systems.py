@@ -116,6 +116,19 @@ def test_systems_that_err_alike_are_one_family_unless_it_is_known(
     assert known.of[5] not in known.of[:5]
 
 
+@pytest.mark.parametrize("n_same", [30, 31])
+def test_users_for_whom_systems_do_not_differ_are_a_caution(
+    n_same: int, rng: np.random.Generator
+) -> None:
+    values = rng.normal(size=(1, 12, 60))
+    values[:, :, :n_same] = 0
+    names = tuple(f"s{number}" for number in range(12))
+    scores = Scores(values, Measures([Measure("P")]), names, np.arange(60).astype(np.str_))
+    found = families_by_likeness(scores, {name: name for name in names})
+    assert found.same == n_same / 60
+    assert ["score the same" in each for each in found.cautions()] == [True] * (n_same > 30)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_systems", "n_families"),
