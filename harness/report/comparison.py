@@ -250,9 +250,9 @@ class Comparison:
             found = directions(by_study)
             same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
             yield (
-                f"May be the most {estimates.best}, over users: {listed(best)}. Pairs of measures "
-                f"that differ significantly in the same direction in all studies (the better "
-                f"first), of "
+                f"May be the most {estimates.best}, over users: {'; '.join(best)}. Pairs of "
+                f"measures that differ significantly in the same direction in all studies (the "
+                f"better first), of "
                 f"{comb(n_measures, 2)}: {same}; in opposite directions: {opposite}."
             )
 

@@ -129,10 +129,14 @@ class MeanRanks:
         least = min(self.every, key=lambda ranks: len(ranks.data_sets))
         if len(least.data_sets) < FEW:
             n_data_sets, n_names = least.scores.shape
+            needed = (
+                f"mean ranks of {n_names} {kinds} must differ by {least.critical_difference:.1f} "
+                f"to be significant, and cannot differ by more than {n_names - 1}"
+                if n_names > 2
+                else f"two {kinds} can differ significantly in six or more"
+            )
             yield (
-                f"{n_data_sets} data sets are few: mean ranks of {n_names} {kinds} must differ by "
-                f"{least.critical_difference:.1f} to be significant, and cannot differ by more "
-                f"than {n_names - 1}. That a difference is not significant "
+                f"{n_data_sets} data sets are few: {needed}. That a difference is not significant "
                 "does not show that there is none."
             )
 
