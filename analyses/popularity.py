@@ -22,14 +22,14 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.ordering.coefficients import further_coefficients
 from analyses.shared.analysis import analysis
 from analyses.shared.families import Families, WithinSubsets
-from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, Shares, percents
+from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percents
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.settings import Whole
+from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Settings(CountedSettings):
 
     section = "popularity"
 
-    levels: Shares = Field(
+    levels: Levels = Field(
         percents(100, 79, -1), description="Shares of the items, or of their ratings, to keep."
     )
     cut: Cut = Field(

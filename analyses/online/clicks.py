@@ -415,7 +415,7 @@ class Clicks(Result):
         limits = own["low"].to_numpy(), own["high"].to_numpy()
         draw_band(ax, own[part].to_numpy(), limits, {"color": colours()[0]}, label=arm)
         # The same in all panels, so that none is cut off.
-        ax.set_ylim(0, 1.05 * rates["high"].max())
+        ax.set_ylim(0, 1.05 * rates[["rate", "high"]].max().max() or None)
         ax.locator_params(axis="x", integer=True)
         ax.set(xlabel=part, ylabel="click-through rate")
         if self.alarm and ax.figure is not None:

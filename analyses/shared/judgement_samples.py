@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,9 +107,6 @@ def sample_groups(
     return np.ascontiguousarray(kept.T)
 
 
-Shares = Annotated[Levels, Field(min_length=1)]
-
-
 def percents(start: int, stop: int, step: int) -> tuple[float, ...]:
     """Give shares from a percentage down to another, that left out."""
     return tuple(percent / 100 for percent in range(start, stop, step))
@@ -118,7 +115,7 @@ def percents(start: int, stop: int, step: int) -> tuple[float, ...]:
 class LossSettings(AnalysisSettings):
     """Settings of an analysis of random samples of the judgements."""
 
-    levels: Shares = Field(percents(100, 0, -5), description="Shares of the judgements to keep.")
+    levels: Levels = Field(percents(100, 0, -5), description="Shares of the judgements to keep.")
     samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
     replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 

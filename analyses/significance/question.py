@@ -100,13 +100,13 @@ def pair_tests(
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
         return _exactly(work, question, pairs, advance=advance)
-    scores = by_user_id(work.scores)
+    scores = work.scores.values if question.test in PLAIN else by_user_id(work.scores)
     if question.test == "monte-carlo":
         p = _draw(scores, work, question, advance=advance)
     elif question.test == "bootstrap":
         p = sakai_test(scores, replicates=question.draws, seed=work.seed, n_jobs=work.n_jobs)
     else:
-        p = PLAIN[question.test](work.scores.values)
+        p = PLAIN[question.test](scores)
     if question.test != "monte-carlo":
         advance(len(p))
     p = p[:, pairs]

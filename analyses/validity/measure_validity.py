@@ -9,13 +9,13 @@ from pydantic import Field
 
 from analyses.ordering import tau_ap_a
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
-from analyses.shared.judgement_samples import Shares, percents
+from analyses.shared.judgement_samples import percents
 from analyses.significance.question import Question, Test
 from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.truth_agreement import ITSELF, ResampledComparison
 from analyses.validity.validity_result import Validity
-from runs.shared.settings import Whole
+from runs.shared.settings import Levels, Whole
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
@@ -27,9 +27,9 @@ class Settings(Question):
     test: Test = Field("t", description="Significance test of measured and of true differences.")
     replicates: Whole = Field(400, ge=0, description="Bootstrap replicates; 0: no intervals.")
     judgements: bool = Field(True, description="Also compute validity when judgements are lost.")
-    levels: Shares = Field(percents(100, 0, -10), description="Shares of the judgements to keep.")
+    levels: Levels = Field(percents(100, 0, -10), description="Shares of the judgements to keep.")
     samples: Whole = Field(20, ge=1, description="Number of random samples at each level.")
-    popular_levels: Shares = Field(
+    popular_levels: Levels = Field(
         percents(100, 79, -2),
         description="Shares of the items to keep when popular items are removed.",
     )

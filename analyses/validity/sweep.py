@@ -17,7 +17,6 @@ from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_band, draw_whiskers, label_curves
 from analyses.shared.estimate import SAME
-from analyses.shared.judgement_samples import Shares
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -30,7 +29,7 @@ from analyses.validity.truth_agreement import ITSELF
 from analyses.validity.validity_result import LEAST_TAU, draw_robustness
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.settings import Whole, without_repetition
+from runs.shared.settings import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -132,7 +131,7 @@ class Settings(Question):
         description="Numbers of ratings, as multiples of that of the study's world.",
     )
     worlds: Whole = Field(10, ge=2, description="Number of worlds of each strength and density.")
-    levels: Shares = Field(
+    levels: Levels = Field(
         (0.5,),
         description="Shares of the judgements to keep, for robustness (mean over the shares).",
     )

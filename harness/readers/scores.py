@@ -100,7 +100,8 @@ def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataF
     has_ids = topic is not None or not names[0] or not any(is_number(r[0]) for _, r in rows)
     systems = distinct(path, [(line, name) for name in names[has_ids:]], "system")
     if len(systems) < 2:
-        raise InputError.at(path, line, f"two or more systems expected, found {systems[0]!r}.")
+        found = repr(systems[0]) if systems else "none"
+        raise InputError.at(path, line, f"two or more systems expected, found {found}.")
     if are_metrics(systems):
         finding = f"the columns are measures ({', '.join(systems)}), not systems"
         raise InputError.at(path, line, f"{finding}; name the column of the topics `user`.")

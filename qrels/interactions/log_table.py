@@ -132,8 +132,8 @@ class LogTable:
         Ids come as their numbering, in the order of their text, and the number of each row's (-1
         for none), int32.
         """
-        ids = [name for name, kind in kinds.items() if kind(self, name).is_id]
         self.view("log_columns", kinds)
+        ids = [name for name, kind in kinds.items() if kind(self, name).is_id]
         for name in ids:
             self.database.number_ids(f"{name}_ids", f"SELECT {quoted(name)} FROM log_columns")
         columns = [

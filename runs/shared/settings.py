@@ -107,4 +107,4 @@ DISTINCT = AfterValidator(without_repetition)
 Names = Annotated[tuple[str, ...], DISTINCT]
 Sizes = Annotated[tuple[Annotated[int, Field(strict=True, ge=1)], ...], DISTINCT]
 Cutoffs = Sizes
-Levels = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], DISTINCT]
+Levels = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1), DISTINCT]

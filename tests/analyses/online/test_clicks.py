@@ -167,6 +167,16 @@ def test_rates_of_a_sparse_log_are_drawn_by_week(tmp_path: Path) -> None:
     assert axes.get_xlabel() == "week"
 
 
+@pytest.mark.parametrize(("window", "rate"), [("1 ms", 0.0), ("5 min", 1.0)])
+def test_rates_of_one_user_are_drawn_without_intervals(
+    tmp_path: Path, window: str, rate: float
+) -> None:
+    log = experiment({"A": (1, 1.0), "B": (1, 0.0)}, days=2)
+    axes = studied(tmp_path, log, window=window).plot_over_time(arm="A")
+    assert np.asarray(axes.get_lines()[-1].get_ydata()).tolist() == [rate, rate]
+    assert axes.get_ylim()[1] > rate
+
+
 def test_periods_are_averaged_as_in_the_thesis(tmp_path: Path) -> None:
     found = studied(tmp_path, experiment(days=2), over_time="thesis")
     periods = found.tables["periods"]

@@ -255,13 +255,18 @@ def test_facts_say_how_the_tables_fit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("1500", "2001", "row 1, column 'valid_from': version 'v2' begins before another"),
-        ("0,1500", "1500,1500", "row 2, column 'valid_to': version 'v1' must end after it begins"),
-        ("B,", "C,", "row 3, column 'arm': the arms are A, B, got 'C'."),
+        ("1500", "2001", ", row 1, column 'valid_from': version 'v2' begins before another"),
+        (
+            "0,1500",
+            "1500,1500",
+            ", row 2, column 'valid_to': version 'v1' must end after it begins",
+        ),
+        ("B,", "C,", ", row 3, column 'arm': the arms are A, B, got 'C'."),
+        ("model_version", "v", ": there is no column 'model_version' among arm, v, "),
     ],
 )
 def test_versions_that_overlap_or_have_no_arm_are_refused(
     tmp_path: Path, before: str, after: str, message: str
 ) -> None:
     found = refusal(tmp_path, models=MODELS.replace(before, after))
-    assert found.startswith(f"models.csv, {message}")
+    assert found.startswith(f"models.csv{message}")

@@ -91,6 +91,7 @@ def test_systems_and_topics_are_put_in_the_order_of_the_first_table(tmp_path: Pa
         ("a,a\n1,2\n", "ap.csv, line 1: system 'a' is duplicated."),
         ("a,b,\n1,2,3\n", "ap.csv, line 1: a system has no name."),
         ("a\n1\n", "ap.csv, line 1: two or more systems expected, found 'a'."),
+        ("user\nu1\n", "ap.csv, line 1: two or more systems expected, found none."),
         ("qid,a,b\n7,1,2\n7,1,2\n", "ap.csv, line 3: topic '7' is duplicated."),
         ('a,b\n1,"2\n', "ap.csv, line 2: not valid CSV"),
     ],

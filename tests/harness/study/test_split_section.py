@@ -91,3 +91,8 @@ def test_the_schema_knows_the_options_of_every_method() -> None:
     assert set(described) == {None, *splits()}
     assert {"train", "test", "folder"} <= described["given"]["properties"].keys()
     assert "fold" in described["k-fold"]["properties"]
+
+
+def test_the_schema_refuses_no_levels() -> None:
+    sections = study_schema()["properties"]["analyses"]["properties"]
+    assert sections["sparsity"]["properties"]["levels"]["minItems"] == 1
