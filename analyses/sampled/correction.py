@@ -184,10 +184,8 @@ def corrected_systems(
 
 def _differing(sample: SampledRanks) -> int:
     """Count the users of whom an item has another rank than most items of its place have."""
-    usual = np.array(
-        [0, *(mode(sample.rank[sample.order == j]).mode for j in range(1, 1 + sample.order.max()))]
-    )
-    return len(np.unique(sample.user[sample.rank != usual[sample.order]]))
+    usual = [mode(sample.rank[sample.order == j]).mode for j in np.unique(sample.order)]
+    return len(np.unique(sample.user[sample.rank != np.array(usual)[sample.order - 1]]))
 
 
 def _of_system(

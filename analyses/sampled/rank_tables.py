@@ -41,7 +41,7 @@ PAIR = re.compile(r"\(\s*([^,()]+?)\s*,\s*[^,()]+\)")
 
 def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, FullRanks]:
     """Read the full ranks of systems from a table of text, long or wide; see `correct`."""
-    rows = _Rows.read(path, read_lines(path))
+    rows = _Rows.read(path, read_lines(path), {})
     rows.rank({CANDIDATES: candidates})
     rule = "a rank must not be above the candidates, {n_candidates}, got {rank}."
     rows.refuse(rows.frame["rank"] > rows.frame[CANDIDATES], rule)
@@ -111,14 +111,11 @@ class _Rows:
     Users have the same numbers in all tables.
     """
 
-    def __init__(self, path: Path, frame: pd.DataFrame, numbers: dict[str, int] | None) -> None:
-        self.path, self.frame = path, frame
-        self.numbers: dict[str, int] = {} if numbers is None else numbers
+    def __init__(self, path: Path, frame: pd.DataFrame, numbers: dict[str, int]) -> None:
+        self.path, self.frame, self.numbers = path, frame, numbers
 
     @classmethod
-    def read(
-        cls, path: Path, lines: Iterator[Line], numbers: dict[str, int] | None = None
-    ) -> _Rows:
+    def read(cls, path: Path, lines: Iterator[Line], numbers: dict[str, int]) -> _Rows:
         import pandas as pd
 
         heading = next(lines, None)

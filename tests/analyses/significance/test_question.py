@@ -91,12 +91,3 @@ def test_work_without_a_standard_stays_as_it_is() -> None:
     assert standardised(work, None) is work
     made = standardised(work, "empirical")
     assert (made.scores.values.ravel().tolist(), made.seed) == ([1.0, 0.5], 3)
-
-
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "sign"])
-def test_scores_are_not_copied_where_nothing_is_drawn(
-    test: Test, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("analyses.significance.question.by_user_id")
-    scores = Scores(np.eye(3)[None], Measures([Measure("AP")]), tuple("abc"), np.array([*"123"]))
-    assert discriminate(scores, test=test, replicates=0).p.shape == (1, 3)
