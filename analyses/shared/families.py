@@ -90,9 +90,9 @@ class Families:
             "`families` of [runs]."
         )
         same = (
-            f"All systems score the same for {100 * self.same:.0f} % of the users: intervals of "
-            "differences over users and systems may hold less often than in 95 % "
-            "(docs/methods/intervals.md)."
+            f"By all report measures, systems score the same for {100 * self.same:.0f} % of the "
+            "users: intervals of differences over users and systems may hold less often than in "
+            "95 % (docs/methods/intervals.md)."
         )
         holds = self.n_systems < FEW_SYSTEMS, self.same > MOSTLY_SAME, self.by_likeness
         return [*compress((too_few, same, guessed), holds)]

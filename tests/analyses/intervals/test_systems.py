@@ -126,7 +126,7 @@ def test_users_for_whom_systems_do_not_differ_are_a_caution(
     scores = Scores(values, Measures([Measure("P")]), names, np.arange(60).astype(np.str_))
     found = families_by_likeness(scores, {name: name for name in names})
     assert found.same == n_same / 60
-    assert ["score the same" in each for each in found.cautions()] == [True] * (n_same > 30)
+    assert ["systems score the same" in each for each in found.cautions()] == [True] * (n_same > 30)
 
 
 @pytest.mark.slow
