@@ -223,9 +223,9 @@ class Estimator:
     def fit(self, samples: SampledRanks | Sequence[SampledRanks]) -> Fits:
         """Fit one sample, or repeated samples of the same users, each for itself.
 
-        All users count as having the mean number of candidates. Sums over ranks are by quadrature,
-        with errors below 1e-4 (but CLS of AUC, which is hardly determined), or over every rank if a
-        cut-off is above 128.
+        All users count as having the mean number of candidates. Sums over ranks below the cut-offs
+        are by quadrature, with relative errors below 1e-4 for 20,000 candidates or fewer (but CLS
+        of AUC, which is hardly determined).
 
         Examples
         --------

@@ -1,6 +1,7 @@
 """Ranks and studies that tests of sampled metrics share."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ def sample_of(counts: Sequence[int], *, n: int, replace: bool = True) -> Sampled
 def fit(name: str, sample: SampledRanks | Sequence[SampledRanks]) -> Fits:
     """Fit with sums over all ranks."""
     fits = find_estimator(name).fit(sample)
-    return Fits(fits.estimator, fits.cells.on_all_ranks)
+    kernels = tuple(replace(kernel, head=kernel.n_irrelevant + 1) for kernel in fits.cells.kernels)
+    return Fits(fits.estimator, replace(fits.cells, kernels=kernels))
 
 
 def studied(
