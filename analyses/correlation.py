@@ -349,7 +349,8 @@ class Correlation(Result):
             f"These {self.units} cannot tell how far two measures agree, as the interval is wider "
             f"than {WIDE:g}: {paired(wide)}."
         )
-        return [sentence] * bool(wide)
+        few = self.families.cautions() if self.families else []
+        return [sentence] * bool(wide) + few
 
     def _wide(self) -> list[tuple[str, str]]:
         """Name the pairs of report measures whose interval is too wide to tell anything."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, compress
+from itertools import chain, combinations, compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -23,7 +24,7 @@ from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, paired
-from analyses.shared.table import Table, common_decimals, decimals_of, rounded, shown
+from analyses.shared.table import BOLD, Table, common_decimals, decimals_of, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -443,17 +444,15 @@ class Discrimination(Result):
         return [*super().findings(), *filter(None, [self._dominated(), self._decided()])]
 
     def _decided(self) -> str:
-        """Say which report measure leaves the fewest pairs undecided, if there is a margin."""
+        """Say how many pairs each report measure leaves undecided, if there is a margin."""
         verdicts, reported = self.verdicts(), self.measures.reported
         if verdicts is None:
             return ""
-        counts = [(verdicts[self.measures.numbers(reported)] == v).sum(axis=1) for v in VERDICTS]
-        number = int(counts[2].argmin())
-        different, equivalent, undecided = (int(each[number]) for each in counts)
+        counts = (verdicts[self.measures.numbers(reported)] == VERDICTS[2]).sum(axis=1)
+        by = [f"{n:,} by {measure}" for n, measure in zip(counts, reported, strict=True)]
         return (
-            f"With a smallest difference of interest of {self.margin:g}, {reported[number]} leaves "
-            f"the fewest of {len(self.pairs):,} pairs undecided: {undecided} ({different} are "
-            f"different, {equivalent} equivalent)."
+            f"With {self.margin:g} as the smallest difference of interest in every measure, of "
+            f"{len(self.pairs):,} pairs of systems are undecided: {listed(by)}."
         )
 
     def _dominated(self) -> str:
@@ -518,13 +517,18 @@ class Discrimination(Result):
         shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
         numbers = self.measures.numbers(shown_of)
         cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="DP")
-        passing = shown_of.crossed(self.significant[numbers] >= LEAST_SHARE, heading="DP")
-        poor = [cell for cell, passes in passing.items() if not passes]
+        columns: dict[str, list[int]] = defaultdict(list)
+        for number in numbers:
+            columns[self.measures[number].place * shown_of.is_grid].append(number)
+        found = [self.estimates().among(np.array(own)).standing_out() for own in columns.values()]
+        marks = shown_of.crossed([m in chain(*found) for m in shown_of], heading="DP")
+        bold = [cell for cell, mark in marks.items() if mark == 1]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
         decimals = common_decimals(*self.interval)
-        facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
-        return Table.crossed(*facts, best=lambda _: min, poor=poor, decimals=decimals)
+        note = f"{self._with_pairs(CONVENTIONS[convention])} {BOLD}"
+        facts = "power", title, note, "metric", cells
+        return Table.crossed(*facts, bold=bold, decimals=decimals)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:

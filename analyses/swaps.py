@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 
-MOST_SWAPPED = 0.1
-"""Measures that swap more of the pairs are not reliable; see docs/methods/thresholds.md."""
-
-
 class Settings(AnalysisSettings):
     """Random halves of the users."""
 
@@ -102,10 +98,7 @@ class Swaps(Result):
     def table(self) -> Table:
         """Tabulate the swap rates by metric and cut-off."""
         cells = self.measures.crossed(self.rates, heading="swap rate")
-        poor = [cell for cell, rate in cells.items() if rate > MOST_SWAPPED]
-        return Table.crossed(
-            "swaps", "Swap rates", self.caption(), "metric", cells, best=lambda _: min, poor=poor
-        )
+        return Table.crossed("swaps", "Swap rates", self.caption(), "metric", cells)
 
     @figure("swaps", "Swap rate between halves of the {units}, by cut-off", over_cutoffs=True)
     def plot(self, ax: Axes) -> None:

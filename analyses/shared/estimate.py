@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, compress
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -243,7 +243,10 @@ class Estimates:
         numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
         numbers = numbers[~np.isnan(self.values[numbers])]
         sign = 1.0 if self.lower_is_better else -1.0
-        chosen = numbers[np.argsort(sign * self.values[numbers], kind="stable")]
+        return self.among(numbers[np.argsort(sign * self.values[numbers], kind="stable")])
+
+    def among(self, chosen: Numbers) -> Estimates:
+        """Keep the measures with these numbers, all of them to be reported."""
         some = [self.measures[number] for number in chosen]
         return replace(
             self,
@@ -334,6 +337,15 @@ class Estimates:
         values = -self.values if self.lower_is_better else self.values
         beats = self.apart(systems=systems) & (values[:, None] > values)
         return np.asarray(~beats.any(axis=0) & ~np.isnan(values))
+
+    def standing_out(self) -> list[Measure]:
+        """Give acceptable measures that may be best, over systems too where known; none if all may.
+
+        Tables print them bold.
+        """
+        best = self.may_be_best(systems=self.is_over_more)
+        all_may = bool((best | np.isnan(self.values)).all())
+        return [] if all_may else [*compress(self.measures, best & self.acceptable())]
 
     def over_both(self) -> Limits:
         """Give limits over users, systems and settings; NaN where unknown.

@@ -84,10 +84,10 @@ class Families:
             "may hold less often than in 95 % (docs/methods/intervals.md)."
         )
         guessed = (
-            f"Families of systems that are not named ({self.n} in all) were found by the likeness "
-            "of their scores. Versions of one method whose scores deviate differently are taken to "
-            "be unrelated, which makes intervals over systems too narrow: name the families in "
-            "`families` of [runs]."
+            "Families of systems that are not named were found by the likeness of their scores. "
+            "Versions of one method whose scores deviate differently are taken to be unrelated, "
+            "which makes intervals over systems too narrow: name the families of runs in "
+            "`families` of [runs], and those of your own systems in `@system(family=...)`."
         )
         same = (
             f"By all report measures, systems score the same for {100 * self.same:.0f} % of the "

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 from textwrap import shorten
@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 
 
 Cell: TypeAlias = str | int | float
-Best: TypeAlias = Callable[[Sequence[float]], float]
 Text: TypeAlias = Callable[[str], str]
 
 SMALLEST = 1e-12
 """Exact p-values are good to about 1e-13; below this, only that is said."""
 
 MISSING = "–"
+
+BOLD = "Bold: may be the best of its column (95 % confidence); none if all may."
 TERMINAL = 80
 
 FORMULA = re.compile(r"'*[=+@-]")
@@ -37,10 +38,8 @@ class Table:
     """A table with its numbers unrounded.
 
     The name is one word, for a label; full sentences that belong below the table are its note. A
-    text may have several lines.
-    Where rows need no headings there are none; rows begin with a name. For columns with a best
-    value, best says how it is chosen: min or max. Cells (row, column) of measures that do not pass
-    their threshold are poor: they are never best.
+    text may have several lines. Where rows need no headings there are none; rows begin with a name.
+    Cells (row, column) are bold.
     """
 
     name: str
@@ -48,17 +47,22 @@ class Table:
     note: str
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    best: Mapping[int, Best] = field(default_factory=dict)
-    poor: Collection[tuple[int, int]] = ()
+    bold: Collection[tuple[int, int]] = ()
     decimals: int = 4
 
     @classmethod
     def of_columns(
-        cls, name: str, title: str, note: str, columns: Mapping[str, Iterable[Any]], **marks: Any
+        cls,
+        name: str,
+        title: str,
+        note: str,
+        columns: Mapping[str, Iterable[Any]],
+        *,
+        decimals: int = 4,
     ) -> Table:
         """Lay out columns, such as lists and arrays, by their headings."""
         cells = [c.tolist() if hasattr(c, "tolist") else c for c in columns.values()]
-        return cls(name, title, note, [*columns], [*zip(*cells, strict=True)], **marks)
+        return cls(name, title, note, [*columns], [*zip(*cells, strict=True)], decimals=decimals)
 
     @classmethod
     def crossed(
@@ -69,37 +73,18 @@ class Table:
         corner: str,
         cells: Mapping[tuple[str, str], float],
         *,
-        best: Callable[[str], Best | None] | None = None,
-        poor: Collection[tuple[str, str]] = (),
+        bold: Iterable[tuple[str, str]] = (),
         decimals: int = 4,
     ) -> Table:
-        """Lay numbers out by row and column, in order of appearance; poor are keys of cells."""
+        """Lay numbers out by row and column, in order of appearance; bold are keys of cells."""
         columns = list(dict.fromkeys(column for _, column in cells))
         rows: list[list[Cell]] = [
             [row, *(cells.get((row, column), math.nan) for column in columns)]
             for row in dict.fromkeys(row for row, _ in cells)
         ]
-        found = [(n, best(column)) for n, column in enumerate(columns, start=1)] if best else []
-        chosen = {n: choose for n, choose in found if choose is not None}
         names = [row[0] for row in rows]
-        never = {(names.index(row), 1 + columns.index(column)) for row, column in poor}
-        return cls(name, title, note, [corner, *columns], rows, chosen, never, decimals)
-
-    def is_best(self, row: int, column: int) -> bool:
-        """Whether no other row that is not poor shows a better number in the column.
-
-        Ties are all best, unless all rows tie.
-        """
-        choose = self.best.get(column)
-        if choose is None or (row, column) in self.poor:
-            return False
-        numbers = [float(cells[column]) for cells in self.rows]
-        fit = [
-            x for n, x in enumerate(numbers) if not math.isnan(x) and (n, column) not in self.poor
-        ]
-        if not fit or len({self.text(x) for x in numbers if not math.isnan(x)}) < 2:
-            return False
-        return self.text(numbers[row]) == self.text(choose(fit))
+        places = {(names.index(row), 1 + columns.index(column)) for row, column in bold}
+        return cls(name, title, note, [corner, *columns], rows, places, decimals)
 
     def text(self, cell: Cell) -> str:
         """Round a number to the decimals of the table."""
@@ -122,7 +107,7 @@ class Table:
         return fitted([self.headings, *self._lines()])
 
     def to_markdown(self) -> str:
-        """Write a table in GitHub's Markdown, with the best number of a column in bold."""
+        """Write a table in GitHub's Markdown."""
         head, rules = map(_markdown, self.headings), ["---", *["---:"] * (len(self.headings) - 1)]
         lines = [head, rules, *self._cells(_markdown, lambda cell: f"**{cell}**")]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -150,7 +135,7 @@ class Table:
         return pd.DataFrame(self.rows, columns=list(self.headings), dtype=object)
 
     def to_latex(self) -> str:
-        """Write a floating LaTeX table (booktabs), with the best number of a column in bold.
+        """Write a floating LaTeX table (booktabs).
 
         It is one or two columns wide, in the largest font size that fits.
         """
@@ -185,11 +170,11 @@ class Table:
     def _cells(
         self, write: Text, bold: Text, show: Callable[[Cell], str] | None = None
     ) -> list[list[str]]:
-        """Round and write every cell, the best of its column in bold."""
+        """Round and write every cell."""
         show = show or self.text
         written = [[write(show(cell)) for cell in row] for row in self.rows]
         return [
-            [bold(cell) if self.is_best(r, c) else cell for c, cell in enumerate(row)]
+            [bold(cell) if (r, c) in self.bold else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
         ]
 

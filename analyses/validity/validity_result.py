@@ -247,9 +247,7 @@ class Validity(Result):
             "tau-b, same measure": self.tau.values[0, best],
         }
         title = f"Agreement with {self.title(truth)}"
-        poor = {(int(row), column) for row in np.flatnonzero(taus < LEAST_TAU) for column in (1, 4)}
-        marks: dict[str, Any] = {"best": {1: max, 4: max}, "poor": poor, "decimals": decimals}
-        return Table.of_columns("validity", title, self.caption(), columns, **marks)
+        return Table.of_columns("validity", title, self.caption(), columns, decimals=decimals)
 
     @table("choices", "true score lost by choosing the system that a measure ranks first")
     def choices(self, *, truth: str | None = None, cutoff: int | None = None) -> Table:

@@ -270,8 +270,9 @@ class Answer(Result):
         Returns
         -------
         One row per quantity and measure, from the best: columns quantity, metric, cutoff, value,
-        low, high (95 %), groups (measures that share a letter do not differ significantly; empty
-        where that is not known), acceptable, unbeaten and supported.
+        low, high (95 %, over users), groups (measures that share a letter do not differ
+        significantly over users and, where known, systems and settings; empty where that is not
+        known), acceptable, unbeaten (likewise) and supported.
         """
         import pandas as pd
 
@@ -281,7 +282,7 @@ class Answer(Result):
     def _frame(self, key: str, found: Estimates) -> pd.DataFrame:
         import pandas as pd
 
-        alike = letters_of(found.apart(), np.arange(len(found.measures)))
+        alike = letters_of(found.apart(systems=found.is_over_more), np.arange(len(found.measures)))
         supported = self.supported()
         return pd.DataFrame(
             {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from analyses.shared.measure import Measure, depth_of
 from analyses.shared.table import MISSING, Table
 from harness.metrics.shared.metric import Metric
@@ -85,14 +87,15 @@ def _table(studies: Sequence[FinishedStudy], measures: Sequence[Measure]) -> Tab
     return Table(
         name="",
         title="Results in the studies",
-        note="Values with 95 % intervals, then the rank among the measures of the study.",
+        note="Values with 95 % intervals. May be best: over users and, where known, systems, no "
+        "other metric of the study is significantly better at the same cut-off.",
         headings=["", *(study.name for study in studies)],
         rows=[[name, *(column.get(name, MISSING) for column in columns)] for name in names],
     )
 
 
 def _numbers(study: FinishedStudy, measure: Measure) -> dict[str, str]:
-    """Print the estimates of the measure, each with its place among those of all metrics."""
+    """Print the estimates of the measure, and whether it may be the best of all metrics."""
     if measure not in study.means.measures:
         others = [str(m) for m in study.means.measures if m.metric == measure.metric]
         raise InputError(f"{study.folder}: the study has no {measure}; it has {', '.join(others)}.")
@@ -100,10 +103,9 @@ def _numbers(study: FinishedStudy, measure: Measure) -> dict[str, str]:
     for _, estimates in estimates_of(study):
         if measure in estimates.measures:
             beside = estimates.measures.beside(measure)
-            by_label = estimates.of(beside)
-            own = by_label.get(beside.labels[beside.index(measure)])
-            sign = -1 if estimates.lower_is_better else 1
+            own = estimates.of(beside).get(beside.labels[beside.index(measure)])
             if own is not None:
-                n_better = sum(sign * e.value > sign * own.value for e in by_label.values())
-                found[estimates.name] = f"{own}, {n_better + 1} of {len(by_label)}"
+                among = estimates.among(np.array(estimates.measures.numbers(beside)))
+                may = among.may_be_best(systems=among.is_over_more)[beside.index(measure)]
+                found[estimates.name] = f"{own}{', may be best' * bool(may)}"
     return found

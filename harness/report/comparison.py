@@ -22,7 +22,7 @@ from analyses.shared.measure import Measure
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import Cell, Table, guarded
+from analyses.shared.table import BOLD, Cell, Table, guarded
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.mean_ranks import MeanRanks
 from harness.report.page import image_source, render_page
@@ -194,21 +194,19 @@ class Comparison:
                 [label, *(cell for e in found for cell in (e.value, e.interval))]
                 for label, found in every.items()
             ]
-            best = min if first.lower_is_better else max
-            poor = {
+            bold = {
                 (row, 1 + 2 * column)
                 for column, e in enumerate(by_study.values())
                 for row, label in enumerate(every)
-                if _is_poor(label, [e])
+                if label in map(str, e.in_order().standing_out())
             }
             yield Table(
                 name=re.sub(r"\W+", "_", name),
                 title=f"{first.subject}: {first.quantity}",
-                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better.",
+                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better. {BOLD}",
                 headings=["measure", *(heading for s in by_study for heading in (s, "95 %"))],
                 rows=rows,
-                best={1 + 2 * n: best for n in range(len(by_study))},
-                poor=poor,
+                bold=bold,
             )
 
     def frame(self) -> pd.DataFrame:
@@ -245,13 +243,17 @@ class Comparison:
                 "compared: set the same `report` in [metrics] of each."
             )
         for by_study in self.quantities.values():
-            best = [f"{_best_of(each)} ({study})" for study, each in by_study.items()]
+            alone = [study for study, e in by_study.items() if not e.is_over_more]
+            best = [
+                f"{_best_of(e)} ({study}{', over users alone' * (study in alone)})"
+                for study, e in by_study.items()
+            ]
             estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
             found = directions(by_study)
             same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
             yield (
-                f"May be the most {estimates.best}, over users: {'; '.join(best)}. Pairs of "
-                f"measures that differ significantly in the same direction in all studies (the "
+                f"May be the most {estimates.best}, over users and systems: {'; '.join(best)}. "
+                f"Pairs of measures that differ so in the same direction in all studies (the "
                 f"better first), of "
                 f"{comb(n_measures, 2)}: {same}; in opposite directions: {opposite}."
             )
@@ -341,7 +343,8 @@ def _best_of(estimates: Estimates) -> str:
     ordered = estimates.in_order()
     if not ordered.leaders():
         return "no measure"
-    unbeaten = [*map(str, compress(ordered.measures, ordered.may_be_best()))]
+    marked = ordered.may_be_best(systems=ordered.is_over_more)
+    unbeaten = [*map(str, compress(ordered.measures, marked))]
     all_may = 1 < len(unbeaten) == len(ordered.measures)
     return "any measure" if all_may else listed(unbeaten, "or")
 
@@ -365,7 +368,8 @@ def _signs(estimates: Estimates) -> dict[tuple[str, str], int]:
     """Say which of two measures is better beyond noise: 1 the first, -1 the second, 0 neither."""
     pairs, side = estimates.every_two, -1 if estimates.lower_is_better else 1
     found: dict[tuple[str, str], int] = {}
-    for (one, other), difference in zip(pairs, estimates.simultaneous(pairs), strict=True):
+    every = estimates.simultaneous(pairs, systems=estimates.is_over_more)
+    for (one, other), difference in zip(pairs, every, strict=True):
         sign = side * (int(difference.low > 0) - int(difference.high < 0))
         found |= {(str(one), str(other)): sign, (str(other), str(one)): -sign}
     return found

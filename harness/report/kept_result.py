@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-BEST: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max}
-
-
 @dataclass(frozen=True, eq=False)
 class KeptTable:
     """A table as it was made, and its face."""
@@ -44,24 +41,21 @@ class KeptTable:
     note: str
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    best: dict[str, str]
-    poor: tuple[tuple[int, int], ...]
+    bold: tuple[tuple[int, int], ...]
     decimals: int
 
     @classmethod
     def of(cls, result: Result, face: TableFace) -> KeptTable:
         """Make a table of a result, to be kept."""
         made = face.make(result)
-        best = {str(n): word for n, f in made.best.items() for word in BEST if BEST[word] is f}
         rows = tuple(tuple(map(_plain, row)) for row in made.rows)
         facts = made.name, made.title, made.note, tuple(made.headings)
-        return cls(face, *facts, rows, best, tuple(made.poor), made.decimals)
+        return cls(face, *facts, rows, tuple(made.bold), made.decimals)
 
     def made(self, _: Result) -> Table:
         """Give the table."""
-        best = {int(column): BEST[word] for column, word in self.best.items()}
         facts = self.name, self.title, self.note, self.headings
-        return Table(*facts, self.rows, best, self.poor, self.decimals)
+        return Table(*facts, self.rows, self.bold, self.decimals)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -104,16 +105,16 @@ class MeanRanks:
                 yield quantity, ranks.label, where, tau, *nothing
 
     def findings(self) -> Iterator[str]:
-        """Say what comes first, how much of it is significant, and whether it would hold anew."""
+        """Say what may be best, how many pairs differ, and whether it would hold anew."""
         best: dict[str, list[str]] = {}
         for ranks in self.every:
             poor = (self.poor or {}).get(ranks.label, ())
-            lowest = ranks.means.min()
-            first = [n for n, m in zip(ranks.names, ranks.means, strict=True) if m == lowest]
-            named = listed([n for n in first if n not in poor] or [f"no acceptable {self.kind}"])
+            first = [*compress(ranks.names, ~ranks.differs[np.argmin(ranks.means)])]
+            fit = [name for name in first if name not in poor] or [f"no acceptable {self.kind}"]
+            named = f"any {self.kind}" if len(fit) == len(ranks.names) else listed(fit, "or")
             best.setdefault(named, []).append(ranks.label)
         leaders = [f"{name} ({listed(labels)})" for name, labels in best.items()]
-        yield f"{self.kind.capitalize()} with the best mean rank over data sets: {listed(leaders)}."
+        yield f"May have the best mean rank over data sets: {listed(leaders)}."
         pairs = [
             f"{int(np.triu(r.differs).sum())} of {len(r.names) * (len(r.names) - 1) // 2} "
             f"({r.label})"

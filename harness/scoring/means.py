@@ -10,7 +10,7 @@ import numpy as np
 
 from analyses.shared.measure import Measures, RunDeviations, Scores
 from analyses.shared.result import Result, table
-from analyses.shared.table import Best, Table, frame_table
+from analyses.shared.table import Table, frame_table
 from harness.metrics.shared.metric import Metric
 from qrels import Qrels, match
 from runs import Run
@@ -182,14 +182,8 @@ class Means(Result):
             for label, number in numbered
             for of, values in shown_of.items()
         }
-
-        def best(label: str) -> Best | None:
-            if label.startswith(SPREAD):
-                return None
-            return min if compared.called(label).metric in compared.falling else max
-
         title = f"Mean scores{compared.where}"
-        return Table.crossed("means", title, self.caption(), "system", cells, best=best)
+        return Table.crossed("means", title, self.caption(), "system", cells)
 
 
 @dataclass(frozen=True, eq=False)

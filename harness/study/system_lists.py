@@ -37,6 +37,7 @@ from qrels import Split
 from qrels.ranks.judged_ranks import Validation
 from recommenders import (
     PROCESS_BYTES,
+    UNKNOWN_FAMILY,
     file_of,
     find_system,
     is_user_system,
@@ -105,13 +106,13 @@ class SystemLists:
     def families(self) -> dict[str, str]:
         """Families of the systems that are trained here, and of the runs of which one is named.
 
-        A baseline is a family of its own; of a user's system the family is not known.
+        A baseline is a family of its own; of a user's system it is known if it is declared.
         """
         found = {
             label: label if spec.family == "baseline" else spec.family
             for label in self._trained
-            if not is_user_system(name := self.study.systems.labels[label])
-            for spec in [find_system(name)]
+            for spec in [find_system(self.study.systems.labels[label])]
+            if spec.family != UNKNOWN_FAMILY
         }
         given = {} if self.study.runs is None else self.study.runs.families
         for system in given:

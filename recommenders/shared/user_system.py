@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from lenskit.pipeline import Component, Pipeline
 
 MARK = ".py:"
+UNKNOWN_FAMILY = "yours"
+"""Family of users' systems that declare none."""
 
 Rank: TypeAlias = Callable[[Ints], Ints]
 """Lists items for users, of shape (n_users, n), the best first, -1 where there is none."""
@@ -93,7 +95,7 @@ def _spec_of_built(
 
     make.__doc__ = found.__doc__
     make.__annotations__["settings"] = Settings
-    return SystemSpec(label_of(name), str(file_of(name)), make, "yours")
+    return SystemSpec(label_of(name), str(file_of(name)), make, UNKNOWN_FAMILY)
 
 
 def _trained_pipeline(pipeline: Pipeline, ratings: Ratings, *, seed: int) -> Rank:
@@ -147,7 +149,7 @@ def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
 
     make.__doc__ = component.__doc__
     make.__annotations__["settings"] = _settings_of(component)
-    return SystemSpec(label_of(name), str(file_of(name)), make, "yours", configured)
+    return SystemSpec(label_of(name), str(file_of(name)), make, UNKNOWN_FAMILY, configured)
 
 
 def _settings_of(component: type[Component[Any]]) -> type[BaseModel]:

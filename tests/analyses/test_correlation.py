@@ -105,5 +105,7 @@ def test_agreement_that_the_users_cannot_tell_is_named_and_not_said(
     users = np.arange(30).astype(np.str_)
     found = correlate(Scores(values, measures, tuple("abcde"), users), replicates=200)
     assert found.high[0, 1] - found.low[0, 1] > 1
-    assert "wider than 1" in found.cautions()[0]
+    wide, few = found.cautions()
+    assert "wider than 1" in wide
+    assert "too few" in few
     assert not found.findings()

@@ -9,7 +9,6 @@ from analyses.shared.estimate import REACH, Estimate, Estimates, deviations, joi
 from analyses.shared.families import WithinSubsets, reach_of
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.sentences import best_of, deeper_or_shallower
-from analyses.shared.table import Table
 from tests.harness.results import discrimination_of, popularity_of, sparsity_of
 
 
@@ -45,8 +44,16 @@ def test_power_passes_by_the_share_of_pairs_that_are_told_apart() -> None:
     few, many = [0.04, 0.2, 0.2], [0.04, 0.04, 0.6]
     found = discrimination_of({("P", 20): few, ("AP", 20): many})
     assert leaders(found.estimates()) == ["AP@20"]
-    power = found.power()
-    assert [power.is_best(row, 1) for row in range(2)] == [False, True]
+
+
+def test_acceptable_measures_stand_out_that_may_be_best() -> None:
+    areas = {("P", 20): 0.9, ("nDCG", 20): 0.89, ("AP", 20): 0.7}
+    found = sparsity_of(areas, margin=0.05, apart=0.02).estimates()
+    assert [*map(str, found.standing_out())] == ["P@20", "nDCG@20"]
+    two = {("P", 20): 0.9, ("nDCG", 20): 0.89}
+    assert sparsity_of(two, margin=0.05, apart=0.02).estimates().standing_out() == []
+    poor = sparsity_of({m: a - 0.5 for m, a in areas.items()}, margin=0.05, apart=0.02)
+    assert poor.estimates().standing_out() == []
 
 
 def test_without_a_threshold_every_measure_passes() -> None:
@@ -73,11 +80,6 @@ def test_the_interaction_is_at_most_the_variance_over_users_but_in_differences(
     (expected,) = reach_of([(users[:1], np.inf), (over_systems[:1] - shared[:1], 7)])
     expected *= joint_reach(replicates) / REACH
     assert found.differences()["both_high"][0] == pytest.approx(expected)
-
-
-def test_a_poor_cell_is_never_the_best() -> None:
-    made = Table("t", "", "", ["measure", "area"], [["P", 0.0], ["AP", -0.1]], {1: max}, {(0, 1)})
-    assert [made.is_best(row, 1) for row in range(2)] == [False, True]
 
 
 def test_a_metric_without_a_number_is_not_compared_between_cutoffs() -> None:

@@ -1,4 +1,3 @@
-import math
 import re
 
 import pytest
@@ -9,18 +8,13 @@ from analyses.shared.table import Table, guarded, latex, unguarded
 
 
 def small(rows: list[list[str | float]]) -> Table:
-    return Table("t", "Title", "Note.", ["system", "P"], rows, {1: max})
+    return Table("t", "Title", "Note.", ["system", "P"], rows, {(0, 1)})
 
 
-def test_what_is_equal_when_rounded_is_equally_bold() -> None:
-    made = small([["a", 0.30001], ["b", 0.30002], ["c", 0.1]])
-    assert made.to_markdown().count("**0.3000**") == 2
-
-
-@pytest.mark.parametrize("scores", [[0.1], [0.1, 0.1], [0.1, math.nan]])
-def test_without_a_difference_nothing_is_best(scores: list[float]) -> None:
-    made = small([["system", score] for score in scores])
-    assert not any(made.is_best(row, 1) for row in range(len(scores)))
+def test_marked_cells_are_bold() -> None:
+    made = small([["a", 0.3], ["b", 0.2]])
+    assert "| a | **0.3000** |\n| b | 0.2000 |" in made.to_markdown()
+    assert made.to_latex().count("textbf") == 1
 
 
 @pytest.mark.parametrize("text", ["=1+cmd|' /C calc'!A0", "+a", "-1+cmd|x", "@SUM(A1)", "'=a"])
