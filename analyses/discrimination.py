@@ -520,7 +520,8 @@ class Discrimination(Result):
         columns: dict[str, list[int]] = defaultdict(list)
         for number in numbers:
             columns[self.measures[number].place * shown_of.is_grid].append(number)
-        found = [self.estimates().among(np.array(own)).standing_out() for own in columns.values()]
+        every = self.estimates()
+        found = [every.among(np.array(own)).standing_out() for own in columns.values()]
         marks = shown_of.crossed([m in chain(*found) for m in shown_of], heading="DP")
         bold = [cell for cell, mark in marks.items() if mark == 1]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
