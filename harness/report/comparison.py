@@ -243,17 +243,18 @@ class Comparison:
                 "compared: set the same `report` in [metrics] of each."
             )
         for by_study in self.quantities.values():
-            alone = [study for study, e in by_study.items() if not e.is_over_more]
+            of_both = any(e.is_over_more for e in by_study.values())
+            over = "users and systems" if of_both else "users"
             best = [
-                f"{_best_of(e)} ({study}{', over users alone' * (study in alone)})"
+                f"{_best_of(e)} ({study}{', over users alone' * (e.is_over_more < of_both)})"
                 for study, e in by_study.items()
             ]
             estimates, n_measures = next(iter(by_study.values())), len(_side_by_side(by_study))
             found = directions(by_study)
             same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
             yield (
-                f"May be the most {estimates.best}, over users and systems: {'; '.join(best)}. "
-                f"Pairs of measures that differ so in the same direction in all studies (the "
+                f"May be the most {estimates.best}, over {over}: {'; '.join(best)}. Pairs of "
+                f"measures that differ significantly in the same direction in all studies (the "
                 f"better first), of "
                 f"{comb(n_measures, 2)}: {same}; in opposite directions: {opposite}."
             )
