@@ -31,7 +31,7 @@ NOT_OF_MEANS = ("Wilcoxon", "sign")
 BEYOND = 0.001
 """Chance that a sound rate lies beyond a limit."""
 
-LEEWAY, LEEWAY_OF_INTERVALS, ENOUGH_USERS = 0.5, 0.03, 100
+LEEWAY, ENOUGH_USERS = 0.4, 100
 ALPHAS = (0.01, 0.05, 0.1)
 LEVEL = 0.95
 MOST_SYSTEMS = 6
@@ -195,8 +195,8 @@ def limits(
     """Give the limits that a sound procedure exceeds with a chance of 1 in 1,000 each.
 
     Exact tests err as often as stated where scores hardly ever tie, and at most so often elsewhere.
-    What is approximate may err by half more or less from 100 users on, and intervals hold by .03
-    more or less; with fewer users there are no limits.
+    What is approximate may err .6 to 1.4 times as often from 100 users on; with fewer users there
+    are no limits. Intervals err by not holding the truth.
     """
     of_means = quantity in ("error at equal means", "error of sign")
     never_too_often = procedure in NEVER_TOO_OFTEN and not of_means
@@ -205,11 +205,9 @@ def limits(
         return 0.0, 1.0
     if not (exact or never_too_often) and n_users < ENOUGH_USERS:
         return 0.0, 1.0
-    leeway = LEEWAY_OF_INTERVALS if quantity == "coverage" else LEEWAY * nominal
-    reach = 0.0 if exact or never_too_often else leeway
+    reach = 0.0 if exact or never_too_often else LEEWAY * min(nominal, 1 - nominal)
     rates = np.array([nominal - reach, nominal + reach])
     lower, upper = np.asarray(binom.ppf(np.array([BEYOND, 1 - BEYOND]), n_sets, rates)) / n_sets
-    both_sides = quantity == "coverage" or (
-        continuous and not never_too_often and quantity not in ("error of sign", "false discovery")
-    )
+    at_most = never_too_often or quantity in ("error of sign", "false discovery")
+    both_sides = not at_most and (continuous or not exact)
     return (float(lower) if both_sides else 0.0), float(upper)
