@@ -221,8 +221,7 @@ def bias_left(fits: Fits, metrics: Metrics) -> Floats:
     """
     guesses, cells = [], fits.cells.suited(metrics)
     for steep in (False, True):
-        masses = cells.most_likely(100, steep=steep)
-        expected, exact = cells.refilled(masses, metrics)
+        expected, exact = cells.refilled(metrics, steep=steep)
         guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
 
