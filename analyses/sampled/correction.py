@@ -172,6 +172,7 @@ def corrected_systems(
         Measures(Measure(str(metric)) for metric in metrics),
         tuple(systems),
         population_of(first),
+        int(np.rint(first.n_irrelevant.mean())),
         first.replace,
         str(estimator),
         str(of_tests),
@@ -221,8 +222,7 @@ def bias_left(fits: Fits, metrics: Metrics) -> Floats:
     """
     guesses, cells = [], fits.cells.suited(metrics)
     for steep in (False, True):
-        masses = cells.most_likely(100, steep=steep)
-        expected, exact = cells.refilled(masses, metrics)
+        expected, exact = cells.refilled(metrics, steep=steep)
         guesses.append(fits.estimator.fit_cells(expected).estimates(metrics)[0] - exact)
     return np.array(guesses)
 
@@ -234,16 +234,18 @@ class Corrected(Result):
     Arrays are of shape (n_metrics, n_systems), and replicates (the same resampled users for all
     systems, through the whole correction) have one more axis. ``bias`` is a guess of what estimates
     are too high, NaN where there is none, and ``steep_bias`` the same if many relevant items are at
-    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most;
-    ``differing`` are the users of each system whose ranks are not all the most common one, below 15
-    of which there are no intervals and no tests (NaN): in simulations, intervals of 3 to 15 users
-    held in 76 to 97 %. Whether systems differ is tested by what is ``contrasted``: levels by an
-    estimator of less noise.
+    the very first ranks, which samples do not tell; ``negatives`` are the fewest and most, and
+    ``n_irrelevant`` the mean number of irrelevant candidates of the first system; ``differing`` are
+    the users of each system whose ranks are not all the most common one, below 15 of which there
+    are no intervals and no tests (NaN): in simulations, intervals of 3 to 15 users held in 76 to
+    97 %. Whether systems differ is tested by what is ``contrasted``: levels by an estimator of less
+    noise.
     """
 
     measures: Measures
     systems: tuple[str, ...]
     population: str
+    n_irrelevant: int
     replace: bool
     estimator: str
     test_estimator: str
@@ -401,14 +403,15 @@ class Corrected(Result):
             f"{metric} {' to '.join(dict.fromkeys(rounded(n, 2) for n in (own.min(), own.max())))}"
             for metric, own in zip(self.measures.metrics, self.uncorrected, strict=True)
         ]
+        biased = ", extended by the bias that the estimator may have, for ranks as MLE finds them "
+        biased += "and for more relevant items at the top"
+        known = bool(np.isfinite(self.bias).any())
         return (
             f"Metrics among all candidates, estimated by {self.estimator} from {negatives} "
             f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
-            "interval over users (bootstrap, as wide as Student's t), extended by the bias that "
-            "the estimator may have, for ranks as MLE finds them and for more relevant items at "
-            "the top. Groups: systems that share a letter do not differ significantly, for all "
-            f"pairs at once, by {self.test_estimator}. Metrics of the sampled ranks: "
-            f"{listed(sampled)}."
+            f"interval over users (bootstrap, as wide as Student's t){biased * known}. Groups: "
+            "systems that share a letter do not differ significantly, for all pairs at once, by "
+            f"{self.test_estimator}. Metrics of the sampled ranks: {listed(sampled)}."
         )
 
     def findings(self) -> Sequence[str]:
@@ -436,32 +439,29 @@ class Corrected(Result):
                 yield metric if own.all() else f"{metric} of {systems}"
 
     def cautions(self) -> Sequence[str]:
-        """Say which metrics the samples cannot tell, and where negatives are few."""
-        low, high = self.range
-        useless = high - low > USELESS * self.values
-        least = np.maximum(np.maximum(np.abs(self.bias), HALF_WIDTH * self.errors), ROUNDING)
-        unseen = (np.abs(self.steep_bias) > least) & ~useless
-        cutoffs = np.array([rank_metric(name).cutoff or 0 for name in self.measures.metrics])
-        few = f"{self.negatives[0]:,} negatives"
+        """Say which metrics the samples cannot tell, and where users or negatives are few."""
+        noisy, useless = (b - a > USELESS * self.values for a, b in (self.limits, self.range))
+        unseen = (np.abs(self.steep_bias) > np.maximum(self.errors, ROUNDING)) & ~useless
+        cutoffs = np.array([[rank_metric(name).cutoff or 0] for name in self.measures.metrics])
+        m, few = self.negatives[0], f"{self.negatives[0]:,} negatives"
         sentences = {
-            f"From {few}, {{}} cannot be told: the range is wider than the value. To tell the "
-            "first k ranks from others among n candidates, draw n / k negatives or more, or rank "
-            "all candidates for some users.": useless,
-            "Estimates of {} may be wrong by more than their intervals: with m negatives among n "
-            "candidates, the first n / m ranks look almost the same.": unseen,
-            f"The cut-off of {{}} is larger than {few}.": (cutoffs > self.negatives[0])[:, None],
+            f"From {self.n_users:,} users with {few}, {{}} cannot be told: the 95 % interval is "
+            "wider than the value. Add users.": noisy,
+            f"From {few}, {{}} cannot be told: the range is wider than the value, as the bias is "
+            "not known. Draw more, or rank all candidates for some users.": useless & ~noisy,
+            "Estimates of {} may be biased by more than their standard error: with m negatives "
+            "among n candidates, the first n / m ranks look almost the same.": unseen,
         }
-        found = [
-            sentence.format(listed([*self._named(concerned)]))
-            for sentence, concerned in sentences.items()
-            if concerned.any()
-        ]
-        unsure = [s for s, n in zip(self.systems, self.differing, strict=True) if n < FEWEST]
-        if unsure:
-            found.append(
-                f"Fewer than {FEWEST} users have another rank than the most common one under "
-                f"{listed(unsure)}: too few for a range and for tests."
-            )
+        for k in np.unique(cutoffs[(cutoffs > 0) & (cutoffs * m < self.n_irrelevant)]).tolist():
+            enough = f"For {{}}, draw {-(-self.n_irrelevant // k):,} negatives or more: "
+            reason = f"about one of them is among the first {k:,} candidates."
+            sentences[enough + reason] = useless & (cutoffs == k)
+        sentences[f"The cut-off of {{}} is larger than {few}."] = cutoffs > m
+        named = {text: listed([*self._named(own)]) for text, own in sentences.items()}
+        found = [text.format(names) for text, names in named.items() if names]
+        if unsure := listed([*compress(self.systems, self.differing < FEWEST)]):
+            rule = f"Fewer than {FEWEST} users have another rank than the most common one under "
+            found.append(f"{rule}{unsure}: too few for a range and for tests.")
         return found
 
 

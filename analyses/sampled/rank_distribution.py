@@ -219,10 +219,9 @@ class Cells:
         """Whether users have one relevant item each."""
         return bool((self.cells[:, 2] == 1).all())
 
-    @cached_property
-    def first(self) -> Cells:
-        """The first relevant items of all users alone."""
-        own = self.cells[:, 1] == 1
+    def at_place(self, order: int) -> Cells:
+        """Give the relevant items of this place alone: 1 for the first of each user."""
+        own = self.cells[:, 1] == order
         kept = {name: getattr(self, name)[own] for name in ("cells", "counts", "incidence")}
         return replace(self, **kept, _learned={})
 
@@ -280,21 +279,21 @@ class Cells:
         kernel = Kernel(size, m, m, replace)
         return cls._filled((kernel,), kinds, [*counts], len(np.unique(ranks.user)))
 
-    def refilled(self, masses: Floats, metrics: Sequence[RankMetric]) -> tuple[Cells, Floats]:
-        """Fill the cells as expected if ranks had this distribution, (n_nodes, 1).
+    def refilled(self, metrics: Sequence[RankMetric], *, steep: bool) -> tuple[Cells, Floats]:
+        """Fill the cells as expected if ranks had the distributions that EM finds.
 
-        Items of each place and number of relevant items have the distribution given their sampled
-        ranks, as after one more iteration of EM. The exact metrics of these ranks are given, too:
-        (n_metrics,).
+        They are learned for each place alone, as first items rank higher than all together. For
+        each number of relevant items they are those given the sampled ranks, as after one more
+        iteration of EM. The exact metrics of these ranks are given, too: (n_metrics,).
         """
         kinds, kind_of = _distinct(*self.cells[:, :3].T)
-        filled, exact = [], np.zeros(len(metrics))
+        filled, exact, places = [], np.zeros(len(metrics)), np.unique(kinds[:, 1]).tolist()
+        learned = {j: self.at_place(j).most_likely(100, steep=steep)[:, 0] for j in places}
         for number, (of_kernel, order, n_relevant) in enumerate(kinds.tolist()):
             kernel, own = self.kernels[of_kernel], kind_of == number
-            seen = np.zeros(kernel.n_negatives + 1)
-            np.add.at(seen, self.cells[own, 3], self.counts[own, 0])
-            mass = (masses / masses.sum(axis=0))[:, 0]
-            mass = mass * (kernel.matrix @ (seen / np.maximum(kernel.matrix.T @ mass, FLOOR)))
+            seen = np.bincount(self.cells[own, 3], self.counts[own, 0], kernel.n_negatives + 1)
+            weights = seen / np.maximum(kernel.matrix.T @ learned[order], FLOOR)
+            mass = learned[order] * (kernel.matrix @ weights)
             filled.append(kernel.matrix.T @ mass)
             ranks, n = kernel.nodes.above + order, kernel.n_irrelevant + n_relevant
             asked = {"n": n, "order": order, "n_relevant": n_relevant}

@@ -113,6 +113,31 @@ def test_the_steep_guess_is_the_better_one_where_many_items_are_first() -> None:
     assert off < steep < smooth < 0
 
 
+def _of_three(n_users: int, *, power: float) -> FullRanks:
+    """Three different ranks of each user, 1 + floor(N u^power) with u uniform."""
+    shares = np.diff(np.linspace(0, 1, N + 1) ** (1 / power))
+    random = np.random.default_rng(1)
+    ranks = [1 + random.choice(N, 3, replace=False, p=shares) for _ in range(n_users)]
+    return FullRanks.of(np.ravel(ranks), n_candidates=N, user=np.arange(n_users).repeat(3))
+
+
+def test_the_guess_for_several_items_has_most_of_the_bias_where_ranks_are_steep() -> None:
+    """First items rank higher than the distribution that all items share."""
+    full, metric = _of_three(2000, power=8), rank_metric("nDCG@10")
+    fits = find_estimator("mle").fit_cells(Cells.expected(full, 100))
+    off = fits.estimates([metric]).item() - metric.exact(full)
+    smooth, steep = bias_left(fits, (metric,))[:, 0]
+    assert off < smooth < 0.7 * off
+    assert off < steep < 0.7 * off
+
+
+def test_users_with_several_items_get_a_caution_where_ranks_are_steep() -> None:
+    for power, expected in ((12, True), (1.5, False)):
+        sample = SampleDesign((100,)).draw(_of_three(500, power=power), seed=1)
+        found = correct({"s": sample}, metrics=["nDCG@10"], replicates=100)
+        assert any("bias" in caution for caution in found.cautions()) == expected
+
+
 def test_the_range_holds_what_each_guess_of_the_bias_leaves(corrected: Corrected) -> None:
     (low, high), (range_low, range_high) = corrected.limits, corrected.range
     for bias in (0, corrected.bias, corrected.steep_bias):
@@ -196,13 +221,28 @@ def test_a_range_wider_than_its_value_and_deep_cut_offs_are_cautions(corrected: 
     assert any("Recall@10 cannot be told" in each for each in useless.cautions())
     of_one = replace(corrected, steep_bias=corrected.bias - [0.0, 1.0, 0.0])
     assert any("Recall@10 of poor cannot be told" in each for each in of_one.cautions())
-    for side in (1, -1):
-        beyond = side * 1.01 * np.maximum(np.abs(corrected.bias), 2 * corrected.errors)
-        hidden = replace(corrected, bias=np.zeros_like(corrected.bias), steep_bias=beyond)
-        assert any(each.startswith("Estimates of") for each in hidden.cautions())
+    for factor, expected in ((1.01, True), (-1.01, True), (0.99, False)):
+        hidden = replace(corrected, steep_bias=factor * corrected.errors)
+        assert any(each.startswith("Estimates of") for each in hidden.cautions()) == expected
     asked = ["Recall@60", "Recall@61"]
     found = correct(_sampled(_full(40)), metrics=asked, replicates=100)
     assert any("Recall@61 is larger" in caution for caution in found.cautions())
+
+
+def test_where_users_are_too_few_no_more_negatives_are_asked_for() -> None:
+    few = SampleDesign((100,)).draw(FullRanks.of(_full(30)["good"], n_candidates=N), seed=1)
+    found = correct({"s": few}, metrics=["Recall@10", "AP"], replicates=100).cautions()
+    assert any("30 users" in each and "Recall@10 and AP cannot" in each for each in found)
+    assert not any(each.startswith("For ") for each in found)
+
+
+def test_where_negatives_are_too_few_the_number_that_tells_a_cut_off_is_given() -> None:
+    full = FullRanks.of(1 + (5000 * np.linspace(0, 0.999, 600) ** 8).astype(int), n_candidates=5001)
+    sample = SampleDesign((30,)).draw(full, seed=1)
+    found = correct({"s": sample}, metrics=["nDCG@10", "AP"], replicates=100).cautions()
+    assert any("From 30 negatives, nDCG@10 and AP cannot" in each for each in found)
+    assert any(each.startswith("For nDCG@10, draw 500 negatives") for each in found)
+    assert not any("600 users" in each for each in found)
 
 
 def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:
@@ -211,6 +251,8 @@ def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:
     weighted = replace(sample, inverse_mass_above=above)
     found = correct({"a": weighted}, replicates=100)
     assert found.estimator == "HT"
+    assert "bias" not in found.caption()
+    assert "bias" in correct({"a": sample}, metrics=["AUC"], replicates=100).caption()
     assert found.values.item() == pytest.approx(found.uncorrected.item(), abs=1e-9)
 
 
