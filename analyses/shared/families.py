@@ -209,7 +209,7 @@ class WithinSubsets:
         rest = rest - mean_of_defined(rest)[..., np.newaxis]
         n_subsets, n_resamples = rest.shape[-2:]
         freedom = max((n_subsets - 1) * (n_resamples - 1), 1)
-        squares = mean_of_defined(rest.reshape(*rest.shape[:-2], -1) ** 2)
+        squares = mean_of_defined(rest.reshape(*rest.shape[:-2], n_subsets * n_resamples) ** 2)
         return np.nan_to_num(self._scale * squares * n_subsets * n_resamples / freedom)
 
     @property
