@@ -445,16 +445,17 @@ class Corrected(Result):
         cutoffs = np.array([[rank_metric(name).cutoff or 0] for name in self.measures.metrics])
         m, few = self.negatives[0], f"{self.negatives[0]:,} negatives"
         sentences = {
-            f"From {self.n_users:,} users with {few}, {{}} cannot be told: the 95 % interval is "
-            "wider than the value. Add users.": noisy,
-            f"From {few}, {{}} cannot be told: the range is wider than the value, as the bias is "
-            "not known. Draw more, or rank all candidates for some users.": useless & ~noisy,
+            f"With {self.n_users:,} users and {few}, {{}} cannot be estimated well: the 95 % "
+            "interval is wider than the estimate. Use more users.": noisy,
+            f"From {few}, {{}} cannot be estimated well: the range is wider than the estimate, as "
+            "the bias is not known. Draw more, or rank all candidates for some "
+            "users.": useless & ~noisy,
             "Estimates of {} may be biased by more than their standard error: with m negatives "
             "among n candidates, the first n / m ranks look almost the same.": unseen,
         }
         for k in np.unique(cutoffs[(cutoffs > 0) & (cutoffs * m < self.n_irrelevant)]).tolist():
             enough = f"For {{}}, draw {-(-self.n_irrelevant // k):,} negatives or more: "
-            reason = f"about one of them is among the first {k:,} candidates."
+            reason = f"on average, one of them is then among the first {k:,} candidates."
             sentences[enough + reason] = useless & (cutoffs == k)
         sentences[f"The cut-off of {{}} is larger than {few}."] = cutoffs > m
         named = {text: listed([*self._named(own)]) for text, own in sentences.items()}

@@ -26,7 +26,7 @@ SMALLEST = 1e-12
 
 MISSING = "–"
 
-BOLD = "Bold: may be the best of its column (95 % confidence); none if all may."
+BOLD = "Bold: no other measure is significantly better; none if that is true of all."
 TERMINAL = 80
 
 FORMULA = re.compile(r"'*[=+@-]")

@@ -203,7 +203,8 @@ class Comparison:
             yield Table(
                 name=re.sub(r"\W+", "_", name),
                 title=f"{first.subject}: {first.quantity}",
-                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better. {BOLD}",
+                note=f"{'Lower' if first.lower_is_better else 'Higher'} is better. Intervals: over "
+                f"users. {BOLD}",
                 headings=["measure", *(heading for s in by_study for heading in (s, "95 %"))],
                 rows=rows,
                 bold=bold,
