@@ -398,8 +398,7 @@ class Discrimination(Result):
             "dp_sd": deviations(self.samples.powers),
             "dp_low": low,
             "dp_high": high,
-            # No more than all pairs have.
-            **{f"dp_{name}": np.minimum(x, self.p.shape[1]) for name, x in limits.items()},
+            **{f"dp_{name}": limit for name, limit in limits.items()},
         }
         if self.p_adjusted is not None:
             columns["significant_adjusted"] = (self.p_adjusted <= self.alpha).mean(axis=1)
@@ -429,6 +428,7 @@ class Discrimination(Result):
             lower_is_better=True,
             systems=within,
             by_ratio=True,
+            most=float(self.p.shape[1]),
             threshold=LEAST_SHARE,
             shares=self.significant,
             requirement=f"{LEAST_SHARE:.0%} of the pairs with p < .05".replace("%", " %"),

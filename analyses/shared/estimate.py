@@ -176,8 +176,9 @@ class Estimates:
     number in tables of several analyses; in words, quantity is what it is ("area under the curve of
     tau"), subject what it is about ("Robustness to random loss of judgements"), and best what the
     best measure is most ("robust to random loss of judgements"). Numbers that are compared by ratio
-    differ by their logarithms. ``over_settings`` are the same numbers under several settings of the
-    systems, (n_measures, n_settings), where the study was repeated so.
+    differ by their logarithms, and are never above ``most``. ``over_settings`` are the same numbers
+    under several settings of the systems, (n_measures, n_settings), where the study was repeated
+    so.
 
     A measure is acceptable whose number is at least the threshold, or at most, where lower is
     better. Where the threshold is of shares, of shape (n_measures,), these are at least as large,
@@ -197,6 +198,7 @@ class Estimates:
     systems: WithinSubsets | None = None
     over_settings: Floats | None = None
     by_ratio: bool = False
+    most: float = math.inf
     threshold: float | None = None
     shares: Floats | None = None
     requirement: str = ""
@@ -369,7 +371,7 @@ class Estimates:
     def _around(self, reach: Floats) -> Limits:
         values = self._scaled(self.values)
         if self.by_ratio:
-            return np.exp(values - reach), np.exp(values + reach)
+            return np.exp(values - reach), np.minimum(np.exp(values + reach), self.most)
         return np.maximum(values - reach, -1.0), np.minimum(values + reach, 1.0)
 
     def simultaneous(

@@ -82,6 +82,17 @@ def test_the_interaction_is_at_most_the_variance_over_users_but_in_differences(
     assert found.differences()["both_high"][0] == pytest.approx(expected)
 
 
+def test_no_limit_of_dp_is_above_the_number_of_pairs(rng: np.random.Generator) -> None:
+    numbers = np.exp(rng.normal(0, 30, (1, 200)))
+    limits = np.array([2.0]), np.array([1.0]), np.array([3.0])
+    systems = WithinSubsets(8, numbers)
+    found = Estimates(
+        "DP", "q", "s", "good", Measures([Measure("P")]), *limits, numbers,
+        systems=systems, by_ratio=True, most=45.0,
+    )  # fmt: skip
+    assert found.over_both()[1].tolist() == found.over_systems()[1].tolist() == [45.0]
+
+
 def test_a_metric_without_a_number_is_not_compared_between_cutoffs() -> None:
     areas = {("P", 5): 0.3, ("AP", 5): math.nan, ("P", 20): 0.4, ("AP", 20): 0.2}
     assert "AP" not in deeper_or_shallower(sparsity_of(areas).estimates())
