@@ -81,7 +81,7 @@ def test_probabilities_say_what_negatives_above_stand_for(tmp_path: Path) -> Non
     ("text", "asked", "sentence"),
     [
         ("", {}, "x.csv: the file is empty"),
-        (LONG, {"negatives": 3}, "line 1: the column n_negatives has"),
+        (LONG, {"negatives": 3}, "line 1: the table has a column n_negatives"),
         (WIDE, {"candidates": 9}, "line 1: the number of negatives is missing"),
         (WIDE + "eve,0,1\n", {"negatives": 3, "candidates": 9}, "line 5: .* from 1, found '0'"),
         (WIDE + "eve,5,1\n", {"negatives": 3, "candidates": 9}, "line 5: .* above 4, .* got 5"),
