@@ -215,7 +215,6 @@ def fill() -> None:
         (part, name, n_systems, n_users)
         for n_systems, n_users in product(SYSTEMS, USERS)
         for part, name in product(PARTS, POPULATIONS)
-        if n_systems <= PARTS[part].most_systems
     ]
     for (part, name, *size), found in made([c for c in every if c not in have]):
         for quantity, (share, error, n_studies) in found.items():
@@ -459,11 +458,10 @@ def compared(work: Lists, judged: Floats, true: Scores) -> ResampledComparison:
 
 
 class Part(NamedTuple):
-    """What intervals are of, studies and users of each population, and the most systems."""
+    """What intervals are of, and studies and users of each population."""
 
     begin: Begin
     studies: int
-    most_systems: int = 50
     n_users: int = N_USERS
 
 
@@ -477,7 +475,7 @@ PARTS = {
     # Draws users of its own.
     "over users and systems": Part(over_both, MANY, n_users=1),
     "users needed": Part(users_needed, SOME),
-    "corrected": Part(corrected, SOME, 20),
+    "corrected": Part(corrected, MANY),
 }
 
 

@@ -245,6 +245,14 @@ def test_where_negatives_are_too_few_the_number_that_tells_a_cut_off_is_given() 
     assert not any("600 users" in each for each in found)
 
 
+@pytest.mark.parametrize(("n_systems", "expected"), [(32, False), (33, True)])
+def test_more_than_500_pairs_of_systems_get_a_caution(n_systems: int, expected: bool) -> None:
+    one = SampledRanks.of([1, 2, 4] * 9, n_negatives=9, n_candidates=90)
+    every = {f"s{n}": one for n in range(n_systems)}
+    found = correct(every, metrics=["AUC"], estimator="uncorrected", replicates=100)
+    assert any("pairs of systems" in caution for caution in found.cautions()) == expected
+
+
 def test_negatives_of_known_probabilities_estimate_auc_by_default() -> None:
     sample = _sampled(_full(40))["good"]
     above = np.asarray(sample.above * (N - 1), dtype=np.float64)
