@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from math import comb
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -463,7 +464,7 @@ class Corrected(Result):
         sentences[f"The cut-off of {{}} is larger than {few}."] = cutoffs > m
         named = {text: listed([*self._named(own)]) for text, own in sentences.items()}
         found = [text.format(names) for text, names in named.items() if names]
-        n_pairs = len(self.systems) * (len(self.systems) - 1) // 2
+        n_pairs = comb(len(self.systems), 2)
         if n_pairs > MANY_PAIRS:
             many = f"With {n_pairs:,} pairs of systems, ranges may hold all differences at once in "
             found.append(f"{many}less than 95 % (docs/methods/intervals.md).")

@@ -279,7 +279,7 @@ class Fits:
         # Matrices are small, and threads that wait for each other slow.
         with single_threaded("blas"):
             for own in filter(np.any, (~of_first, of_first)):
-                chosen_cells = cells.at_place(1) if of_first[own].all() else cells
+                chosen_cells = cells.first if of_first[own].all() else cells
                 fits = self if chosen_cells is self.cells else Fits(self.estimator, chosen_cells)
                 chosen = [metrics[n] for n in np.flatnonzero(own).tolist()]
                 found[:, own] = fits._estimates_of_items(chosen)

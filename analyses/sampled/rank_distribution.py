@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -177,7 +177,6 @@ class Cells:
     counts: Floats
     n_users: int
     incidence: csr_array
-    _learned: dict[tuple[int, bool] | float, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, samples: Sequence[SampledRanks]) -> Cells:
@@ -212,7 +211,12 @@ class Cells:
         """Hold the ranks above all cut-offs one by one."""
         head = max([self.kernels[0].head, *(metric.cutoff or 0 for metric in metrics)])
         kernels = tuple(replace(kernel, head=head) for kernel in self.kernels)
-        return self if kernels == self.kernels else replace(self, kernels=kernels, _learned={})
+        return self if kernels == self.kernels else replace(self, kernels=kernels)
+
+    @cached_property
+    def _learned(self) -> dict[tuple[int, bool] | float, Floats]:
+        """Distributions that were learned before; others learn their own."""
+        return {}
 
     @property
     def has_single_items(self) -> bool:
@@ -220,10 +224,15 @@ class Cells:
         return bool((self.cells[:, 2] == 1).all())
 
     def at_place(self, order: int) -> Cells:
-        """Give the relevant items of this place alone: 1 for the first of each user."""
+        """Give the relevant items of this place alone, 1 for the first of each user."""
         own = self.cells[:, 1] == order
         kept = {name: getattr(self, name)[own] for name in ("cells", "counts", "incidence")}
-        return replace(self, **kept, _learned={})
+        return self if own.all() else replace(self, **kept)
+
+    @cached_property
+    def first(self) -> Cells:
+        """The first relevant items of all users, with what is learned of them."""
+        return self.at_place(1)
 
     @cached_property
     def shares(self) -> list[tuple[Floats, Floats]]:
@@ -268,7 +277,7 @@ class Cells:
         """Resample the users of the first sample: a column for each replicate."""
         draws = draw_weights(self.n_users, replicates=replicates, seed=seed)
         counts = np.concatenate([self.incidence @ times.T for _, times in draws], axis=1)
-        return replace(self, counts=counts, _learned={})
+        return replace(self, counts=counts)
 
     @classmethod
     def expected(cls, ranks: FullRanks, m: int, replace: bool = True) -> Cells:

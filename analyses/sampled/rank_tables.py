@@ -158,7 +158,7 @@ class _Rows:
         """Read numbers of negatives or candidates, from a column or as they hold for all."""
         what = column.removeprefix("n_")
         if column in self.frame and given is not None:
-            rule = f"the table has a column {column}: do not give the number of {what} again."
+            rule = f"the table has a column {column}: do not give {what} = {given:,}, too."
             raise InputError.at(self.path, 1, rule)
         if column not in self.frame and given is None:
             rule = f"the number of {what} is missing: give {what}, or add a column {column}."
