@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations, compress
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -24,7 +23,7 @@ from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, paired
-from analyses.shared.table import BOLD, Table, common_decimals, decimals_of, rounded, shown
+from analyses.shared.table import Table, common_decimals, decimals_of, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -517,18 +516,16 @@ class Discrimination(Result):
         shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
         numbers = self.measures.numbers(shown_of)
         cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="DP")
-        columns: dict[str, list[int]] = defaultdict(list)
-        for number in numbers:
-            columns[self.measures[number].place * shown_of.is_grid].append(number)
-        every = self.estimates()
-        found = [every.among(np.array(own)).standing_out() for own in columns.values()]
-        marks = shown_of.crossed([m in chain(*found) for m in shown_of], heading="DP")
+        columns, every = [shown_of], self.estimates()
+        if shown_of.is_grid:
+            columns = [shown_of.at(each) for each in {m.cutoff for m in shown_of}]
+        best = {m for column in columns for m in every.among(column).standing_out()}
+        marks = shown_of.crossed([m in best for m in shown_of], heading="DP")
         bold = [cell for cell, mark in marks.items() if mark == 1]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
         decimals = common_decimals(*self.interval)
-        note = f"{self._with_pairs(CONVENTIONS[convention])} {BOLD}"
-        facts = "power", title, note, "metric", cells
+        facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
         return Table.crossed(*facts, bold=bold, decimals=decimals)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")

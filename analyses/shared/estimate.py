@@ -245,11 +245,12 @@ class Estimates:
         numbers = np.array(self.measures.numbers(self.measures.reported), dtype=np.intp)
         numbers = numbers[~np.isnan(self.values[numbers])]
         sign = 1.0 if self.lower_is_better else -1.0
-        return self.among(numbers[np.argsort(sign * self.values[numbers], kind="stable")])
+        order = numbers[np.argsort(sign * self.values[numbers], kind="stable")]
+        return self.among([self.measures[number] for number in order])
 
-    def among(self, chosen: Numbers) -> Estimates:
-        """Keep the measures with these numbers, all of them to be reported."""
-        some = [self.measures[number] for number in chosen]
+    def among(self, some: Sequence[Measure]) -> Estimates:
+        """Keep some measures, all of them to be reported."""
+        chosen = np.array(self.measures.numbers(some), dtype=np.intp)
         return replace(
             self,
             measures=Measures(some, falling=self.measures.falling, reported=some, grid=()),

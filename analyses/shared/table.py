@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
 
 Cell: TypeAlias = str | int | float
+Columns: TypeAlias = Mapping[str, Iterable[Any]]
 Text: TypeAlias = Callable[[str], str]
 
 SMALLEST = 1e-12
 """Exact p-values are good to about 1e-13; below this, only that is said."""
 
 MISSING = "–"
+TERMINAL = 80
 
 BOLD = "Bold: no other measure is significantly better; none if that is true of all."
-TERMINAL = 80
+"""Explains bold numbers, where they are printed so."""
 
 FORMULA = re.compile(r"'*[=+@-]")
 SHOWN_NUMBERS = re.compile(r"[-+\d.,;%\[\] e]*")
@@ -39,7 +41,8 @@ class Table:
 
     The name is one word, for a label; full sentences that belong below the table are its note. A
     text may have several lines. Where rows need no headings there are none; rows begin with a name.
-    Cells (row, column) are bold.
+    Numbers at the places (row, column) are printed bold where that can be: no other measure is
+    significantly better.
     """
 
     name: str
@@ -52,13 +55,7 @@ class Table:
 
     @classmethod
     def of_columns(
-        cls,
-        name: str,
-        title: str,
-        note: str,
-        columns: Mapping[str, Iterable[Any]],
-        *,
-        decimals: int = 4,
+        cls, name: str, title: str, note: str, columns: Columns, *, decimals: int = 4
     ) -> Table:
         """Lay out columns, such as lists and arrays, by their headings."""
         cells = [c.tolist() if hasattr(c, "tolist") else c for c in columns.values()]
@@ -86,6 +83,11 @@ class Table:
         places = {(names.index(row), 1 + columns.index(column)) for row, column in bold}
         return cls(name, title, note, [corner, *columns], rows, places, decimals)
 
+    @property
+    def typeset_note(self) -> str:
+        """The note where bold numbers are printed so, which it then explains."""
+        return f"{self.note} {BOLD}" if self.bold else self.note
+
     def text(self, cell: Cell) -> str:
         """Round a number to the decimals of the table."""
         return shown(cell, decimals=self.decimals)
@@ -111,7 +113,7 @@ class Table:
         head, rules = map(_markdown, self.headings), ["---", *["---:"] * (len(self.headings) - 1)]
         lines = [head, rules, *self._cells(_markdown, lambda cell: f"**{cell}**")]
         body = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-        return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.note)}\n"
+        return f"**{_markdown(self.title)}**\n\n{body}\n\n{_markdown(self.typeset_note)}\n"
 
     def to_csv(self) -> str:
         """Write headings and rows as CSV, unrounded; texts are no formulas in a spreadsheet."""
@@ -147,7 +149,7 @@ class Table:
             [
                 r"% needs \usepackage{booktabs}",
                 f"\\begin{{{floating}}}",
-                f"  \\caption{{{latex(f'{self.title}. {self.note}')}}}",
+                f"  \\caption{{{latex(f'{self.title}. {self.typeset_note}')}}}",
                 f"  \\label{{tab:{self.name}}}",
                 f"  \\centering{size}",
                 f"  \\begin{{tabular}}{{@{{}}l{'r' * (len(self.headings) - 1)}@{{}}}}",

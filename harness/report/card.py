@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from analyses.shared.measure import Measure, depth_of
 from analyses.shared.table import MISSING, Table
 from harness.metrics.shared.metric import Metric
@@ -105,7 +103,7 @@ def _numbers(study: FinishedStudy, measure: Measure) -> dict[str, str]:
             beside = estimates.measures.beside(measure)
             own = estimates.of(beside).get(beside.labels[beside.index(measure)])
             if own is not None:
-                among = estimates.among(np.array(estimates.measures.numbers(beside)))
+                among = estimates.among(beside)
                 may = among.may_be_best(systems=among.is_over_more)[beside.index(measure)]
                 found[estimates.name] = f"{own}{', may be best' * bool(may)}"
     return found

@@ -22,7 +22,7 @@ from analyses.shared.measure import Measure
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
-from analyses.shared.table import BOLD, Cell, Table, guarded
+from analyses.shared.table import Cell, Table, guarded
 from harness.readers.scores import SCORES_FILE, read_score_tables
 from harness.report.mean_ranks import MeanRanks
 from harness.report.page import image_source, render_page
@@ -194,17 +194,18 @@ class Comparison:
                 [label, *(cell for e in found for cell in (e.value, e.interval))]
                 for label, found in every.items()
             ]
+            best = [[*map(str, e.in_order().standing_out())] for e in by_study.values()]
             bold = {
                 (row, 1 + 2 * column)
-                for column, e in enumerate(by_study.values())
+                for column, labels in enumerate(best)
                 for row, label in enumerate(every)
-                if label in map(str, e.in_order().standing_out())
+                if label in labels
             }
             yield Table(
                 name=re.sub(r"\W+", "_", name),
                 title=f"{first.subject}: {first.quantity}",
                 note=f"{'Lower' if first.lower_is_better else 'Higher'} is better. Intervals: over "
-                f"users. {BOLD}",
+                "users.",
                 headings=["measure", *(heading for s in by_study for heading in (s, "95 %"))],
                 rows=rows,
                 bold=bold,
