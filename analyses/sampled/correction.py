@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from math import comb
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -49,9 +48,6 @@ ROUNDING = 1e-6
 
 FEWEST = 15
 """Users with another rank than the most common; of fewer there are no intervals and no tests."""
-
-MANY_PAIRS = 500
-"""Ranges of more differences have a caution: in a simulation of 1,225, all held in 87 to 94 %."""
 
 OF_TESTS = "bv(gamma=0.01)"
 """Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
@@ -464,10 +460,6 @@ class Corrected(Result):
         sentences[f"The cut-off of {{}} is larger than {few}."] = cutoffs > m
         named = {text: listed([*self._named(own)]) for text, own in sentences.items()}
         found = [text.format(names) for text, names in named.items() if names]
-        n_pairs = comb(len(self.systems), 2)
-        if n_pairs > MANY_PAIRS:
-            many = f"With {n_pairs:,} pairs of systems, ranges may hold all differences at once in "
-            found.append(f"{many}less than 95 % (docs/methods/intervals.md).")
         if unsure := listed([*compress(self.systems, self.differing < FEWEST)]):
             rule = f"Fewer than {FEWEST} users have another rank than the most common one under "
             found.append(f"{rule}{unsure}: too few for a range and for tests.")
@@ -493,13 +485,16 @@ def compare(
     n_replicates). With t the largest :math:`|d^*_{ab} - d_{ab}| / s_{ab}` of all pairs of a
     replicate, widened for few users (see `students`), intervals are :math:`d \pm s t_{.95}`, and p
     is the share of replicates, the data among them, whose t is at least :math:`|d| / s` (Westfall &
-    Young, 1993). In the intervals of pairs that are alike, s is at least the median of these:
-    estimates that are too low by chance have standard errors that are too small.
+    Young, 1993). As the data are no part of their s, the s of a replicate is that of the others
+    (externally studentised). In the intervals of pairs that are alike, s is at least the median of
+    these: estimates that are too low by chance have standard errors that are too small.
     """
     differences, replicates = pair_differences(values), pair_differences(replicates, axis=1)
     errors = replicates.std(axis=-1, ddof=1)
     scales = np.where(errors > 0, errors, np.inf)
-    off = np.abs(replicates - differences[..., np.newaxis]) / scales[..., np.newaxis]
+    off, n = np.abs(replicates - differences[..., np.newaxis]), replicates.shape[-1]
+    off /= scales[..., np.newaxis]
+    off *= np.sqrt((n - 2) / np.maximum(n - 1 - off**2, 1.0))
     largest = students(off.max(axis=1, initial=0.0), n_users)
     least = errors.copy()
     for own, some in zip(least, np.broadcast_to(alike, errors.shape), strict=True):
@@ -507,7 +502,7 @@ def compare(
             own[some] = own[some].clip(np.median(own[some]))
     reach = np.quantile(largest, CONFIDENCE, axis=1)[:, np.newaxis] * least
     far = (np.abs(differences) / scales)[..., np.newaxis]
-    p = (1 + (largest[:, np.newaxis] >= far).sum(axis=-1)) / (1 + replicates.shape[-1])
+    p = (1 + (largest[:, np.newaxis] >= far).sum(axis=-1)) / (1 + n)
     limits = {"lower": differences - reach, "upper": differences + reach}
     return {"difference": differences, "standard_error": errors, **limits, "p": p}
 

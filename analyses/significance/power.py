@@ -243,10 +243,12 @@ def users_for_share(effects: Likely, *, share: float, alpha: float) -> Floats:
     shape = effects.means.shape[:-1]
     low, high = np.full(shape, FEWEST - 1.0), np.full(shape, MOST)
     is_reached = expected_share(effects, high, alpha=alpha) >= share
-    while (high - low > 1).any():
-        middle = np.clip(np.floor(np.sqrt(low * high)), low + 1, high)
-        enough = expected_share(effects, middle, alpha=alpha) >= share
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    while (unsure := is_reached & (high - low > 1)).any():
+        some = Likely(*(each[unsure] if each.ndim else each for each in effects))
+        lower, upper = low[unsure], high[unsure]
+        middle = np.clip(np.floor(np.sqrt(lower * upper)), lower + 1, upper)
+        enough = expected_share(some, middle, alpha=alpha) >= share
+        low[unsure], high[unsure] = np.where(enough, (lower, middle), (middle, upper))
     return np.where(is_reached, high, np.inf)
 
 
