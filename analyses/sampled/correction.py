@@ -494,6 +494,7 @@ def compare(
     scales = np.where(errors > 0, errors, np.inf)
     off, n = np.abs(replicates - differences[..., np.newaxis]), replicates.shape[-1]
     off /= scales[..., np.newaxis]
+    # At least 1: a replicate may be the only one that differs.
     off *= np.sqrt((n - 2) / np.maximum(n - 1 - off**2, 1.0))
     largest = students(off.max(axis=1, initial=0.0), n_users)
     least = errors.copy()
