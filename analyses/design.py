@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
+from scipy.stats import rankdata
 
 from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
-from analyses.shared.estimate import FLOOR, Estimate, joint_reach
+from analyses.shared.estimate import FLOOR, Estimate
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, count, listed, percent
@@ -64,9 +65,6 @@ FAR = 10
 
 MOST_VARIANCE = 0.5
 """A caution names a system that makes so much of the variance between systems."""
-
-HIDDEN = 2.0
-"""Differences of fewer standard errors may be none."""
 
 NOISY = 0.1
 """With a larger share of noise in the effects, a caution is given."""
@@ -278,22 +276,23 @@ class Design(Result):
         simultaneous: all ratios of two measures are within theirs in 95 % of the replicates (max-t
         on a logarithmic scale). NaN where nothing is known.
         """
+        known = np.flatnonzero(self._have_intervals)
         with np.errstate(invalid="ignore"):
             observed = float(self.needed[more] / self.needed[fewer])
-        known = self._have_intervals & np.isfinite(self.replicates).all(axis=1)
-        if not (known[more] and known[fewer]):
-            return observed, np.nan, np.nan
-        logs = np.log(self.replicates[known])
-        first, second = pair_indices(len(logs))
-        chosen = np.log(self.replicates[more]) - np.log(self.replicates[fewer])
-        reach = joint_reach(logs[first] - logs[second]) * chosen.std(ddof=1)
-        low, high = np.exp(chosen.mean() - reach), np.exp(chosen.mean() + reach)
+            if not {more, fewer} <= {*known.tolist()}:
+                return observed, np.nan, np.nan
+            every = np.column_stack([[more, fewer], known[np.stack(pair_indices(len(known)))]])
+            ratios = np.divide(*self.replicates[every])
+        ratios[np.isnan(ratios)] = 1.0
+        ranks, n = rankdata(ratios, axis=1), ratios.shape[1]
+        tail = np.quantile(np.minimum(ranks, n + 1 - ranks).min(axis=0), 2 * TAIL) / n
+        low, high = np.quantile(ratios[0], [tail, 1 - tail], method="inverted_cdf")
         return observed, float(low), float(high)
 
     def _limits_of(self, number: int) -> str:
         """Print the interval of the users that a measure needs; empty if it is not known."""
         low, high = (end[number] for end in self.interval)
-        return "" if np.isnan(low) else f"[{count(low)}, {count(high)}]"
+        return "" if np.isnan(low) else f"[{count(low)}, {count(high)}]".replace("never", "∞")
 
     def _users_of(self, number: int) -> str:
         """Print how many users a measure needs, with the interval."""
@@ -484,12 +483,11 @@ class Design(Result):
         shares = 1 - self.systems_without / np.maximum(variances, FLOOR)
         shares = np.where(variances > FLOOR, np.nan_to_num(shares), 0.0)
         alone = int(np.argmax(shares))
-        sizes = np.abs(effects_of(self.differences, self.deviations)) * np.sqrt(self.n_users)
         few, unsure, far = (
             [str(self.measures[n]) for n in np.flatnonzero(concerned)]
             for concerned in (
                 self.differing < FEWEST_DIFFERING,
-                (sizes < HIDDEN).mean(axis=1) > 1 - self.share,
+                np.isinf(self.interval[1]),
                 self.needed > FAR * self.n_users,
             )
         )
@@ -507,9 +505,8 @@ class Design(Result):
             "or more.": self.n_users < FEW_USERS,
             f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different scores "
             "in the median pair: too few for an interval.": bool(few),
-            f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs differ by less "
-            f"than two standard errors: if these are equal, no number of {self.units} is enough, "
-            "and the interval does not show it.": bool(unsure),
+            f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs may be equal; "
+            f"then no number of {self.units} is enough (∞).": bool(unsure),
             f"More than {FAR} times the {self.units} of the pilot are needed by {listed(far)}; "
             "these numbers depend on assumptions about differences that are too small to "
             "observe.": bool(far),

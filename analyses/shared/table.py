@@ -231,8 +231,11 @@ def shown(cell: Cell, *, decimals: int = 4) -> str:
 def decimals_of(low: float, high: float) -> int:
     """Give the decimals that an interval supports: the last is at most an eighth of its width.
 
-    Without an interval there are 3; more than 5 are never given.
+    Without an upper limit, they are those of 0 to the lower one; without an interval there are 3.
+    More than 5 are never given.
     """
+    if math.isinf(high):
+        low, high = 0.0, low or 1.0
     if math.isnan(high - low) or high <= low:
         return 3
     return min(5, max(0, math.ceil(-math.log10((high - low) / 8))))
@@ -248,7 +251,7 @@ def rounded(value: float, decimals: int = 3) -> str:
     """Print a number as a paper does: no 0 before the point."""
     if math.isnan(value):
         return MISSING
-    return unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}")
+    return unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}").replace("inf", "∞")
 
 
 def unpadded(text: str) -> str:

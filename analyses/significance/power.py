@@ -35,8 +35,9 @@ N_COMPONENTS, EM_STEPS = 16, 200
 LEAST_VARIANCE, WIDEST = 0.2, 100.0
 """Variance of effects of the closest systems, in that of the pilot's noise; and the largest."""
 
-EQUAL_AT_LEAST = 0.1
-"""Pairs, in those of one system, that are not taken for equal before more are."""
+EQUAL_AT_LEAST, MORE_OR_FEWER = 0.1, 0.15
+"""Equal pairs are fewer than EM finds, by this part of the pairs of one system; and how much more,
+or fewer, in every other draw."""
 
 Pairs = tuple[Numbers, Numbers]
 
@@ -144,10 +145,10 @@ class EffectPrior:
         wide = np.geomspace(LEAST_VARIANCE / self.n_pilot, top, N_COMPONENTS - 1)
         return np.concatenate([[0.0], wide])
 
-    def chances(self, weights: Floats) -> Floats:
+    def chances(self, weights: Floats, fewer: Floats | float = EQUAL_AT_LEAST) -> Floats:
         """Give the chances of each pair's components, fitted with weights (n_draws, n_pairs).
 
-        All are of equal systems where none differ; otherwise few are taken for it
+        All are of equal systems where none differ; otherwise ``fewer`` are than the weights say
         (`EQUAL_AT_LEAST`). The result: of shape (n_draws, n_components, n_pairs).
         """
         if not self.effects.any():
@@ -161,7 +162,7 @@ class EffectPrior:
         with single_threaded("blas"):
             for _ in range(EM_STEPS):
                 prior = prior * ((shares / np.maximum(prior @ likely, FLOOR)) @ likely.T)
-                prior[:, 0] = np.maximum(prior[:, 0] - EQUAL_AT_LEAST / self.n_systems, 0.0)
+                prior[:, 0] = np.maximum(prior[:, 0] - fewer / self.n_systems, 0.0)
                 prior /= prior.sum(axis=1, keepdims=True)
         found = prior[:, :, None] * likely
         return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), FLOOR))
@@ -185,7 +186,9 @@ class EffectPrior:
         :math:`\delta^*` of resampled users, of shape (n_pairs, n_draws), which know how pairs
         depend on each other. The components are fitted to systems with random weights (Bayesian
         bootstrap; Rubin 1981), and their variances divided by a random
-        :math:`\chi^2_{S-1} / (S - 1)`, as S systems tell little of how much effects vary.
+        :math:`\chi^2_{S-1} / (S - 1)`, as S systems tell little of how much effects vary. Nor does
+        a pilot tell equal systems from nearly equal ones: more pairs are taken for equal in every
+        other draw, and fewer in the others.
         """
         (n_pairs, n_draws), n_systems = resampled.shape, self.n_systems
         columns = n_systems + n_pairs + 1
@@ -195,7 +198,8 @@ class EffectPrior:
         )
         exponential = -np.log(of_systems)
         first, second = systems
-        chances = self.chances(exponential[:, first] * exponential[:, second])
+        fewer = EQUAL_AT_LEAST + MORE_OR_FEWER * np.where(np.arange(n_draws) % 2, 1, -1)
+        chances = self.chances(exponential[:, first] * exponential[:, second], fewer)
         chosen = (np.cumsum(chances, axis=1) < of_pairs[:, None]).sum(axis=1)
         factors = chdtri(n_systems - 1, of_scale) / (n_systems - 1)
         kept = self.kept(self.variances[np.minimum(chosen, N_COMPONENTS - 1)] / factors)

@@ -55,6 +55,17 @@ def test_measures_that_differ_by_chance_alone_seldom_differ_beyond_noise() -> No
     assert sum(beyond) <= 3
 
 
+def test_no_number_may_be_enough_for_systems_of_which_half_are_equal() -> None:
+    rng = np.random.default_rng(6)
+    unlimited = []
+    for _ in range(20):
+        means = np.where(np.arange(12) < 7, 0.0, rng.normal(0, 0.3, 12))
+        found = designed(means[:, None] + rng.normal(size=(1, 12, 100)), replicates=100)
+        unlimited.append(bool(np.isinf(found.interval[1]).all()))
+        assert ("(∞)" in "".join(found.cautions())) == unlimited[-1]
+    assert sum(unlimited) >= 17
+
+
 def test_users_of_a_pair_are_those_of_its_standardised_difference(
     found: Design, values: np.ndarray
 ) -> None:
