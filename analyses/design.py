@@ -273,8 +273,12 @@ class Design(Result):
         """How many times the users of one measure another needs, with its 95 % interval.
 
         The measures, given by their numbers, see the same possible effects. Intervals are
-        simultaneous: all ratios of two measures are within theirs in 95 % of the replicates (max-t
-        on a logarithmic scale). NaN where nothing is known.
+        percentiles and simultaneous: the limits of all ratios of two measures have the same rank
+        among the replicates, so that all hold at once. Where neither measure reaches the share,
+        the ratio is 1. NaN where nothing is known.
+
+        Mandel & Betensky (2008), Simultaneous confidence intervals based on the percentile
+        bootstrap approach, Computational Statistics & Data Analysis 52(4).
         """
         known = np.flatnonzero(self._have_intervals)
         with np.errstate(invalid="ignore"):

@@ -1,9 +1,11 @@
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
-from analyses.design import Design, Settings, design
+from analyses.design import TAIL, Design, Settings, design
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork
 from analyses.significance.power import needed_users
@@ -53,6 +55,26 @@ def test_measures_that_differ_by_chance_alone_seldom_differ_beyond_noise() -> No
         fewest, most = int(found.needed.argmin()), int(found.needed.argmax())
         beyond.append(found.ratio(most, fewest)[1] > 1)
     assert sum(beyond) <= 3
+
+
+def test_all_ratios_are_within_their_intervals_in_as_many_replicates_as_stated() -> None:
+    rng = np.random.default_rng(4)
+    found = designed(0.5 * rng.normal(size=(6, 1)) + rng.normal(size=(4, 6, 100)))
+    found = replace(found, replicates=np.exp(rng.normal(size=(4, 4000))))
+    inside = np.ones(4000, dtype=bool)
+    for more, fewer in combinations(range(4), 2):
+        ratios = found.replicates[more] / found.replicates[fewer]
+        _, low, high = found.ratio(more, fewer)
+        inside &= (low <= ratios) & (ratios <= high)
+    assert inside.mean() == pytest.approx(1 - 2 * TAIL, abs=0.003)
+
+
+def test_a_measure_that_may_never_reach_the_share_needs_any_multiple(found: Design) -> None:
+    replicates = found.replicates.copy()
+    replicates[1, :5] = np.inf
+    _, low, high = replace(found, replicates=replicates).ratio(1, 0)
+    assert 1 < low < 9
+    assert np.isinf(high)
 
 
 def test_no_number_may_be_enough_for_systems_of_which_half_are_equal() -> None:
