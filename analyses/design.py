@@ -492,28 +492,28 @@ class Design(Result):
             for concerned in (
                 self.differing < FEWEST_DIFFERING,
                 np.isinf(self.interval[1]),
-                self.needed > FAR * self.n_users,
+                np.isfinite(self.needed) & (self.needed > FAR * self.n_users),
             )
         )
         sentences = {
             f"Sampling error is {percent(self.noise[worst])} of the squared observed differences "
             f"by {self.measures[worst]} (mean over pairs), so that these are too large on average; "
-            f"the {self.units} needed for a share of the pairs are corrected for it, those for "
-            "single pairs are not.": self.noise[worst] >= NOISY,
+            f"the {self.units} needed for a share of the pairs are corrected for it, the column "
+            '"observed" is not.': self.noise[worst] >= NOISY,
             f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
             f"variance between systems by {self.measures[alone]}: without it, E rho² is "
             f"{rounded(float(self.relative_without[alone]))} in place of "
             f"{rounded(float(self.components.relative[alone]))}.": shares[alone] >= MOST_VARIANCE,
             f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, and "
             f"of all numbers of {self.units} needed, is {percent(np.sqrt(2 / (self.n_users - 1)))} "
-            "or more.": self.n_users < FEW_USERS,
+            "if scores are about normal.": self.n_users < FEW_USERS,
             f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different scores "
             "in the median pair: too few for an interval.": bool(few),
             f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs may be equal; "
             f"then no number of {self.units} is enough (∞).": bool(unsure),
-            f"More than {FAR} times the {self.units} of the pilot are needed by {listed(far)}; "
-            "these numbers depend on assumptions about differences that are too small to "
-            "observe.": bool(far),
+            f"By {listed(far)}, more than {FAR} times the {self.units} of the pilot are needed for "
+            f"{percent(self.share)} of the pairs; such numbers depend on assumptions about "
+            "differences that are too small to observe.": bool(far),
         }
         return applicable(sentences)
 
