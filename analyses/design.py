@@ -57,7 +57,7 @@ FEWEST_DIFFERING = 10
 TAIL = 0.0125
 """Share of the replicates beyond each limit of a 95 % interval.
 
-With .025, intervals held in 88 to 94 % of simulations (docs/methods/intervals.md).
+With .025, intervals held in 83 to 99 % of simulations (docs/methods/intervals.md).
 """
 
 FAR = 10
