@@ -453,8 +453,7 @@ class Design(Result):
         order = np.argsort(self.needed, kind="stable")
         fewest, most = int(order[0]), int(order[-1])
         wanted = (
-            f"for {percent(self.share)} of the pairs of systems to be significant (p < "
-            f"{self._alpha})"
+            f"for {percent(self.share)} of the system pairs to be significant (p < {self._alpha})"
         )
         if np.isinf(self.needed[fewest]):
             return (f"According to this pilot, no number of {self.units} is enough {wanted}.",)
@@ -498,8 +497,7 @@ class Design(Result):
         sentences = {
             f"Sampling error is {percent(self.noise[worst])} of the squared observed differences "
             f"by {self.measures[worst]} (mean over pairs), so that these are too large on average; "
-            f"the {self.units} needed for a share of the pairs are corrected for it, the column "
-            '"observed" is not.': self.noise[worst] >= NOISY,
+            'only the column "observed" is not corrected for it.': self.noise[worst] >= NOISY,
             f"{self.systems[self.outliers[alone]]} alone makes {percent(shares[alone])} of the "
             f"variance between systems by {self.measures[alone]}: without it, E rho² is "
             f"{rounded(float(self.relative_without[alone]))} in place of "
@@ -511,9 +509,8 @@ class Design(Result):
             "in the median pair: too few for an interval.": bool(few),
             f"By {listed(unsure)}, more than {percent(1 - self.share)} of the pairs may be equal; "
             f"then no number of {self.units} is enough (∞).": bool(unsure),
-            f"By {listed(far)}, more than {FAR} times the {self.units} of the pilot are needed for "
-            f"{percent(self.share)} of the pairs; such numbers depend on assumptions about "
-            "differences that are too small to observe.": bool(far),
+            f"By {listed(far)}, more than {FAR} times the {self.units} of the pilot are needed; "
+            "such numbers rest on assumptions about differences too small to observe.": bool(far),
         }
         return applicable(sentences)
 

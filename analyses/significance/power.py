@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -34,6 +34,10 @@ GOOD_GUESS = 1e6
 N_COMPONENTS, EM_STEPS = 16, 200
 LEAST_VARIANCE, WIDEST = 0.2, 100.0
 """Variance of effects of the closest systems, in that of the pilot's noise; and the largest."""
+
+CLOSEST, MORE_STEPS = 0.05, 1000
+"""The same for what is expected, with steps of EM to match: a fresh sample of the size found then
+reaches the share of pairs in more populations (docs/guides/how-many-users.md)."""
 
 EQUAL_AT_LEAST, MORE_OR_FEWER = 0.1, 0.15
 """Equal pairs are fewer than EM finds, by this part of the pairs of one system; and how much more,
@@ -127,6 +131,8 @@ class EffectPrior:
         Number of users.
     n_systems
         Number of systems.
+    least
+        Smallest variance but 0, in 1 / N.
 
     References
     ----------
@@ -137,15 +143,16 @@ class EffectPrior:
     effects: Floats
     n_pilot: int
     n_systems: int
+    least: float = LEAST_VARIANCE
 
     @cached_property
     def variances(self) -> Floats:
         """The variances of the components, from equal systems to the largest effect."""
         top = np.clip((self.effects**2).max(initial=0.0), 4 / self.n_pilot, WIDEST)
-        wide = np.geomspace(LEAST_VARIANCE / self.n_pilot, top, N_COMPONENTS - 1)
+        wide = np.geomspace(self.least / self.n_pilot, top, N_COMPONENTS - 1)
         return np.concatenate([[0.0], wide])
 
-    def chances(self, weights: Floats, fewer: Floats | float = EQUAL_AT_LEAST) -> Floats:
+    def chances(self, weights: Floats, fewer: Floats | float, *, steps: int = EM_STEPS) -> Floats:
         """Give the chances of each pair's components, fitted with weights (n_draws, n_pairs).
 
         All are of equal systems where none differ; otherwise ``fewer`` are than the weights say
@@ -160,7 +167,7 @@ class EffectPrior:
         shares = weights / weights.sum(axis=1, keepdims=True)
         prior = np.full((len(weights), N_COMPONENTS), 1 / N_COMPONENTS)
         with single_threaded("blas"):
-            for _ in range(EM_STEPS):
+            for _ in range(steps):
                 prior = prior * ((shares / np.maximum(prior @ likely, FLOOR)) @ likely.T)
                 prior[:, 0] = np.maximum(prior[:, 0] - fewer / self.n_systems, 0.0)
                 prior /= prior.sum(axis=1, keepdims=True)
@@ -173,8 +180,9 @@ class EffectPrior:
 
     def given_the_pilot(self) -> Likely:
         """Give what may be each effect, in arrays of shape (n_components, n_pairs)."""
-        kept = self.kept(self.variances)[:, None]
-        (chances,) = self.chances(np.ones((1, len(self.effects))))
+        fine, once = replace(self, least=CLOSEST), np.ones((1, len(self.effects)))
+        kept = self.kept(fine.variances)[:, None]
+        (chances,) = fine.chances(once, EQUAL_AT_LEAST, steps=MORE_STEPS)
         return Likely(
             kept * self.effects, np.broadcast_to(kept / self.n_pilot, chances.shape), chances
         )
