@@ -39,7 +39,7 @@ CLOSEST, MORE_STEPS = 0.05, 1000
 """The same for what is expected, with steps of EM to match: a fresh sample of the size found then
 reaches the share of pairs in more populations (docs/guides/how-many-users.md)."""
 
-EQUAL_AT_LEAST, MORE_OR_FEWER = 0.1, 0.15
+FEWER_EQUAL, MORE_OR_FEWER = 0.1, 0.15
 """Equal pairs are fewer than EM finds, by this part of the pairs of one system; and how much more,
 or fewer, in every other draw."""
 
@@ -156,7 +156,7 @@ class EffectPrior:
         """Give the chances of each pair's components, fitted with weights (n_draws, n_pairs).
 
         All are of equal systems where none differ; otherwise ``fewer`` are than the weights say
-        (`EQUAL_AT_LEAST`). The result: of shape (n_draws, n_components, n_pairs).
+        (`FEWER_EQUAL`). The result: of shape (n_draws, n_components, n_pairs).
         """
         if not self.effects.any():
             equal = np.arange(N_COMPONENTS)[:, None] == np.zeros(len(self.effects))
@@ -182,7 +182,7 @@ class EffectPrior:
         """Give what may be each effect, in arrays of shape (n_components, n_pairs)."""
         fine, once = replace(self, least=CLOSEST), np.ones((1, len(self.effects)))
         kept = self.kept(fine.variances)[:, None]
-        (chances,) = fine.chances(once, EQUAL_AT_LEAST, steps=MORE_STEPS)
+        (chances,) = fine.chances(once, FEWER_EQUAL, steps=MORE_STEPS)
         return Likely(
             kept * self.effects, np.broadcast_to(kept / self.n_pilot, chances.shape), chances
         )
@@ -206,7 +206,7 @@ class EffectPrior:
         )
         exponential = -np.log(of_systems)
         first, second = systems
-        fewer = EQUAL_AT_LEAST + MORE_OR_FEWER * np.where(np.arange(n_draws) % 2, 1, -1)
+        fewer = FEWER_EQUAL + MORE_OR_FEWER * np.where(np.arange(n_draws) % 2, 1, -1)
         chances = self.chances(exponential[:, first] * exponential[:, second], fewer)
         chosen = (np.cumsum(chances, axis=1) < of_pairs[:, None]).sum(axis=1)
         factors = chdtri(n_systems - 1, of_scale) / (n_systems - 1)
