@@ -283,7 +283,7 @@ class Design(Result):
         known = np.flatnonzero(self._have_intervals)
         with np.errstate(invalid="ignore"):
             observed = float(self.needed[more] / self.needed[fewer])
-            if not {more, fewer} <= {*known.tolist()}:
+            if not np.isin([more, fewer], known).all():
                 return observed, np.nan, np.nan
             every = np.column_stack([[more, fewer], known[np.stack(pair_indices(len(known)))]])
             ratios = np.divide(*self.replicates[every])
@@ -296,7 +296,7 @@ class Design(Result):
     def _limits_of(self, number: int) -> str:
         """Print the interval of the users that a measure needs; empty if it is not known."""
         low, high = (end[number] for end in self.interval)
-        return "" if np.isnan(low) else f"[{count(low)}, {count(high)}]".replace("never", "∞")
+        return Estimate(self.needed[number], low, high).bracketed(0)
 
     def _users_of(self, number: int) -> str:
         """Print how many users a measure needs, with the interval."""

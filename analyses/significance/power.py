@@ -36,12 +36,12 @@ LEAST_VARIANCE, WIDEST = 0.2, 100.0
 """Variance of effects of the closest systems, in that of the pilot's noise; and the largest."""
 
 CLOSEST, MORE_STEPS = 0.05, 1000
-"""The same for what is expected, with steps of EM to match: a fresh sample of the size found then
-reaches the share of pairs in more populations (docs/guides/how-many-users.md)."""
+"""Smallest variance and steps of EM for the number of users itself, where intervals have the above:
+a fresh sample then reaches the share in more populations (docs/guides/how-many-users.md)."""
 
 FEWER_EQUAL, MORE_OR_FEWER = 0.1, 0.15
-"""Equal pairs are fewer than EM finds, by this part of the pairs of one system; and how much more,
-or fewer, in every other draw."""
+"""Every step of EM makes the share of equal pairs smaller, by this over the number of systems. For
+intervals, the second number is added in every other draw, and taken off in the others."""
 
 Pairs = tuple[Numbers, Numbers]
 
@@ -132,7 +132,7 @@ class EffectPrior:
     n_systems
         Number of systems.
     least
-        Smallest variance but 0, in 1 / N.
+        Smallest variance of a component that is not 0, times N.
 
     References
     ----------
@@ -155,8 +155,9 @@ class EffectPrior:
     def chances(self, weights: Floats, fewer: Floats | float, *, steps: int = EM_STEPS) -> Floats:
         """Give the chances of each pair's components, fitted with weights (n_draws, n_pairs).
 
-        All are of equal systems where none differ; otherwise ``fewer`` are than the weights say
-        (`FEWER_EQUAL`). The result: of shape (n_draws, n_components, n_pairs).
+        All are of equal systems where none differ. Otherwise every step of EM makes the share of
+        equal pairs smaller by ``fewer`` / S, with one number for all draws or one for each.
+        The result: of shape (n_draws, n_components, n_pairs).
         """
         if not self.effects.any():
             equal = np.arange(N_COMPONENTS)[:, None] == np.zeros(len(self.effects))
