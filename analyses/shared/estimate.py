@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-REACH = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+ONE_SIDED = 2 * CONFIDENCE - 1
+"""Confidence of an interval of which one limit alone has that of the others."""
+
+REACH, REACH_ONE_SIDED = (NormalDist().inv_cdf((1 + c) / 2) for c in (CONFIDENCE, ONE_SIDED))
 """Standard deviations from the middle of an interval to its ends."""
 
 WIDER = 1.1
@@ -87,21 +90,23 @@ def ratio_around(
     return np.exp(low), np.minimum(np.exp(high), highest)
 
 
-def joint_reach(replicates: Floats) -> float:
+def joint_reach(replicates: Floats, *, one_sided: bool = False) -> float:
     """Give the standard deviations by which all rows at once hold, with a chance of 95 %.
 
-    The 95th percentile of the largest of the rows' absolute deviations from their means, each in
-    its standard deviations (max ``|t|``), and never less than for one row alone.
+    The 95th percentile of the largest of the rows' deviations from their means, each in its
+    standard deviations (max ``|t|``, or one-sided max t, for lower limits), and never less than for
+    one row alone. Of so many replicates, a new one exceeds it with a chance of exactly 5 %.
 
     Westfall & Young (1993), Resampling-based multiple testing.
     """
+    least = REACH_ONE_SIDED if one_sided else REACH
     width = deviations(replicates)
     some = replicates[width > 0]
     if some.size == 0:
-        return REACH
-    centred = np.abs(some - np.nanmean(some, axis=1, keepdims=True)) / width[width > 0, None]
-    furthest = np.fmax.reduce(centred, axis=0)
-    return max(REACH, float(np.nanquantile(furthest, CONFIDENCE)))
+        return least
+    centred = (some - np.nanmean(some, axis=1, keepdims=True)) / width[width > 0, None]
+    furthest = np.fmax.reduce(centred if one_sided else np.abs(centred), axis=0)
+    return max(least, float(np.nanquantile(furthest, CONFIDENCE, method="weibull")))
 
 
 def arcsine_around(
@@ -289,8 +294,7 @@ class Estimates:
         if not self.has_replicates:
             return apart
         first, second = np.triu_indices(n_measures, 1)
-        joint = self._joint_reach(first, second)
-        low, high = self._limits(first, second, reach=joint, systems=systems)
+        low, high = self._limits(first, second, systems=systems)
         apart[first, second] = apart[second, first] = (low > 0) | (high < 0)
         return apart
 
@@ -304,8 +308,10 @@ class Estimates:
         """Whether there are intervals over systems, or over their settings, too."""
         return self.is_over_systems or self.over_settings is not None
 
-    def _reach_over_more(self, differences: Callable[[Floats], Floats] | None = None) -> Floats:
-        """Say how far 95 % intervals over users, systems and settings reach.
+    def _reach_over_more(
+        self, differences: Callable[[Floats], Floats] | None = None, *, level: float = CONFIDENCE
+    ) -> Floats:
+        """Say how far intervals over users, systems and settings reach.
 
         They are of the values, or of differences of some. The jackknife overestimates the variances
         of differences and of their interaction with users alike, which is therefore not limited to
@@ -324,7 +330,7 @@ class Estimates:
         if self.over_settings is not None:
             variances = deviations(of(self._scaled(self.over_settings))) ** 2
             sources.append((variances, self.over_settings.shape[1] - 1))
-        return reach_of(sources) if len(sources) > 1 else np.full(len(users), np.nan)
+        return reach_of(sources, level=level) if len(sources) > 1 else np.full(len(users), np.nan)
 
     def _scaled(self, numbers: Floats) -> Floats:
         return np.log(np.maximum(numbers, FLOOR)) if self.by_ratio else numbers
@@ -332,14 +338,19 @@ class Estimates:
     def may_be_best(self, *, systems: bool = False) -> Masks:
         """Mark the measures than which no other is significantly better, of shape (n_measures,).
 
-        The truly best measure is among them with a confidence of 95 %, over users or over users and
-        systems: `apart` is simultaneous for all pairs.
+        Each is compared with all others at once, by one-sided limits of the differences over users,
+        or over users and systems. The truly best measure is among them with a confidence of 95 %.
 
         Hsu (1981), Simultaneous confidence intervals for all distances from the "best".
         """
-        values = -self.values if self.lower_is_better else self.values
-        beats = self.apart(systems=systems) & (values[:, None] > values)
-        return np.asarray(~beats.any(axis=0) & ~np.isnan(values))
+        best = ~np.isnan(self.values)
+        others = np.arange(len(best) if self.has_replicates else 0)
+        for number in others:
+            pairs = others, np.full(len(others), number)
+            larger, smaller = reversed(pairs) if self.lower_is_better else pairs
+            low, _ = self._limits(larger, smaller, one_sided=True, systems=systems)
+            best[number] &= not (low > 0).any()
+        return best
 
     def standing_out(self) -> list[Measure]:
         """Give acceptable measures that may be best, over systems too where known; none if all may.
@@ -384,7 +395,7 @@ class Estimates:
         probability of 95 %.
         """
         numbers = self._numbers(pairs)
-        low, high = self._limits(*numbers, reach=self._joint_reach(*numbers), systems=systems)
+        low, high = self._limits(*numbers, systems=systems)
         found = zip(self._differences(self.values, *numbers), low, high, strict=True)
         return [Estimate(*map(float, each)) for each in found]
 
@@ -398,23 +409,22 @@ class Estimates:
         return np.asarray(scaled[first] - scaled[second])
 
     def _limits(
-        self, first: Numbers, second: Numbers, *, reach: float = REACH, systems: bool = False
+        self, first: Numbers, second: Numbers, *, one_sided: bool = False, systems: bool = False
     ) -> Limits:
         """Give the limits of differences over users, or over users, systems and settings.
 
-        What makes intervals over users hold for all differences at once is taken to do so for all
-        sources.
+        They hold for all differences at once. What makes those over users do so is taken to do it
+        for all sources.
         """
-        differences = self._differences(self.values, first, second)
+        replicates = self._differences(self.replicates, first, second)
+        reach = joint_reach(replicates, one_sided=one_sided)
+        width = reach * deviations(replicates)
         if systems:
-            others = self._reach_over_more(lambda numbers: numbers[first] - numbers[second])
-            width = reach / REACH * others
-        else:
-            width = reach * deviations(self._differences(self.replicates, first, second))
+            alone, level = (REACH_ONE_SIDED, ONE_SIDED) if one_sided else (REACH, CONFIDENCE)
+            over_more = self._reach_over_more(lambda n: n[first] - n[second], level=level)
+            width = reach / alone * over_more
+        differences = self._differences(self.values, first, second)
         return differences - width, differences + width
-
-    def _joint_reach(self, first: Numbers, second: Numbers) -> float:
-        return joint_reach(self._differences(self.replicates, first, second))
 
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
@@ -440,15 +450,13 @@ class Estimates:
         import pandas as pd
 
         first, second = np.array(self._pairs, dtype=np.intp).reshape(-1, 2).T
-        reach = self._joint_reach(first, second)
+        differences, replicates = (
+            self._differences(numbers, first, second) for numbers in (self.values, self.replicates)
+        )
         every = {
-            ("low", "high", "beyond_noise"): self._limits(first, second),
-            ("joint_low", "joint_high", "jointly_beyond_noise"): self._limits(
-                first, second, reach=reach
-            ),
-            ("both_low", "both_high", "beyond_both"): self._limits(
-                first, second, reach=reach, systems=True
-            ),
+            ("low", "high", "beyond_noise"): spread_around(differences, replicates),
+            ("joint_low", "joint_high", "jointly_beyond_noise"): self._limits(first, second),
+            ("both_low", "both_high", "beyond_both"): self._limits(first, second, systems=True),
         }
         printed = np.exp if self.by_ratio else np.asarray
         limits: dict[str, Floats | Masks] = {}
@@ -463,9 +471,7 @@ class Estimates:
                 "cutoff_a": cutoffs[first],
                 "metric_b": metrics[second],
                 "cutoff_b": cutoffs[second],
-                "ratio" if self.by_ratio else "difference": printed(
-                    self._differences(self.values, first, second)
-                ),
+                "ratio" if self.by_ratio else "difference": printed(differences),
                 **limits,
             }
         )

@@ -17,7 +17,7 @@ from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import letters_of, listed
 from analyses.shared.table import Cell, Table, rounded
-from runs.shared.arrays import Floats, Masks
+from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,8 +159,8 @@ class Answer(Result):
         if not deciding or (TRUTH not in deciding and len(deciding) < len(WITHOUT_TRUTH)):
             return ()
         passed = [
-            set(compress(each.measures, unbeaten(key, each, systems=over) & each.acceptable()))
-            for key, each in deciding.items()
+            set(compress(each.measures, each.may_be_best(systems=over) & each.acceptable()))
+            for each in deciding.values()
         ]
         first = next(iter(deciding.values()))
         return tuple(measure for measure in first.measures if all(measure in p for p in passed))
@@ -184,10 +184,9 @@ class Answer(Result):
             answer.append((sentence, "answer"))
         others = "" if self.is_over_more else "systems, "
         scope = (
-            "A difference between measures is significant if its 95 % interval excludes 0; these "
-            f"intervals hold for all pairs of measures at once, over {self._chance}. Intervals in "
-            f"brackets are over {self.units} unless stated otherwise. Other {others}splits or data "
-            "sets may order the measures otherwise."
+            "Each measure is compared with all others at once (one-sided, 95 % confidence), over "
+            f"{self._chance}. Intervals in brackets are over {self.units} unless stated otherwise. "
+            f"Other {others}splits or data sets may order the measures otherwise."
         )
         if TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
@@ -206,7 +205,7 @@ class Answer(Result):
         """Name the measures whose order of the systems is closest to the true one."""
         found = self.deciding[TRUTH]
         if not supported:
-            best = unbeaten(TRUTH, found, systems=self.is_over_more)
+            best = found.may_be_best(systems=self.is_over_more)
             first, *level = compress(found.measures, best)
             also = ""
             if level:
@@ -222,9 +221,8 @@ class Answer(Result):
             return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
         which = either(supported) if others else f"any of the {len(supported)} measures"
-        closest = "no measure orders the systems significantly closer to the truth"
-        if len(supported) == 1:
-            closest = "every other measure orders the systems significantly further from the truth"
+        other = "other " * bool(others)
+        closest = f"no {other}measure orders the systems significantly closer to the truth"
         answer = [(f"Report {which}: {closest} ({found.values_in_words(supported)}).", TRUTH)]
         if others:
             why = f"significantly less valid, or below the threshold of {found.required}"
@@ -276,10 +274,10 @@ class Answer(Result):
         """
         import pandas as pd
 
-        found = [self._frame(*each) for each in zip(self.keys, self.every, strict=True)]
+        found = [self._frame(each) for each in self.every]
         return {"answer": pd.concat(found, ignore_index=True)} if found else {}
 
-    def _frame(self, key: str, found: Estimates) -> pd.DataFrame:
+    def _frame(self, found: Estimates) -> pd.DataFrame:
         import pandas as pd
 
         alike = letters_of(found.apart(systems=found.is_over_more), np.arange(len(found.measures)))
@@ -294,7 +292,7 @@ class Answer(Result):
                 "high": found.high,
                 "groups": alike if found.has_replicates else "",
                 "acceptable": found.acceptable(),
-                "unbeaten": unbeaten(key, found, systems=found.is_over_more),
+                "unbeaten": found.may_be_best(systems=found.is_over_more),
                 "supported": [measure in supported for measure in found.measures],
             }
         )
@@ -343,7 +341,7 @@ class Answer(Result):
         number = chosen_panel(self.subjects, subject)
         found, colour = self.every[number], colours()[0]
         rows = {measure: row for row, measure in enumerate(self.rows)}
-        best = unbeaten(self.keys[number], found, systems=found.is_over_more)
+        best = found.may_be_best(systems=found.is_over_more)
         low, high = found.over_both()
         for number, measure in enumerate(found.measures):
             if measure in rows:
@@ -393,16 +391,6 @@ class Answer(Result):
         if drawn:
             parts.append(f"Dotted lines: thresholds ({listed(drawn)}), which are conventions.")
         return " ".join(parts)
-
-
-def unbeaten(key: str, found: Estimates, *, systems: bool) -> Masks:
-    """Mark measures, in their order, than which no other is significantly better.
-
-    By a truth, only the most valid one counts as another.
-    """
-    if key == TRUTH:
-        return ~found.apart(systems=systems)[0]
-    return found.may_be_best(systems=systems)
 
 
 def respect(found: Estimates, *, systems: bool) -> str:

@@ -38,7 +38,6 @@ from analyses.sampled.correction import correct
 from analyses.sampled.metrics import rank_metric
 from analyses.sampled.samples import SampleDesign
 from analyses.shared.estimate import Estimates, stabilised
-from analyses.shared.measure import Scores
 from analyses.significance.paired_tests import pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
 from analyses.significance.power import Likely, effects_of, users_for_share
@@ -364,13 +363,9 @@ def validity(everybody: Lists, rng: np.random.Generator, kind: Population) -> St
     of_all = tau_b(judged.mean(axis=2), everybody.scores.mean_values())
 
     def study(work: Lists, users: Numbers) -> Intervals:
-        resampled = compared(work, judged[:, :, users], work.scores)
-        tau = resampled.tau().part(0)
-        replicates = stabilised(tau.values, resampled.tau_replicates[0])
-        low, high = tau.users
-        estimates = Estimates("", "", "", "", MEASURES, tau.values, low, high, replicates)
-        yield from of_estimates(estimates)
-        yield "of all users", Held(tau.values, low, high, of_all)
+        found = compared(work, judged[:, :, users])
+        yield from of_estimates(found)
+        yield "of all users", Held(found.values, found.low, found.high, of_all)
 
     return study
 
@@ -429,32 +424,38 @@ def over_both(everybody: Lists, rng: np.random.Generator, kind: Population) -> S
         agreed = correlation(own, settings).headline()
         assert agreed is not None
         others = power(own), random_loss(own), popular_loss(own)
-        for found in (agreed, *(each.estimates() for each in others)):
-            yield from of_both(found)
         kept = rng.random((len(users) * N_RELEVANT, 1)) < SHARE_JUDGED
-        tau = compared(own, own.judged(kept).values, own.scores).tau().part(0)
-        low, high = tau.both
-        yield "validity", Held(tau.values, low, high)
+        valid = compared(own, own.judged(kept).values)
+        for found in (agreed, *(each.estimates() for each in others), valid):
+            yield from of_both(found)
 
     return study
 
 
 def of_both(found: Estimates) -> Intervals:
-    """Give intervals over users and systems, of values and of all differences at once."""
+    """Give intervals over users and systems, of values and all differences at once; the best."""
     low, high = found.over_both()
     yield found.name, Held(found.values, low, high)
     frame, of = found.differences(), np.log if found.by_ratio else np.asarray
     columns = "ratio" if found.by_ratio else "difference", "both_low", "both_high"
     values, low, high = (of(frame[name].to_numpy()) for name in columns)
     yield f"all differences of {found.name}", Held(values, low, high, at_once=True)
+    yield f"best measures by {found.name}", best_of(found, systems=True)
 
 
-def compared(work: Lists, judged: Floats, true: Scores) -> ResampledComparison:
-    """Compare scores by some judgements with the true ones."""
+def compared(work: Lists, judged: Floats) -> Estimates:
+    """Compare scores by some judgements with those by all."""
+    true = work.scores
     measured = replace(true, values=judged)
     joint = JointUsers.of(measured, true, replicates=REPLICATES, seed=work.seed)
     comparison = Comparison(measured, true, np.arange(len(MEASURES))[np.newaxis])
-    return ResampledComparison(comparison, joint, work.families)
+    resampled = ResampledComparison(comparison, joint, work.families)
+    tau = resampled.tau().part(0)
+    low, high = tau.users
+    replicates = stabilised(tau.values, resampled.tau_replicates[0])
+    systems = resampled.within.changed(lambda numbers: numbers[0])
+    numbers = tau.values, low, high, replicates
+    return Estimates("validity", "", "", "", MEASURES, *numbers, systems=systems)
 
 
 class Part(NamedTuple):
@@ -490,9 +491,14 @@ def of_estimates(estimates: Estimates) -> Intervals:
         columns = column, f"{prefix}low", f"{prefix}high"
         found, low, high = (of(frame[name].to_numpy()) for name in columns)
         yield label, Held(found, low, high, at_once=prefix != "")
-    marked = np.where(estimates.may_be_best(), 1.0, 0.0)
+    yield "best measures", best_of(estimates)
+
+
+def best_of(estimates: Estimates, *, systems: bool = False) -> Held:
+    """Mark the measures that may be best."""
+    marked = np.where(estimates.may_be_best(systems=systems), 1.0, 0.0)
     side = -1 if estimates.lower_is_better else 1
-    yield "best measures", Held(values, marked, marked, best=side)
+    return Held(estimates.values, marked, marked, best=side)
 
 
 def share_held(some: list[Held]) -> tuple[float, int, int]:
