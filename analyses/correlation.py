@@ -267,12 +267,12 @@ class Correlation(Result):
             return []
         mean = sum(taus.values()) / len(taus)
         ends = (min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__))
-        lowest, highest = (f"{rounded(taus[pair], 2)} ({listed(pair)})" for pair in ends)
+        lowest, highest = (f"{self._printed(*pairs[pair])} ({listed(pair)})" for pair in ends)
         ranges = f", from {lowest} to {highest}" if taus[ends[0]] < taus[ends[1]] else ""
         return [
             f"The report measures{self.measures.reported.where} agree on the ordering of the "
             f"systems with {find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on "
-            f"average over pairs{ranges}."
+            f"average over {f'{len(taus)} of the {len(pairs)} ' * bool(wide)}pairs{ranges}."
         ]
 
     @property

@@ -461,13 +461,15 @@ class Design(Result):
         if np.isinf(self.needed[most]):
             found.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
         elif len(order) > 1:
-            ratio, low, high = self.ratio(most, fewest)
+            ratio = Estimate(*self.ratio(most, fewest))
+            times = ratio.printed(max(ratio.decimals, int(ratio.value < 10)))
             found.append(
-                f"{self.measures[most]} needs {self._users_of(most)} {self.units}, "
-                f"{Estimate(ratio, low, high)} times as many as {self.measures[fewest]}."
+                f"{self.measures[most]} needs {self._users_of(most)} {self.units}, {times} times "
+                f"as many as {self.measures[fewest]}."
             )
         users, _ = self.components.users_for(self.reliability)
-        fewest, most = int(np.argmin(users)), int(np.argmax(users))
+        order = np.argsort(users, kind="stable")
+        fewest, most = int(order[0]), int(order[-1])
         reached = f"a reliability (E rho²) of {rounded(self.reliability, 2)}"
         if np.isinf(users[fewest]):
             return [*found, f"No number of {self.units} reaches {reached}."]

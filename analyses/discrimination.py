@@ -450,8 +450,8 @@ class Discrimination(Result):
         counts = (verdicts[self.measures.numbers(reported)] == VERDICTS[2]).sum(axis=1)
         by = [f"{n:,} by {measure}" for n, measure in zip(counts, reported, strict=True)]
         return (
-            f"With {self.margin:g} as the smallest difference of interest in every measure, of "
-            f"{len(self.pairs):,} pairs of systems are undecided: {listed(by)}."
+            f"With {self.margin:g} as the smallest difference of interest in every measure, so "
+            f"many of {len(self.pairs):,} pairs of systems are undecided: {listed(by)}."
         )
 
     def _dominated(self) -> str:

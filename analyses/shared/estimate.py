@@ -167,8 +167,12 @@ class Estimate:
         """Decimals that the interval supports; see `analyses.shared.table.decimals_of`."""
         return decimals_of(self.low, self.high)
 
+    def printed(self, decimals: int) -> str:
+        """Print the value and its limits with so many decimals."""
+        return f"{rounded(self.value, decimals)} {self.bracketed(decimals)}".rstrip()
+
     def __str__(self) -> str:
-        return f"{rounded(self.value, self.decimals)} {self.interval}".rstrip()
+        return self.printed(self.decimals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +329,7 @@ class Estimates:
         sources = [(users, np.inf)]
         if self.is_over_systems and self.systems is not None:
             systems = self.systems.changed(lambda numbers: of(self._scaled(numbers)))
-            added = systems.beyond(np.inf if differences else users)
+            added = systems.beyond(None if differences else users)
             sources.append((added, systems.n_families - 1))
         if self.over_settings is not None:
             variances = deviations(of(self._scaled(self.over_settings))) ** 2

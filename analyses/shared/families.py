@@ -221,13 +221,20 @@ class WithinSubsets:
         """Say how far 95 % intervals over systems reach, by Student's t with F - 1 degrees."""
         return reach_of([(self.variances, self.n_families - 1)])
 
-    def beyond(self, most: Floats | float) -> Floats:
+    def beyond(self, most: Floats | None = None) -> Floats:
         """Give the variance that systems add to that over users: their interaction counts once.
 
-        As much of it is taken off as is known, but no more than the most.
+        As much of it is taken off as is known, but no more than the most. Without a most, as of
+        differences, it is taken to be the same share of every variance: that of single differences
+        is too uncertain to hold for all at once.
         """
-        variances = self.variances
-        return variances - np.minimum(np.minimum(self.interaction, variances), most)
+        variances, shared = self.variances, self.interaction
+        if most is not None:
+            return variances - np.minimum(np.minimum(shared, variances), most)
+        known = shared > 0
+        total = variances[known].sum()
+        share = min(shared[known].sum() / total, 1.0) if total > 0 else 0.0
+        return variances * (1 - share * known)
 
 
 Source = tuple[Floats, float | Numbers]

@@ -46,12 +46,10 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if len(top) == len(ordered.measures):
         return f"No measure is significantly more {best} than another ({found})."
     over = f"{units} and systems" if top == of_both and ordered.is_over_systems else units
-    verb = "is" if len(top) == 1 else "are"
-    sentence = (
-        f"Over {over}, {names} {verb} most {best} ({found}): "
-        f"{'no two of them differ significantly, and ' * (len(top) > 1)}no other measure may be "
-        "best with 95 % confidence."
-    )
+    verb, sure = "is", "no other measure is better"
+    if len(top) > 1:
+        verb, sure = "are", "the best is among them; no two of them differ significantly"
+    sentence = f"Over {over}, {names} {verb} most {best} ({found}): with 95 % confidence, {sure}."
     if over != units:
         return sentence
     if len(of_both) == len(ordered.measures):
@@ -148,10 +146,9 @@ def count(users: float) -> str:
 
 
 def percent(part: float) -> str:
-    """Print a share in per cent, with two digits."""
-    if not np.isfinite(part):
-        return MISSING
-    return f"{100 * part:.3g} %" if part >= 1 else f"{100 * round(part, 12):.2g} %"
+    """Print a share in per cent, with two digits, or three from 99.5 % on."""
+    digits = 3 if part >= 0.995 else 2
+    return f"{100 * round(part, 12):.{digits}g} %" if np.isfinite(part) else MISSING
 
 
 def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:

@@ -255,10 +255,9 @@ class Comparison:
             found = directions(by_study)
             same, opposite = (f"{len(p)}{f' ({paired(p)})' * bool(p)}" for p in found)
             yield (
-                f"May be the most {estimates.best}, over {over}: {'; '.join(best)}. Pairs of "
-                f"measures that differ significantly in the same direction in all studies (the "
-                f"better first), of "
-                f"{comb(n_measures, 2)}: {same}; in opposite directions: {opposite}."
+                f"May be the most {estimates.best}, over {over}: {'; '.join(best)}. Of "
+                f"{comb(n_measures, 2)} pairs of measures, {same} differ significantly in the same "
+                f"direction in all studies (the better first), {opposite} in opposite directions."
             )
 
     def figures(self) -> Iterator[tuple[FigureFace, str, Figure]]:

@@ -219,8 +219,8 @@ class Repeats(Result):
         found = []
         if self.varied == "settings":
             found.append(
-                "Findings of single analyses are of the systems' own settings; the answer holds "
-                "over the other settings, too."
+                "Findings of single analyses are of the systems' own settings; in the answer, the "
+                "variance over the other settings is added."
             )
         if beyond:
             found.append(

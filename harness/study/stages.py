@@ -309,7 +309,7 @@ class Stages(Source):
         measures = listed([*map(str, study.measures.reported)])
         trained = "" if of_runs else " (the test ratings)"
         known = ""
-        if study.truth is not None and simulated:
+        if study.truth is not None and simulated and "validity" in self.analyses:
             first, *others = study.truth.references
             of = listed([f"{first} (in the answer)", *others], "or")
             known = f" True orderings are by {of}, from the true preferences of all items."

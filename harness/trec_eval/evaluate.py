@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,13 +118,19 @@ ALL = "all"
 
 
 def as_trec(evaluations: Evaluations, *, per_topic: bool) -> str:
-    """Print as trec_eval does, run by run; every topic before the averages (``-q``) if asked."""
-    return "".join(
-        f"{column.name:<22}\t{topic}\t"
-        f"{value if column is RUN_ID else format(value, '.0f' if column.whole else '6.4f')}\n"
-        for run in evaluations.runs
-        for column, topic, value in _rows(run, per_topic=per_topic)
-    )
+    """Print as trec_eval does, run by run; every topic before the averages (``-q``) if asked.
+
+    Of several runs, each begins with its tag.
+    """
+    lines = []
+    for run in evaluations.runs:
+        rows = [*_rows(run, per_topic=per_topic)]
+        if len(evaluations.runs) > 1 and RUN_ID not in run.columns:
+            rows.insert(0, (RUN_ID, None, run.system))
+        for column, topic, value in rows:
+            number = value if column is RUN_ID else f"{value:{'.0f' if column.whole else '6.4f'}}"
+            lines.append(f"{column.name:<22}\t{topic or ALL}\t{number}\n")
+    return "".join(lines)
 
 
 def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
@@ -134,7 +140,7 @@ def as_csv(evaluations: Evaluations, *, per_topic: bool) -> str:
     writer.writerow(["run", "system", "measure", "topic", "value"])
     for run in evaluations.runs:
         for measure, topic, number in _numbers(run, per_topic=per_topic):
-            writer.writerow([run.path, run.system, measure, topic, number])
+            writer.writerow([run.path, run.system, measure, topic or ALL, number])
     return stream.getvalue()
 
 
@@ -142,11 +148,11 @@ def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
     """Print one document, in full precision."""
     runs = []
     for run in evaluations.runs:
-        values: dict[str, dict[str, int | float]] = defaultdict(dict)
+        values: dict[str | None, dict[str, int | float]] = defaultdict(dict)
         for measure, topic, number in _numbers(run, per_topic=per_topic):
             values[topic][measure] = number
         facts = {"run": str(run.path), "system": run.system}
-        counts = {"topics without recommendations": run.n_missing, ALL: values.pop(ALL, {})}
+        counts = {"topics without recommendations": run.n_missing, ALL: values.pop(None, {})}
         runs.append(facts | counts | ({"topics": values} if per_topic else {}))
     document = {"qrels": evaluations.facts, "runs": runs}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -155,10 +161,11 @@ def as_json(evaluations: Evaluations, *, per_topic: bool) -> str:
 def as_table(evaluations: Evaluations, *, per_topic: bool) -> Table:
     """Give a row of values to every run, or to every topic of a run."""
     cells = {}
+    n_runs = Counter(run.path for run in evaluations.runs)
     for run in evaluations.runs:
+        name = f"{run.path}, {run.system}" if n_runs[run.path] > 1 else str(run.path)
         for measure, topic, number in _numbers(run, per_topic=per_topic):
-            row = str(run.path) if topic == ALL else f"{run.path}, {topic}"
-            cells[row, measure] = number
+            cells[name if topic is None else f"{name}, topic {topic}", measure] = number
     return Table.crossed("evaluation", "Measures of the runs", "", "run", cells)
 
 
@@ -170,18 +177,18 @@ def printed(evaluations: Evaluations, format_: str, *, per_topic: bool) -> str:
     return FORMATS[format_]([as_table(evaluations, per_topic=per_topic)])
 
 
-def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str, Any]]:
-    """Go through the values in trec_eval's order: topic by topic, then all."""
+def _rows(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[Column, str | None, Any]]:
+    """Go through the values in trec_eval's order: topic by topic, then of all, without a topic."""
     if per_topic:
         for number, topic in enumerate(run.topics):
             for column, values in zip(run.columns, run.values, strict=True):
                 if column.per_topic:
                     yield column, topic, values[number]
     for column, average in zip(run.columns, run.averages, strict=True):
-        yield column, ALL, run.system if column is RUN_ID else average
+        yield column, None, run.system if column is RUN_ID else average
 
 
-def _numbers(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[str, str, int | float]]:
+def _numbers(run: Evaluation, *, per_topic: bool) -> Iterator[tuple[str, str | None, int | float]]:
     """Go through measure, topic and value, but for the tag of the run."""
     for column, topic, value in _rows(run, per_topic=per_topic):
         if column is not RUN_ID:
