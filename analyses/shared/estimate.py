@@ -143,11 +143,6 @@ class Estimate:
     high: float = math.nan
 
     @property
-    def has_interval(self) -> bool:
-        """Whether both limits are known."""
-        return not math.isnan(self.low + self.high)
-
-    @property
     def is_beyond_noise(self) -> bool:
         """Whether the interval is known and excludes 0."""
         return self.low > 0 or self.high < 0
@@ -160,7 +155,7 @@ class Estimate:
     def bracketed(self, decimals: int) -> str:
         """Print the limits with so many decimals, in brackets; empty where one is not known."""
         limits = (rounded(limit, decimals) for limit in (self.low, self.high))
-        return f"[{', '.join(limits)}]" if self.has_interval else ""
+        return "" if math.isnan(self.low + self.high) else f"[{', '.join(limits)}]"
 
     @property
     def decimals(self) -> int:
