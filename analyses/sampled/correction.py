@@ -24,7 +24,7 @@ from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import MOST_NAMED, letters_of, listed
-from analyses.shared.table import MISSING, Cell, Table, rounded, shown
+from analyses.shared.table import MISSING, Cell, Table, shown
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Masks
@@ -395,14 +395,12 @@ class Corrected(Result):
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
         ax.set_yticks(rows, self.systems)
         ax.set(ylim=(len(rows) - 0.5, -0.5), title=name, xlabel="corrected value")
+        for row, text in ((-0.7, "sampled"), *enumerate(map(shown, self.uncorrected[number]))):
+            ax.text(1.02, row, text, transform=ax.get_yaxis_transform(), va="center")
 
     def caption(self) -> str:
         """Say what is shown."""
         negatives = " to ".join(f"{m:,}" for m in dict.fromkeys(self.negatives))
-        sampled = [
-            f"{metric} {' to '.join(dict.fromkeys(rounded(n, 2) for n in (own.min(), own.max())))}"
-            for metric, own in zip(self.measures.metrics, self.uncorrected, strict=True)
-        ]
         biased = ", extended by the bias that the estimator may have, for ranks as MLE finds them "
         biased += "and for more relevant items at the top"
         known = bool(np.isfinite(self.bias).any())
@@ -411,7 +409,7 @@ class Corrected(Result):
             f"negatives, sampled {replacement(self.replace)}. {self.population}. Range: the 95 % "
             f"interval over users (bootstrap, as wide as Student's t){biased * known}. Groups: "
             "systems that share a letter do not differ significantly, for all pairs at once, by "
-            f"{self.test_estimator}. Metrics of the sampled ranks: {listed(sampled)}."
+            f"{self.test_estimator}. Sampled: the metric of the sampled ranks."
         )
 
     def findings(self) -> Sequence[str]:
@@ -422,8 +420,9 @@ class Corrected(Result):
             pairs = of_pairs[of_pairs["told_apart"].notna()].to_numpy()
             apart = [(a, b) if value > 0 else (b, a) for a, b, value, differ in pairs if differ]
             named = listed([f"{a} above {b}" for a, b in apart[:MOST_NAMED]])
+            named = f" ({'among them ' * (len(apart) > MOST_NAMED)}{named})" * bool(named)
             differ = f"{len(apart):,} of {len(pairs):,} pairs of systems differ significantly"
-            found = f"{differ}{f' ({named})' * bool(named)}" if len(pairs) else "no pair is tested"
+            found = f"{differ}{named}" if len(pairs) else "no pair is tested"
             sentences.append(f"By {metric}, {found}.")
         return sentences
 
@@ -441,17 +440,18 @@ class Corrected(Result):
     def cautions(self) -> Sequence[str]:
         """Say which metrics the samples cannot tell, and where users or negatives are few."""
         noisy, useless = (b - a > USELESS * self.values for a, b in (self.limits, self.range))
-        unseen = (np.abs(self.steep_bias) > np.maximum(self.errors, ROUNDING)) & ~useless
+        unseen = np.abs(self.steep_bias) > np.maximum(self.errors, ROUNDING)
         cutoffs = np.array([[rank_metric(name).cutoff or 0] for name in self.measures.metrics])
         m, few = self.negatives[0], f"{self.negatives[0]:,} negatives"
         sentences = {
             f"With {self.n_users:,} users and {few}, {{}} cannot be estimated well: the 95 % "
-            "interval is wider than the estimate. Use more users.": noisy,
+            "interval is wider than the estimate. More users narrow it.": noisy,
             f"From {few}, {{}} cannot be estimated well: the range is wider than the estimate, as "
             "the bias is not known. Draw more, or rank all candidates for some "
             "users.": useless & ~noisy,
             "Estimates of {} may be biased by more than their standard error: with m negatives "
-            "among n candidates, the first n / m ranks look almost the same.": unseen,
+            "among n candidates, the first n / m ranks look almost the same. More users do not "
+            "reduce this bias.": unseen & (noisy | ~useless),
         }
         for k in np.unique(cutoffs[(cutoffs > 0) & (cutoffs * m < self.n_irrelevant)]).tolist():
             enough = f"For {{}}, draw {-(-self.n_irrelevant // k):,} negatives or more: "

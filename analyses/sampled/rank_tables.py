@@ -176,7 +176,8 @@ class _Rows:
         self.frame["number"] = [self.numbers.setdefault(u, len(self.numbers)) for u in users]
         keys = ["system", "user", "rank"]
         self.frame["before"] = self.frame.groupby(keys, sort=False)["line"].transform("first")
-        rule = "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}."
+        rule = "system {system!r} has rank {rank} twice for user {user!r}, first in line {before}: "
+        rule += "a rank counts the user's other relevant items, too."
         self.refuse(self.frame.duplicated(keys), rule)
 
     def rank(self, sizes: Mapping[str, int | None]) -> None:

@@ -146,7 +146,13 @@ def count(users: float) -> str:
 
 
 def percent(part: float) -> str:
-    """Print a share in per cent, with two digits, or three from 99.5 % on."""
+    """Print a share in per cent, with two digits, or three from 99.5 % on.
+
+    Examples
+    --------
+    >>> percent(0.0512), percent(0.997), percent(1.2)
+    ('5.1 %', '99.7 %', '120 %')
+    """
     digits = 3 if part >= 0.995 else 2
     return f"{100 * round(part, 12):.{digits}g} %" if np.isfinite(part) else MISSING
 

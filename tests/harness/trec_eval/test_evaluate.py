@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -333,6 +334,31 @@ def test_tables_have_a_row_for_each_run(collection: tuple[Path, Path]) -> None:
     qrels, run = collection
     answer = evaluate("--qrels", qrels, run, "-m", "ndcg", "-mRR@4", "--format", "markdown")
     assert "als.run | 0.2153 | 0.1250 |" in answer.stdout
+
+
+def test_systems_of_one_file_and_a_topic_called_all_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("all 0 a 1\nt 0 b 1\n")
+    rows = "all,a,1,A\nt,b,1,A\nall,a,1,B\nt,c,1,B\n"
+    (tmp_path / "runs.csv").write_text(f"user_id,item_id,score,model\n{rows}")
+    every = {
+        kind: evaluate(
+            "--qrels", tmp_path / "qrels", tmp_path / "runs.csv", "-q", "-mmap", "--format", kind
+        ).stdout
+        for kind in ("trec", "text", "json")
+    }
+    assert [*map(str.split, every["trec"].splitlines())] == [
+        ["runid", "all", "A"], ["map", "all", "1.0000"], ["map", "t", "1.0000"],
+        ["map", "all", "1.0000"],
+        ["runid", "all", "B"], ["map", "all", "1.0000"], ["map", "t", "0.0000"],
+        ["map", "all", "0.5000"],
+    ]  # fmt: skip
+    assert re.findall(r"([AB](?:, topic \w+)?) +([.\d]+)\n", every["text"]) == [
+        ("A, topic all", "1.0000"), ("A, topic t", "1.0000"), ("A", "1.0000"),
+        ("B, topic all", "1.0000"), ("B, topic t", "0.0000"), ("B", "0.5000"),
+    ]  # fmt: skip
+    document = json.loads(every["json"])
+    assert [run["all"]["map"] for run in document["runs"]] == [1, 0.5]
+    assert document["runs"][1]["topics"]["all"]["map"] == 1
 
 
 def test_json_has_averages_topics_and_coverage(collection: tuple[Path, Path]) -> None:
