@@ -394,8 +394,8 @@ class Corrected(Result):
             ax.hlines(rows, low, high, colours()[0], linewidth=width)
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
         ax.set_yticks(rows, self.systems)
-        ax.set(ylim=(len(rows) - 0.5, -0.5), title=name, xlabel="corrected value")
-        for row, text in ((-0.7, "sampled"), *enumerate(map(shown, self.uncorrected[number]))):
+        ax.set(ylim=(len(rows) - 0.5, -1.5), title=name, xlabel="corrected value")
+        for row, text in ((-1, "sampled"), *enumerate(map(shown, self.uncorrected[number]))):
             ax.text(1.02, row, text, transform=ax.get_yaxis_transform(), va="center")
 
     def caption(self) -> str:

@@ -80,6 +80,8 @@ def test_the_interaction_of_users_and_systems_counts_once(
         found = (over_users + within.beyond(most)).mean()
         assert found == pytest.approx(known, rel=0.25)
     assert (over_users + within.variances).mean() > known + 0.7 / (n_systems * n_users)
+    # Of differences the share is that of all, as single ones are uncertain.
+    assert np.ptp(within.beyond() / within.variances) == pytest.approx(0)
 
 
 @pytest.mark.parametrize("families", [np.arange(7), np.arange(20) % 4])
