@@ -325,13 +325,6 @@ class Correlation(Result):
         self._draw_table(ax, labels if metric else self._by_likeness(labels))
         ax.set_title(panel_title(self.measures, metric=metric))
 
-    def plot_measures(self, ax: Axes) -> None:
-        """Draw a table of the report measures by their whole names."""
-        numbers = self.measures.numbers(self.measures.reported)
-        labels = {number: str(self.measures[number]) for number in numbers}
-        self._draw_table(ax, self._by_likeness(labels))
-        ax.set_title(find_coefficient(self.coefficient).label)
-
     def _by_likeness(self, labels: Mapping[int, str]) -> dict[int, str]:
         """Put measures that agree beside each other, those that agree least at the ends."""
         return {number: labels[number] for number in order_by_likeness(self.taus, [*labels])}

@@ -39,9 +39,6 @@ Resampling adds noise to means that have it already, and taus of noisier means v
 LOST_TWICE = 0.92
 """The same for areas under random loss, which users who are drawn twice suffer twice."""
 
-SAME = 1e-9
-"""Numbers of measures that differ by less are equal."""
-
 MOST_VALUES = 3
 """Numbers that a sentence gives one by one."""
 
@@ -221,15 +218,6 @@ class Estimates:
             return np.asarray(numbers <= self.threshold)
         return np.asarray((numbers >= self.threshold) & ~np.isnan(self.values))
 
-    def leaders(self) -> Measures:
-        """Give the report measures that are acceptable and have the best number, if any."""
-        reported = self.measures.reported
-        numbers = np.array(self.measures.numbers(reported), dtype=np.intp)
-        values = np.where(self.acceptable(), self.values, np.nan)[numbers]
-        best = (np.fmin if self.lower_is_better else np.fmax).reduce(values, initial=np.nan)
-        chosen = np.flatnonzero(np.isclose(values, best, rtol=0, atol=SAME))
-        return reported.among([reported[n] for n in chosen])
-
     def of(self, some: Measures) -> dict[str, Estimate]:
         """Give the defined estimates of some measures by their labels."""
         found = zip(some.labels, self.measures.numbers(some), strict=True)
@@ -281,21 +269,6 @@ class Estimates:
             return f"{self.quantity} from {rounded(low, decimals)} to {rounded(high, decimals)}"
         *others, last = map(str, numbers)
         return f"{self.quantity} = {', '.join(others)}{' and ' * bool(others)}{last}"
-
-    def apart(self, *, systems: bool = False) -> Masks:
-        """Mark every two measures that differ significantly, of shape (n_measures, n_measures).
-
-        Intervals of the differences hold for all at once, over users or over users and systems;
-        where they are not known, nothing is marked.
-        """
-        n_measures = len(self.measures)
-        apart = np.zeros((n_measures, n_measures), dtype=np.bool_)
-        if not self.has_replicates:
-            return apart
-        first, second = np.triu_indices(n_measures, 1)
-        low, high = self._limits(first, second, systems=systems)
-        apart[first, second] = apart[second, first] = (low > 0) | (high < 0)
-        return apart
 
     @property
     def is_over_systems(self) -> bool:

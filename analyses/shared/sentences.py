@@ -28,7 +28,7 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     ordered, best = estimates.in_order(), estimates.best
     if not ordered.measures:
         return ""
-    if not ordered.leaders():
+    if not ordered.acceptable().any():
         first = ordered.values_in_words(ordered.measures[:1])
         return (
             f"No estimate reaches the threshold, {estimates.required}: {ordered.measures[0]} comes "

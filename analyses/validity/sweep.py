@@ -16,7 +16,6 @@ from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, chosen_panel, draw_band, draw_whiskers, label_curves
-from analyses.shared.estimate import SAME
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -39,6 +38,9 @@ if TYPE_CHECKING:
     from analyses.shared.work import Work
 
 Multiple = Annotated[float, Field(ge=0, le=10)]
+
+SAME = 1e-9
+"""Taus that differ by less are equal."""
 
 USUAL = 1.0
 """The strength of the bias, and the density, of the study's own world."""

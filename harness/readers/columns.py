@@ -3,10 +3,11 @@
 Capitals, spaces, ``_``, ``-`` and the type behind a ``:`` do not matter in the name of a column:
 ``user_id:token`` of RecBole is ``userid``. Where a table has several columns of one role, the name
 that stands first in `NAMES` counts. Files are Parquet, Arrow (Feather), JSON, or text with a
-heading whose fields are separated by tabs, commas or semicolons; Elliot's lists, three fields
-between tabs, have none. Lists of LensKit as Parquet may be flat or nested. Objects are data frames
-of pandas, what exports Arrow (polars, pyarrow), and what has ``to_df()`` (lists of LensKit) or
-``list_metrics()`` (results of LensKit's RunAnalysis). A user may name columns by their role.
+heading whose fields are separated by tabs, commas or semicolons; Elliot's lists and MS MARCO's,
+three fields between tabs, have none. Lists of LensKit as Parquet may be flat or nested. Objects are
+data frames of pandas, what exports Arrow (polars, pyarrow), and what has ``to_df()`` (lists of
+LensKit) or ``list_metrics()`` (results of LensKit's RunAnalysis). A user may name columns by their
+role.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
+from runs.shared.errors import nearest, warn
 from runs.shared.files import PARQUET, read_within_memory
 
 if TYPE_CHECKING:
@@ -185,21 +186,24 @@ def frame_of(data: Any) -> pd.DataFrame:
         raise InputError(f"{type(data).__name__} is no table that can be read ({error}).") from None
 
 
+Found: TypeAlias = "Table | Mapping[str, Any] | None"
+
+
 def read_table(
     path: Path, content: bytes, columns: ColumnNames | None = None, *, kind: Kind = "runs"
-) -> Table | Mapping[str, Any] | None:
+) -> Found:
     """Read a file of another tool: a table, or JSON by topic; None if it has no such heading.
 
     The user may name its columns, of such a kind of table.
     """
-    found = _read_table(path, content, is_named=bool(columns))
+    found = _read_table(path, content, kind, is_named=bool(columns))
     if not isinstance(found, Table) or not columns:
         return found
     names = with_roles(found.frame.columns, columns, kind, str(path))
     return replace(found, frame=found.frame.set_axis(names, axis=1))
 
 
-def _read_table(path: Path, content: bytes, *, is_named: bool) -> Table | Mapping[str, Any] | None:
+def _read_table(path: Path, content: bytes, kind: Kind, *, is_named: bool) -> Found:
     import pyarrow as pa
     from pyarrow import csv
 
@@ -241,9 +245,19 @@ def _read_table(path: Path, content: bytes, *, is_named: bool) -> Table | Mappin
             csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         )
         frame = table.to_pandas()
+        if is_list and kind == "runs" and not is_named and _counts_up(frame):
+            finding = "the third field counts 1, 2, 3, ... in each list, and is read as the rank; "
+            warn(f"{path}: {finding}if it is the score, add `--column score=score`.")
+            frame = frame.rename(columns={"score": "rank"})
         return Table(frame.set_axis(frame.index - bool(is_list)), str(path), "line")
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: the table cannot be read ({error}).") from None
+
+
+def _counts_up(lists: pd.DataFrame) -> bool:
+    """Tell whether the third field is the place in the list of the first, not in lists of one."""
+    places = lists.groupby("user").cumcount() + 1
+    return bool((lists["score"] == places.astype(str)).all() and places.max() > 1)
 
 
 def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import letters_of, listed
+from analyses.shared.sentences import listed
 from analyses.shared.table import Cell, Table, rounded
 from runs.shared.arrays import Floats
 
@@ -268,9 +268,8 @@ class Answer(Result):
         Returns
         -------
         One row per quantity and measure, from the best: columns quantity, metric, cutoff, value,
-        low, high (95 %, over users), groups (measures that share a letter do not differ
-        significantly over users and, where known, systems and settings; empty where that is not
-        known), acceptable, unbeaten (likewise) and supported.
+        low, high (95 %, over users), acceptable, unbeaten (no other measure is significantly
+        better, over users and, where known, systems and settings) and supported.
         """
         import pandas as pd
 
@@ -280,7 +279,6 @@ class Answer(Result):
     def _frame(self, found: Estimates) -> pd.DataFrame:
         import pandas as pd
 
-        alike = letters_of(found.apart(systems=found.is_over_more), np.arange(len(found.measures)))
         supported = self.supported()
         return pd.DataFrame(
             {
@@ -290,7 +288,6 @@ class Answer(Result):
                 "value": found.values,
                 "low": found.low,
                 "high": found.high,
-                "groups": alike if found.has_replicates else "",
                 "acceptable": found.acceptable(),
                 "unbeaten": found.may_be_best(systems=found.is_over_more),
                 "supported": [measure in supported for measure in found.measures],

@@ -343,7 +343,7 @@ def _is_poor(name: str, among: Iterable[Estimates]) -> bool:
 def _best_of(estimates: Estimates) -> str:
     """Name the measures than which no other is significantly better, if any is acceptable."""
     ordered = estimates.in_order()
-    if not ordered.leaders():
+    if not ordered.acceptable().any():
         return "no measure"
     marked = ordered.may_be_best(systems=ordered.is_over_more)
     unbeaten = [*map(str, compress(ordered.measures, marked))]

@@ -37,7 +37,9 @@ SIZE = "sample_set_size"
 LEAST_NAME = 2
 """Letters of a data set's name that are looked for in a study's name at least."""
 
-NUMBER = re.compile(r"([-+]?(?:[0-9][0-9,]*)?(?:\.([0-9]+))?)([km]?)")
+WHOLE = r"[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]*"
+NUMBER = re.compile(rf"([-+]?(?=\.?[0-9])(?:{WHOLE})(?:\.([0-9]*))?(?:[eE]([-+]?[0-9]+))?)([km]?)")
+RANGE = re.compile(r"[0-9.,km]+ ?[-–] ?[0-9.,km]+")
 REMARK = re.compile(r" \([a-z][^()]*\)$")
 FACTORS = {"": 1.0, "k": 1e3, "m": 1e6}
 
@@ -227,12 +229,12 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
 
     The columns ``value`` (a number as it is printed, such as ``1,463`` or ``2.8m``), or ``rank``
     where only the order is known; labels, such as ``system`` and ``measure``; and, if published,
-    ``sd``, ``repeats`` and ``unit``. Rows whose value is no number are left out.
+    ``sd``, ``repeats`` and ``unit``. Rows whose value is empty, or a range, are left out.
 
     Returns
     -------
     The texts of the columns, with ``measure`` taken apart into ``metric`` and ``cutoff``, and the
-    columns published and step as numbers.
+    columns published, step, sd and repeats as numbers.
     """
     import pandas as pd
 
@@ -248,24 +250,33 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
         frame = frame.drop(columns="measure").assign(
             metric=[m.metric for m in measures], cutoff=[str(m.cutoff or "") for m in measures]
         )
-    matches = [NUMBER.fullmatch(text.removesuffix("%").strip()) for text in frame[kinds[0]]]
-    numbers = [m if m and any(c.isdigit() for c in m[1]) else None for m in matches]
-    factors = [FACTORS[m[3]] if m else np.nan for m in numbers]
-    values = [float(m[1].replace(",", "")) if m else np.nan for m in numbers]
-    frame["published"] = np.multiply(values, factors)
-    digits = [10.0 ** -len(m[2] or "") if m else np.nan for m in numbers]
-    frame["step"] = np.multiply(digits, factors)
-    for name in ("sd", "unit", "repeats"):
-        frame[name] = frame.get(name, "")
+    frame["unit"] = frame.get("unit", "")
+    for name in ("sd", "repeats", *kinds):
+        column = zip(rows, frame.get(name, [""] * len(rows)), strict=True)
+        read = [_printed(path, line, name, text) for (line, _), text in column]
+        frame[name], frame["step"] = np.array(read).reshape(-1, 2).T
+    frame = frame.rename(columns={kinds[0]: "published"})
     known = frame.dropna(subset="published").reset_index(drop=True)
     if known.empty:
-        found = "" if not rows else f", such as {frame[kinds[0]][0]!r} in line {rows[0][0]}"
-        raise InputError.at(path, line, f"the column {kinds[0]} has no number{found}.")
-    if kinds == ["rank"] and (known["published"] < 1).any():
-        first = int(np.flatnonzero((frame["published"] < 1).to_numpy())[0])
-        value = frame["published"][first]
-        raise InputError.at(path, rows[first][0], f"a rank is 1 or more, got {value:g}.")
+        raise InputError.at(path, line, f"the column {kinds[0]} has no number.")
+    for place in np.flatnonzero(frame["published"] < 1)[:1] if kinds == ["rank"] else ():
+        value = frame["published"][place]
+        raise InputError.at(path, rows[place][0], f"a rank is 1 or more, got {value:g}.")
     return known, kinds == ["rank"]
+
+
+def _printed(path: Path, line: int, column: str, text: str) -> tuple[float, float]:
+    """Read a number, and the size of its last digit; NaN where none, or a range, is printed."""
+    if not text or RANGE.fullmatch(text):
+        return np.nan, np.nan
+    found = NUMBER.fullmatch(text)
+    if found is None:
+        finding = f"column {column!r}: a number expected, such as 0.216, 1,463 or 2.8m, found "
+        finding += f"{text!r}; % is written in a column `unit`."
+        raise InputError.at(path, line, finding)
+    factor = FACTORS[found[4]]
+    step = 10.0 ** (int(found[3] or 0) - len(found[2] or ""))
+    return float(found[1].replace(",", "")) * factor, step * factor
 
 
 def _own(study: FinishedStudy, path: Path, printed: pd.DataFrame) -> pd.DataFrame:
@@ -306,7 +317,7 @@ def _text(label: Any) -> str:
 
 def _folded(text: str) -> str:
     """Write a label so that spellings of the same are equal, without a remark in brackets."""
-    if NUMBER.fullmatch(text) and any(c.isdigit() for c in text):
+    if NUMBER.fullmatch(text):
         return text.replace(",", "")
     text = REMARK.sub("", text.lower())
     return "" if text == "none" else re.sub(r"[^a-z0-9><=@.+]", "", text) or text

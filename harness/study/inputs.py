@@ -195,7 +195,8 @@ def lists_of(
         if folded in first:
             raise InputError(
                 f"{file.path}: the tag {file.system!r} is also that of {first[folded].path}; tags "
-                "name systems and their files, and must differ by more than case."
+                "name systems and their files, and must differ by more than case. Rename one; or, "
+                "if these are several runs of a system, say so by `replicates` in [runs]."
             )
         first[folded] = file
     for file in run_files:

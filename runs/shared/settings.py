@@ -53,6 +53,7 @@ WORDING = {
     r"^[A-Z]\w+ should ": "must ",
     "greater than or equal to": "at least",
     "less than or equal to": "at most",
+    "a valid tuple": "a list",
     " after validation, not .*|, unable to parse .*": "",
 }
 """Patterns in the messages of pydantic, and what they become."""

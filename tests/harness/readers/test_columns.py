@@ -104,6 +104,14 @@ def test_files_of_other_tools_hold_the_same_run(name: str, tmp_path: Path) -> No
     assert found.values.tolist() == score({"a": RUN}, QRELS, MEASURES).values.tolist()
 
 
+def test_a_third_field_that_counts_is_the_rank(tmp_path: Path) -> None:
+    path, listed = tmp_path / "marco.tsv", {"1": {"a": 2, "b": 1}, "2": {"b": 2, "a": 1}}
+    RANKED.astype({"rank": int}).to_csv(path, sep="\t", index=False, header=False)
+    with pytest.warns(InputWarning, match="marco.tsv: the third field counts 1, 2, 3"):
+        found = score(path, QRELS, MEASURES)
+    assert found.values.tolist() == score({"a": listed}, QRELS, MEASURES).values.tolist()
+
+
 @pytest.mark.parametrize("make", [lists, lambda: pa.table(RUN), lambda: RANKED])
 def test_objects_of_other_tools_hold_the_same_run(make: Callable[[], Any]) -> None:
     found, expected = (score({"a": run}, QRELS, MEASURES) for run in (make(), RUN))
@@ -131,7 +139,7 @@ def test_a_file_may_hold_several_runs_and_a_table_the_judgements(tmp_path: Path)
         ("user,item,score\nu,i,1\nu,j\n", "Row #3: Expected 3 columns, got 2: u,j"),
         ("user,item,age\nu,i,1\n", "no column holds the scores; it is called score or sim or"),
         ("user,item,score\n", "bad.csv: the table has a heading but no rows."),
-        ("u\ti\t1\nu\ti\t2\n", "bad.csv, line 2: item 'i' of topic 'u' is dupl"),
+        ("u\ti\t2\nu\ti\t1\n", "bad.csv, line 2: item 'i' of topic 'u' is dupl"),
     ],
 )
 def test_a_bad_table_is_told_with_its_place(text: str, finding: str, tmp_path: Path) -> None:
@@ -175,7 +183,8 @@ def test_columns_of_runs_and_judgements_can_be_named(tmp_path: Path) -> None:
     asked = [f"--column={key}={name}" for key, name in NAMED.items()]
     asked += [f"--qrels-column={key}={name}" for key, name in of_qrels.items()]
     answer = harness("evaluate", "--qrels", qrels, runs, "-m", "RR", *asked)
-    assert [line.split()[-1] for line in answer.stdout.splitlines()] == ["0.7500"] * 2
+    values = [line.split()[-1] for line in answer.stdout.splitlines()]
+    assert values == ["x", "0.7500", "y", "0.7500"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import main
-from harness.report.publication import Publication
+from harness.report.publication import Publication, read_published
 from harness.report.study_folder import FinishedStudy
 from tests.harness.page import Page
 
@@ -79,9 +79,12 @@ def test_the_command_writes_a_page(finished: Path, tmp_path: Path) -> None:
     [
         ("puresvd,nDGC@20,1", "no 'nDGC'; did you mean 'nDCG'?"),
         ("purevsd,nDCG@20,1", "no 'purevsd'; did you mean 'puresvd'?"),
+        ('puresvd,nDCG@20,"0,216"', "line 2: column 'value': a number expected, such as 0.216"),
+        ("puresvd,nDCG@20,abc", "found 'abc'; "),
+        ("puresvd,nDCG@20,21.7%", "found '21.7%'; % is written in a column `unit`."),
     ],
 )
-def test_numbers_of_which_a_study_has_none_are_refused(
+def test_numbers_that_a_study_lacks_or_that_are_none_are_refused(
     row: str, finding: str, finished: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "published.csv"
@@ -89,6 +92,22 @@ def test_numbers_of_which_a_study_has_none_are_refused(
     result = compare(finished, path)
     assert result.exit_code == 2
     assert finding in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "step"),
+    [
+        *(("1,463", 1463, 1), ("2.8m", 2.8e6, 1e5), ("-.26", -0.26, 0.01)),
+        *(("1.5e-05", 1.5e-5, 1e-6), ("12", 12, 1)),
+    ],
+)
+def test_published_numbers_are_read_as_printed(
+    text: str, value: float, step: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "published.csv"
+    path.write_text(f'system,value\nslim,"{text}"\nease,\nx,6 - 12k\n', encoding="utf-8")
+    frame, _ = read_published(path)
+    assert frame[["published", "step"]].to_numpy() == pytest.approx(np.array([[value, step]]))
 
 
 @pytest.mark.parametrize("n_studies", [0, 2])

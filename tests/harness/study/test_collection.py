@@ -171,7 +171,7 @@ def given_folder(tmp_path: Path) -> Path:
 
 def test_two_runs_of_one_tag_are_refused(given_folder: Path) -> None:
     write_run(given_folder, "full", {"u1": ["a"]}, name="other.run")
-    with pytest.raises(InputError, match=r"other\.run: the tag 'full' is also that of .*full\.run"):
+    with pytest.raises(InputError, match=r"other.*'full' is also .*full\.run.*`replicates`"):
         collect_text(TREC, given_folder)
 
 

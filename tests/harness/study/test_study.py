@@ -64,6 +64,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
             RATINGS + '[metrics]\naverage = "volume"\n',
             "line 5: `average` in [metrics] must be 'users' or 'judgements', got 'volume'",
         ),
+        (RATINGS + "[metrics]\ncutoffs = 5\n", "`cutoffs` in [metrics] must be a list, got 5."),
         (RATINGS + "[metrics]\ncutoffs = [0]\n", "`cutoffs` in [metrics] must be at least"),
         (
             RATINGS + '[metrics]\nnames = ["nDCG@0"]\n',
