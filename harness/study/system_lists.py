@@ -118,9 +118,7 @@ class SystemLists:
         for system in given:
             if system not in self.systems:
                 with self.study.errors_at("runs", "families", system):
-                    raise InputError(
-                        f"no run is called {system!r}; {nearest(system, self.systems)}"
-                    )
+                    raise InputError(f"there is no run {system!r}; {nearest(system, self.systems)}")
         return found | given
 
     def replicates(self, runs: Sequence[Run]) -> Replicates | None:
