@@ -45,7 +45,7 @@ def on_workers(told: str) -> Callable[[Command], Command]:
 
 workers = on_workers("Number of parallel workers; default: all cores. Does not change results.")
 quietly = click.option(
-    "--quiet", "progress", is_flag=True, callback=_watched, help="Show no progress."
+    "--quiet", "progress", is_flag=True, callback=_watched, help="Show no progress or warnings."
 )
 seeded = click.option("--seed", type=SEED, default=0, show_default=True, help="Random seed.")
 clustered = click.option(
