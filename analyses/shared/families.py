@@ -233,7 +233,7 @@ class WithinSubsets:
             return variances - np.minimum(np.minimum(shared, variances), most)
         known = shared > 0
         total = variances[known].sum()
-        share = min(shared[known].sum() / total, 1.0) if total > 0 else 0.0
+        share = min(shared.sum() / total, 1.0) if total > 0 else 0.0
         return variances * (1 - share * known)
 
 

@@ -150,11 +150,11 @@ def percent(part: float) -> str:
 
     Examples
     --------
-    >>> percent(0.0512), percent(0.997), percent(1.2)
-    ('5.1 %', '99.7 %', '120 %')
+    >>> percent(0.0512), percent(0.997), percent(12.34)
+    ('5.1 %', '99.7 %', '1,230 %')
     """
-    digits = 3 if part >= 0.995 else 2
-    return f"{100 * round(part, 12):.{digits}g} %" if np.isfinite(part) else MISSING
+    number = f"{100 * round(part, 12):.{3 if part >= 0.995 else 2}g}"
+    return f"{float(number):,.10g} %" if np.isfinite(part) else MISSING
 
 
 def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:

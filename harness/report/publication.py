@@ -251,6 +251,7 @@ def read_published(path: Path) -> tuple[pd.DataFrame, bool]:
             metric=[m.metric for m in measures], cutoff=[str(m.cutoff or "") for m in measures]
         )
     frame["unit"] = frame.get("unit", "")
+    # The step that stays is that of the last, which is what was published.
     for name in ("sd", "repeats", *kinds):
         column = zip(rows, frame.get(name, [""] * len(rows)), strict=True)
         read = [_printed(path, line, name, text) for (line, _), text in column]
