@@ -22,7 +22,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Longs, Numbers
 
 Tail = Callable[[float], float]
 
@@ -309,9 +309,7 @@ def _lattice_tail(sizes: Floats, counts: Numbers, *, nearest: float, farthest: f
     return lambda total: float(np.ldexp(count_up_to((highest - int(total)) // 2), 1 - n_users))
 
 
-def subset_counter(
-    sizes: NDArray[np.int64], *, highest: int, n_looks: int
-) -> Callable[[int], float]:
+def subset_counter(sizes: Longs, *, highest: int, n_looks: int) -> Callable[[int], float]:
     """Prepare to count subsets of rising sizes whose sum is at most a limit, the highest at most.
 
     The small sizes are added one by one to an array of counts; the subsets of the few large ones,

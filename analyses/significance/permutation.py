@@ -33,7 +33,7 @@ from analyses.significance.exact import (
     p_by_series,
     revives,
 )
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Longs, Numbers
 
 # P@k up to k = 100, reciprocal ranks up to 10, and tables rounded to three, four or five decimals.
 SCALES = (*range(1, 101), 420, 840, 1000, 2520, 10_000, 100_000)
@@ -355,9 +355,7 @@ def monte_carlo_test(
     )
 
 
-def count_as_extreme(
-    grid: Floats, start: int, stop: int, *, seed: int, block: int = BLOCK
-) -> NDArray[np.int64]:
+def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs:
     """Count the permutations whose sum is at least as far from 0 as the observed one.
 
     Counts are of permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
@@ -368,6 +366,6 @@ def count_as_extreme(
     totals = grid.sum(axis=2)
     thresholds = np.abs(totals[:, first] - totals[:, second]) - 2 * grid.shape[2]
     counts = np.zeros(thresholds.shape, dtype=np.int64)
-    for flipped in flipped_sums(grid, start, stop, seed=seed, block=block):
+    for flipped in flipped_sums(grid, start, stop, seed=seed, block=BLOCK):
         add_extreme(counts, flipped, thresholds)
     return counts
