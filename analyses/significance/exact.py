@@ -158,9 +158,8 @@ def by_lattice(differences: Floats, *, alpha: float) -> Found:
     parity = highest % 2
     n_steps = int(min(np.ceil(hoeffding_reach(alpha) * deviation), highest) - parity + 1) // 2
     farthest, total = parity + 2 * n_steps, abs(float(differences.sum())) / unit
-    tail = _lattice_tail(
-        sizes, counts, nearest=parity, farthest=max(farthest, min(total, REACH * deviation))
-    )
+    looked_at = max(farthest, min(total, REACH * deviation))
+    tail = _lattice_tail(sizes, counts, nearest=parity, farthest=looked_at)
     p = tail(total)
     if np.ldexp(1.0, 1 - int(counts.sum())) > alpha:
         return p, float("nan")

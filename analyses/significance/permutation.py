@@ -291,9 +291,8 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> Floats:
     raw words, since the streams of numpy's other methods may change. The signs are +1 or -1,
     float64 of shape (stop - start, n_users).
     """
-    halves = random_halves(
-        start, stop, n_halves=-(-n_users // BITS_PER_HALF), seed=seed, purpose=SIGNS
-    )
+    n_halves = -(-n_users // BITS_PER_HALF)
+    halves = random_halves(start, stop, n_halves=n_halves, seed=seed, purpose=SIGNS)
     octets = np.ascontiguousarray(halves.astype("<u4", copy=False)).view(np.uint8)
     bits = np.unpackbits(octets, axis=1, count=n_users, bitorder="little")
     return (1 - 2 * bits.view(np.int8)).astype(np.float64)
@@ -350,9 +349,8 @@ def monte_carlo_test(
     array([[1.]])
     """
     count = partial(count_as_extreme, to_grid(scores), seed=seed)
-    return monte_carlo_p(
-        count, permutations, part=PERMUTATIONS_PER_TASK, n_jobs=n_jobs, advance=advance
-    )
+    part = PERMUTATIONS_PER_TASK
+    return monte_carlo_p(count, permutations, part=part, n_jobs=n_jobs, advance=advance)
 
 
 def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs:

@@ -132,11 +132,9 @@ class Comparison:
                 scores = sign * np.array([[e.value for e in found] for found in beside.values()]).T
                 by_quantity.append(DataSetRanks(name, (*by_study,), (*beside,), scores))
                 poor[name] = [label for label in beside if _is_poor(label, by_study.values())]
-        made = (
-            MeanRanks("system", by_measure, sorted(lacking)),
-            MeanRanks("measure", by_quantity, poor=poor),
-        )
-        return [ranks for ranks in made if ranks.every]
+        of_systems = MeanRanks("system", by_measure, sorted(lacking))
+        of_measures = MeanRanks("measure", by_quantity, poor=poor)
+        return [ranks for ranks in (of_systems, of_measures) if ranks.every]
 
     @property
     def title(self) -> str:
@@ -359,9 +357,8 @@ def directions(
     Of the former the better comes first.
     """
     every = [_signs(each) for each in by_study.values()]
-    signs = {
-        pair: {own[pair] for own in every} for pair in combinations(_side_by_side(by_study), 2)
-    }
+    pairs = combinations(_side_by_side(by_study), 2)
+    signs = {pair: {own[pair] for own in every} for pair in pairs}
     alike = [(a, b) if s == {1} else (b, a) for (a, b), s in signs.items() if s < {-1, 1}]
     return alike, [pair for pair, found in signs.items() if found >= {-1, 1}]
 
