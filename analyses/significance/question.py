@@ -163,12 +163,8 @@ def standardised(work: Work, standard: Standard | None) -> Work:
         return work
     scores = work.scores
     made = standardise(scores.values, standard)
-    return ScoresWork(
-        Scores(made, scores.measures, scores.systems, scores.users),
-        seed=work.seed,
-        n_jobs=work.n_jobs,
-        progress=work.progress,
-    )
+    alike = Scores(made, scores.measures, scores.systems, scores.users)
+    return ScoresWork(alike, seed=work.seed, n_jobs=work.n_jobs, progress=work.progress)
 
 
 def standardise(values: Floats, standard: Standard) -> Floats:

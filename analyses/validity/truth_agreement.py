@@ -122,12 +122,9 @@ class ResampledComparison:
         variances = deviations(WIDER * self.tau_replicates) ** 2
         added = self.within.beyond(variances), self.within.n_families - 1
         both = reach_of([(variances, np.inf), added])
-        return Uncertain(
-            taus,
-            arcsine_around(taus, self.tau_replicates),
-            _around(taus, self.within.reach(), TAUS),
-            _around(taus, both, TAUS),
-        )
+        users = arcsine_around(taus, self.tau_replicates)
+        systems = _around(taus, self.within.reach(), TAUS)
+        return Uncertain(taus, users, systems, _around(taus, both, TAUS))
 
     def regret(self) -> Uncertain:
         """Give the truth lost by choices; the best of others is no smooth function of systems.

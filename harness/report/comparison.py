@@ -303,13 +303,9 @@ def _figure(face: FigureFace, of: Mapping[str, Result], rows: Sequence[dict[str,
         for label, result in of.items():
             title = f"({ascii_lowercase[len(panels) % 26]}) {', '.join([label, *row.values()])}"
             panels[title] = partial(_draw, face, result, row, title)
-    return draw_panels(
-        panels,
-        most_columns=len(of),
-        roomy=face.panels is None,
-        alike=face.comparable,
-        legend="cut-off" if face.panels == METRIC and face.comparable else None,
-    )
+    roomy, alike = face.panels is None, face.comparable
+    legend = "cut-off" if face.panels == METRIC and alike else None
+    return draw_panels(panels, most_columns=len(of), roomy=roomy, alike=alike, legend=legend)
 
 
 def _draw(face: FigureFace, result: Result, row: Mapping[str, str], title: str, ax: Axes) -> Axes:
