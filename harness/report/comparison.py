@@ -18,7 +18,6 @@ from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import WRITERS, as_svg, draw_panels
-from analyses.shared.measure import Measure
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
@@ -324,14 +323,9 @@ def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]
     return {name: [by_name[name] for by_name in found] for name in shared}
 
 
-def _named(estimates: Estimates, name: str) -> Measure:
-    """Find a report measure by its name with the cut-off, as other studies may have others."""
-    return next(m for m in estimates.measures.reported if str(m) == name)
-
-
 def _is_poor(name: str, among: Iterable[Estimates]) -> bool:
-    """Say whether a report measure does not pass the threshold somewhere."""
-    return not all(e.acceptable()[e.measures.index(_named(e, name))] for e in among)
+    """Say whether a measure, named with its cut-off, does not pass the threshold somewhere."""
+    return not all(e.acceptable()[[*map(str, e.measures)].index(name)] for e in among)
 
 
 def _best_of(estimates: Estimates) -> str:
