@@ -231,7 +231,8 @@ def _with_truth(collection: Collection, known: TrueJudgements, files: list[RunFi
             # What is odd about runs was said when their usual lists were read.
             warnings.simplefilter("ignore", InputWarning)
             runs = tuple(known.of_given(f.to_run(known.carried, items)) for f in files)
-    inputs, facts = (*collection.inputs, *known.inputs), collection.facts | {"truth": known.facts}
+    inputs = (*collection.inputs, *known.inputs)
+    facts = collection.facts | {"truth": known.facts}
     return replace(collection, judged_truly=known, true_lists=runs, inputs=inputs, facts=facts)
 
 
