@@ -119,13 +119,10 @@ class ResampledComparison:
     def tau(self) -> Uncertain:
         """Compare orderings by tau-b."""
         taus = _tau(self.means, self.true_means)
+        users = arcsine_around(taus, self.tau_replicates)
+        systems = _around(taus, self.within.reach(), TAUS)
         both = _over_both(self.within, WIDER * self.tau_replicates)
-        return Uncertain(
-            taus,
-            arcsine_around(taus, self.tau_replicates),
-            _around(taus, self.within.reach(), TAUS),
-            _around(taus, both, TAUS),
-        )
+        return Uncertain(taus, users, systems, _around(taus, both, TAUS))
 
     def regret(self) -> Uncertain:
         """Give the truth lost by choices; the best of others is no smooth function of systems.
