@@ -516,7 +516,7 @@ class Discrimination(Result):
         shown_of = self.measures if cutoff is None else self.measures.at(cutoff)
         numbers = self.measures.numbers(shown_of)
         cells = shown_of.crossed(self.summary()[convention].iloc[numbers], heading="DP")
-        columns, every = [shown_of], self.estimates()
+        columns, every = [shown_of], self.under_settings(self.estimates())
         if shown_of.is_grid:
             columns = [shown_of.at(each) for each in {m.cutoff for m in shown_of}]
         best = {m for column in columns for m in every.among(column).standing_out()}

@@ -49,6 +49,9 @@ ROUNDING = 1e-6
 FEWEST = 15
 """Users with another rank than the most common; of fewer there are no intervals and no tests."""
 
+FEW = 20
+"""With fewer users there is a caution."""
+
 OF_TESTS = "bv(gamma=0.01)"
 """Tests differences, unless an estimator is chosen: it has less noise than MLE, and more bias."""
 
@@ -463,6 +466,8 @@ class Corrected(Result):
         if unsure := listed([*compress(self.systems, self.differing < FEWEST)]):
             rule = f"Fewer than {FEWEST} users have another rank than the most common one under "
             found.append(f"{rule}{unsure}: too few for a range and for tests.")
+        elif self.n_users < FEW:
+            found.append(f"{self.n_users} users tell little: ranges are wide, and few pairs differ.")
         return found
 
 

@@ -276,9 +276,15 @@ class Estimates:
         return self.systems is not None and self.systems.values.shape[-1] > 1
 
     @property
+    def more_sources(self) -> list[str]:
+        """What intervals are over beside users: systems, and their settings, where known."""
+        known = self.is_over_systems, self.over_settings is not None
+        return [*compress(("systems", "settings"), known)]
+
+    @property
     def is_over_more(self) -> bool:
         """Whether there are intervals over systems, or over their settings, too."""
-        return self.is_over_systems or self.over_settings is not None
+        return bool(self.more_sources)
 
     def _reach_over_more(
         self, differences: Callable[[Floats], Floats] | None = None, *, level: float = CONFIDENCE

@@ -14,6 +14,7 @@ from analyses.shared.measure import Measures
 from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
 from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
+from runs.shared.arrays import Floats
 from runs.shared.errors import nearest
 
 if TYPE_CHECKING:
@@ -178,9 +179,13 @@ class Result:
     ----------
     unit
         What a score belongs to: "user" or "topic".
+    over_settings
+        The numbers of `estimates` under several settings of the systems, of shape (n_measures,
+        n_settings), where the study was repeated so.
     """
 
     unit: str = field(default=USER, kw_only=True)
+    over_settings: Floats | None = field(default=None, kw_only=True)
 
     @property
     def units(self) -> str:
@@ -237,14 +242,17 @@ class Result:
         """Give the values whose sources of chance are separated; by default the estimates."""
         return self.estimates()
 
+    def under_settings(self, found: Estimates) -> Estimates:
+        """Give estimates what they are under all settings of the systems, if these are known."""
+        return replace(found, over_settings=self.over_settings)
+
     def findings(self) -> Sequence[str]:
         """Describe in sentences what was found; by default from the estimates."""
         found = self.estimates()
         if found is None:
             return ()
-        return tuple(
-            filter(None, (best_of(found, self.units), deeper_or_shallower(found, self.units)))
-        )
+        best = best_of(self.under_settings(found), self.units)
+        return tuple(filter(None, (best, deeper_or_shallower(found, self.units))))
 
     def conclusion(self) -> str:
         """Give the text that a command prints below its tables; by default the findings."""

@@ -23,7 +23,8 @@ USER, TOPIC = "user", "topic"
 def best_of(estimates: Estimates, units: str = "users") -> str:
     """Say which report measures no other beats significantly, or that none passes the threshold.
 
-    A leader is named without reserve only where it leads over users and systems.
+    A leader is named without reserve only where it leads over users, systems and, where the study
+    was repeated with other settings, settings.
     """
     ordered, best = estimates.in_order(), estimates.best
     if not ordered.measures:
@@ -36,7 +37,7 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
         )
     top, of_both = (
         [*compress(ordered.measures, ordered.may_be_best(systems=systems))]
-        for systems in (False, ordered.is_over_systems)
+        for systems in (False, ordered.is_over_more)
     )
     names, found = listed([*map(str, top)]), ordered.values_in_words(top)
     if len(ordered.measures) == 1:
@@ -45,7 +46,9 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
         return f"{names} in this order are {best} ({found}); the significance is unknown."
     if len(top) == len(ordered.measures):
         return f"No measure is significantly more {best} than another ({found})."
-    over = f"{units} and systems" if top == of_both and ordered.is_over_systems else units
+    more = ordered.more_sources
+    over = listed([units, *more]) if top == of_both else units
+    other = f"With other {listed(more or ['systems'], 'or')}"
     verb, sure = "is", "no other measure is better"
     if len(top) > 1:
         verb, sure = "are", "the best is among them; no two of them differ significantly"
@@ -53,10 +56,10 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if over != units:
         return sentence
     if len(of_both) == len(ordered.measures):
-        return f"{sentence} With other systems, any measure may be the best."
+        return f"{sentence} {other}, any measure may be the best."
     others = [str(measure) for measure in of_both if measure not in top]
     also = listed(others, "or") if others else "another"
-    return f"{sentence} With other systems, {also} may be the best, too."
+    return f"{sentence} {other}, {also} may be the best, too."
 
 
 def deeper_or_shallower(estimates: Estimates, units: str = "users") -> str:

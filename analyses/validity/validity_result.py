@@ -424,7 +424,7 @@ class Validity(Result):
         many = f"All {n}" if len(below) == n else f"{len(below)} of {n}"
         named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
-            best_of(self.estimates(), self.units),
+            best_of(self.under_settings(self.estimates()), self.units),
             f"{many} measures{named} disagree with the ordering by the same measure with the true "
             f"preferences ({spread_of(self.tau.values[0, numbers])}) by more than chance over "
             f"{self.units} explains (attainable: {spread_of(ideal)}).",

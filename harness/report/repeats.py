@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
@@ -76,20 +76,16 @@ class Repeats(Result):
         """Names of the sources of chance."""
         return "users", "systems", self.varied
 
-    def with_settings(
-        self, estimates: Iterable[tuple[str, Estimates]]
-    ) -> Iterator[tuple[str, Estimates]]:
-        """Give estimates what they are under all settings of the systems, if these were varied."""
-        for key, one in estimates:
-            if self.varied == "settings" and one.name in self.quantities:
-                values = self.values[self.quantities.index(one.name)]
-                found = np.full((len(one.measures), len(self.seeds)), np.nan)
-                for measure, row in zip(self.measures, values, strict=True):
-                    if measure in one.measures:
-                        found[one.measures.index(measure)] = row
-                yield key, replace(one, over_settings=found)
-            else:
-                yield key, one
+    def of_settings(self, one: Estimates | None) -> Floats | None:
+        """Give what estimates are under all settings of the systems, if these were varied."""
+        if one is None or self.varied != "settings" or one.name not in self.quantities:
+            return None
+        found = np.full((len(one.measures), len(self.seeds)), np.nan)
+        values = self.values[self.quantities.index(one.name)]
+        for measure, row in zip(self.measures, values, strict=True):
+            if measure in one.measures:
+                found[one.measures.index(measure)] = row
+        return found
 
     @cached_property
     def sources(self) -> Floats:
@@ -210,18 +206,12 @@ class Repeats(Result):
             for number, label in enumerate(self.measures.reported.labels)
             if own[place, number] > 2 * users[place, number]
         ]
-        found = []
-        if self.varied == "settings":
-            found.append(
-                "Findings of single analyses are of the systems' own settings; in the answer, the "
-                "variance over the other settings is added."
-            )
-        if beyond:
-            found.append(
-                f"These vary more than twice as much over {self._repetitions} as over users, so "
-                f"their intervals over users hold for this study only: {listed(beyond)}."
-            )
-        return found
+        if not beyond:
+            return []
+        return [
+            f"These vary more than twice as much over {self._repetitions} as over users, so their "
+            f"intervals over users hold for this study only: {listed(beyond)}."
+        ]
 
     def caption(self) -> str:
         """Say what was repeated."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from math import inf
@@ -252,7 +252,11 @@ class FinishedStudy:
             )
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
-            self._read[key] = kept if kept and type(kept) is kind else self.result_of(key, kind)
+            found = kept if kept and type(kept) is kind else self.result_of(key, kind)
+            if REPEATS in self.kinds and key not in SCORED:
+                repeats = self.result_of(REPEATS, Repeats)
+                found = replace(found, over_settings=repeats.of_settings(found.estimates()))
+            self._read[key] = found
         return self._read[key]
 
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:

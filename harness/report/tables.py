@@ -11,7 +11,7 @@ from analyses.shared.estimate import Estimates
 from analyses.shared.result import TableFace, choices_of, measures_of, tables_of
 from analyses.shared.table import Table
 from harness.report.answer import Answer
-from harness.report.study_folder import REPEATS, FinishedStudy
+from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
 
@@ -73,9 +73,7 @@ def _names(faces: Iterable[TableFace]) -> list[str]:
 def answer_of(study: FinishedStudy) -> Answer:
     """Make the answer from the results of a study."""
     tested: Any = study.result(TESTS) if TESTS in study.kinds else None
-    repeats: Any = study.result(REPEATS) if REPEATS in study.kinds else None
-    every = estimates_of(study)
-    return Answer.of(every if repeats is None else repeats.with_settings(every), tested)
+    return Answer.of(estimates_of(study), tested)
 
 
 def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:
@@ -83,4 +81,4 @@ def estimates_of(study: FinishedStudy) -> Iterator[tuple[str, Estimates]]:
     for key, result in study.results():
         estimates = result.estimates()
         if estimates is not None:
-            yield key, estimates
+            yield key, result.under_settings(estimates)

@@ -273,7 +273,8 @@ def made(cells: list[Cell]) -> Iterator[tuple[Cell, dict[str, Share]]]:
     ):
         together.append(shares)
         if len(together) == DRAWN:
-            yield task[:4], {of: mean_share([s[of] for s in together]) for of in shares}
+            known = (of for of in shares if any(s[of][2] for s in together))
+            yield task[:4], {of: mean_share([s[of] for s in together]) for of in known}
             together = []
 
 
