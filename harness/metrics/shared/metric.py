@@ -17,8 +17,8 @@ from qrels import Judged
 from qrels.ranks.judged_ranks import Validation
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import require_choice
-from runs.shared.members import failure_of
+from runs.shared.errors import found_in, require_choice
+from runs.shared.members import code_of
 
 
 class MetricFunction(Protocol):
@@ -272,12 +272,8 @@ class Metric:
             judged = judged.condensed
         if isinstance(level, int):
             judged = judged.at_level(level)
-        try:
+        with code_of(f"metric {self.label!r}"), found_in(f"metric {self.label!r}"):
             values = np.asarray(self.function(judged, cutoff=cutoff, **options), dtype=np.float64)
-        except InputError as error:
-            raise InputError(f"metric {self.label!r}: {error}") from error
-        except Exception as error:
-            raise InputError(f"metric {self.label!r} fails {failure_of(error)}") from error
         if values.shape != (judged.n_users,):
             raise InputError(
                 f"metric {self.label!r} must return one value per user, of shape "
