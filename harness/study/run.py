@@ -13,7 +13,7 @@ import numpy as np
 
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
-from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.metric import Metric, users_named
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.checks import BECOMES
@@ -103,7 +103,8 @@ def check_metrics(
     with errors_at("metrics", "names"):
         for measure in section.measures:
             metric = metrics[measure.metric]
-            try_out(metric, measure.cutoff, example(metric.needs))
+            with users_named(["of an example"] * 3):
+                try_out(metric, measure.cutoff, example(metric.needs))
     return metrics
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, Protocol, get_args
@@ -19,6 +21,9 @@ from runs import InputError
 from runs.shared.arrays import Floats
 from runs.shared.errors import found_in, require_choice
 from runs.shared.members import code_of
+
+ROUNDING = 1e-9
+"""How far a score may lie outside its range."""
 
 
 class MetricFunction(Protocol):
@@ -279,13 +284,28 @@ class Metric:
                 f"metric {self.label!r} must return one value per user, of shape "
                 f"({judged.n_users},), got shape {values.shape}."
             )
-        if not np.isfinite(values).all():
-            user = int(np.flatnonzero(~np.isfinite(values))[0])
+        values = logarithms(values) if self.is_geometric else values
+        fits = np.isfinite(values) & (values >= self.low - ROUNDING)
+        fits &= values <= self.high + ROUNDING
+        if not fits.all():
+            user = int(fits.argmin())
+            rule = f"values from {self.low:g} to {self.high:g}, as `low` and `high` in it declare"
             raise InputError(
-                f"metric {self.label!r} must return finite values, got {values[user]} at cut-off "
-                f"{cutoff} for user number {user}."
+                f"metric {self.label!r} must return "
+                f"{rule if np.isfinite(values[user]) else 'finite values'}, got {values[user]:g} "
+                f"at cut-off {cutoff} for user number {user}."
             )
-        return logarithms(values) if self.is_geometric else values
+        return values
+
+
+@contextmanager
+def users_named(ids: Sequence[Any] | NDArray[np.str_]) -> Iterator[None]:
+    """Name the user for whom a metric fails by the id, not by the number among those scored."""
+    try:
+        yield
+    except InputError as error:
+        named = re.sub(r"user number (\d+)", lambda n: f"user {str(ids[int(n[1])])!r}", str(error))
+        raise InputError(named) from error
 
 
 def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., Any]], Metric]:
