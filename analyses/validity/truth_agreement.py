@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analyses.intervals.resampling import interval
+from analyses.intervals.resampling import interval, with_width
 from analyses.intervals.systems import pairs_within, taus_within
 from analyses.ordering import tau_b
 from analyses.shared.estimate import WIDER, Estimate, Limits, arcsine_around, deviations
@@ -153,10 +153,10 @@ class ResampledComparison:
         resampled = resampled_rates(self.comparison, numbers, self.users, question)
 
         observed = verdicts.rates()
-        users = _with_width(interval(observed, resampled, limits=SHARES))
+        users = with_width(interval(observed, resampled, limits=SHARES))
         values = np.moveaxis(verdicts.rates(pairs_within(self._subsets)), 0, -1)
         within = WithinSubsets(self.families.n, values)
-        systems = _with_width(_around(observed, within.reach(), SHARES))
+        systems = with_width(_around(observed, within.reach(), SHARES))
         # The variances over users and over systems are added.
         sides = (np.maximum(high - observed, observed - low) for low, high in (users, systems))
         both = _around(observed, np.hypot(*sides), SHARES)
@@ -169,13 +169,6 @@ class ResampledComparison:
 
 def _tau(means: Floats, true_means: Floats) -> Floats:
     return tau_b(np.broadcast_to(means, true_means.shape), true_means)
-
-
-def _with_width(limits: Limits) -> Limits:
-    """Set limits without width to NaN: a share of few pairs that never varied has no interval."""
-    low, high = limits
-    is_wide = high > low
-    return np.where(is_wide, low, np.nan), np.where(is_wide, high, np.nan)
 
 
 ITSELF = "itself"
