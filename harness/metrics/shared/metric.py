@@ -289,7 +289,7 @@ class Metric:
         fits &= values <= self.high + ROUNDING
         if not fits.all():
             user = int(fits.argmin())
-            rule = f"values from {self.low:g} to {self.high:g}, as `low` and `high` in it declare"
+            rule = f"values from {self.low:g} to {self.high:g} (`low` and `high` of @metric)"
             raise InputError(
                 f"metric {self.label!r} must return "
                 f"{rule if np.isfinite(values[user]) else 'finite values'}, got {values[user]:g} "
