@@ -243,7 +243,7 @@ class Correlation(Result):
             low=low,
             high=high,
             replicates=stabilised(values, replicates),
-            systems=replace(self.within.changed(_beside), resampled=WIDER * replicates),
+            systems=replace(self.within.changed(_beside), resampled=replicates),
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:

@@ -47,12 +47,9 @@ class QrelsFile:
 
     def to_qrels(self, items: Numbering, *, relevance_level: int) -> Qrels:
         """Number the items as the study does; every user in the file is a topic."""
+        item, n_users = items.numbers(self.items.ids)[self.item], len(self.users)
         return qrels_from_columns(
-            self.user,
-            items.numbers(self.items.ids)[self.item],
-            self.grade,
-            n_users=len(self.users),
-            relevance_level=relevance_level,
+            self.user, item, self.grade, n_users=n_users, relevance_level=relevance_level
         )
 
 

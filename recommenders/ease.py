@@ -40,10 +40,8 @@ def ease_component(settings: EASESettings) -> EASEScorer:
 def ease_need(ratings: Ratings, settings: EASESettings) -> Need:
     """Count the dense matrices."""
     n_items = len(ratings.items)
-    return Need(
-        DENSE_MATRICES * 4 * n_items**2,
-        f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items} items",
-    )
+    why = f"{DENSE_MATRICES} dense matrices of {n_items} x {n_items} items"
+    return Need(DENSE_MATRICES * 4 * n_items**2, why)
 
 
 @system(

@@ -117,10 +117,8 @@ class NeuMFScorer(TrainedOnRatings):
         p, q, p_deep, q_deep, first, offset, second, second_offset, last, _ = self.layers
         size = p.shape[1]
         scores = (p[user_numbers] * last[:size, 0]) @ q.T
-        of_users, of_items = (
-            p_deep @ first[: len(first) // 2] + offset,
-            q_deep @ first[len(first) // 2 :],
-        )
+        half = len(first) // 2
+        of_users, of_items = p_deep @ first[:half] + offset, q_deep @ first[half:]
         at_once = max(1, ITEMS_AT_ONCE // first.shape[1])
         for row, user in zip(scores, user_numbers, strict=True):
             for start in range(0, len(q), at_once):

@@ -73,10 +73,6 @@ def svd(ratings: Ratings, settings: SVDSettings, *, seed: int) -> FactorScorer:
     assert model.user_embeddings is not None
     assert biases.user_biases is not None
     assert biases.item_biases is not None
-    return FactorScorer(
-        ratings,
-        model.user_embeddings,
-        model.item_embeddings,
-        user_offsets=biases.user_biases + np.float64(biases.global_bias),
-        item_offsets=biases.item_biases,
-    )
+    users, items = model.user_embeddings, model.item_embeddings
+    of_users = biases.user_biases + np.float64(biases.global_bias)
+    return FactorScorer(ratings, users, items, of_users, biases.item_biases)

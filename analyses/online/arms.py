@@ -135,15 +135,9 @@ class ExperimentWork:
         errors = errors_of_means(ranks, counts, self.settings, weights=weights)
         names = [name_recall(v, beta, k, weights) for v, beta, k in means.index]
         rates = self.clicks.tables["arms"].set_index("arm").loc[[*arms]]
-        return Experiment(
-            self.name,
-            arms,
-            tuple(names),
-            means.to_numpy(),
-            rates["rate"].to_numpy(),
-            errors.T,
-            rates["error"].fillna(0.0).to_numpy(),
-        )
+        found, rate_errors = rates["rate"].to_numpy(), rates["error"].fillna(0.0).to_numpy()
+        values = means.to_numpy()
+        return Experiment(self.name, arms, tuple(names), values, found, errors.T, rate_errors)
 
 
 @analysis("arm_rates", source=THESIS, needs=["experiment"], on_request=True)

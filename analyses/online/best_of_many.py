@@ -8,7 +8,6 @@ from itertools import islice, permutations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.intervals.resampling import ranges
 from analyses.online.experiments import Experiment, require_unique
@@ -17,7 +16,7 @@ from analyses.ordering.agreement import divided
 from analyses.shared.sentences import p_value
 from analyses.shared.table import rounded
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Integers, Numbers
 from runs.shared.errors import require_known
 from runs.shared.streams import random_words
 
@@ -202,7 +201,7 @@ def _all_orders(models: Sequence[tuple[str, ...]]) -> Iterator[tuple[Numbers, ..
         yield tuple(_order(np.array(some), columns) for columns in own)
 
 
-def _order(keys: NDArray[np.integer], columns: Sequence[int]) -> Numbers:
+def _order(keys: Integers, columns: Sequence[int]) -> Numbers:
     """Order the models of a data set by the keys of all models, wherever they stand in it."""
     own = np.array(columns)
     places = np.argsort(own)

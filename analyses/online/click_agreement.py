@@ -135,14 +135,12 @@ def study_clicks(
         own = found[one.name].set_index("measure")["rho"][first].reset_index()
         own.insert(1, "dataset", one.name)
         intervals.append(own.assign(low=low, high=high))
-    values = pd.concat(
-        [
-            labels.assign(dataset=one.name, system=model, value=one.values[:, column])
-            for one in experiments
-            for column, model in enumerate(one.models)
-        ],
-        ignore_index=True,
-    )
+    of_models = [
+        labels.assign(dataset=one.name, system=model, value=one.values[:, column])
+        for one in experiments
+        for column, model in enumerate(one.models)
+    ]
+    values = pd.concat(of_models, ignore_index=True)
     tables = {
         "online": ranking,
         "online_rhos": rhos,

@@ -114,14 +114,12 @@ def read_experiment_folder(folder: Path, *, over_time: OverTime = "thesis") -> l
     return [replace(one, name=name) if one.name == ONE_EXPERIMENT else one for one in found]
 
 
-def rates_of(
-    path: Path, rates: pd.DataFrame, models: Sequence[str]
-) -> tuple[Floats, Floats | None]:
+def rates_of(path: Path, rates: pd.DataFrame, names: Sequence[str]) -> tuple[Floats, Floats | None]:
     """Give the rates of some models of one experiment, and their errors if they are known.
 
     Refused are models that all have one rate, as no measure can follow it.
     """
-    by_model = rates.set_index("model").loc[[*models]]
+    by_model = rates.set_index("model").loc[[*names]]
     found, errors = by_model["rate"].to_numpy(), by_model["error"].to_numpy()
     if len(np.unique(found)) == 1:
         raise InputError(f"{path}: all models of an experiment have the rate {found[0]:g}.")
@@ -239,9 +237,8 @@ def _read(path: Path, what: str) -> pd.DataFrame:
     rows = {line: check_width(path, line, row, heading) for line, row in lines}
     if not rows or len(names) == 1:
         raise InputError.at(path, first, f"the table has no {what}.")
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=("model", *names[1:])).map(
-        unguarded
-    )
+    columns = ("model", *names[1:])
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=columns).map(unguarded)
     defaults = {"experiment": ONE_EXPERIMENT} | ({"period": "all"} if what == "rates" else {})
     frame = frame.assign(**{name: text for name, text in defaults.items() if name not in frame})
     for column in ("model", "experiment", "period", "metric", "measure"):

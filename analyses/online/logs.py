@@ -108,9 +108,8 @@ def match_lists(
 
     with log_database(folder, first_year=logs.first_year, n_jobs=n_jobs) as database:
         tables = logs.opened(database)
-        aside = {
-            "lists with a duplicate id do not count": _read_lists(tables["recommendations"], arms)
-        }
+        n_twice = _read_lists(tables["recommendations"], arms)
+        aside = {"lists with a duplicate id do not count": n_twice}
         span = database.row("SELECT min(time), max(time) FROM lists")
         if span[0] is None:
             raise InputError(f"{logs.recommendations}: there are no recommendations in the file.")
@@ -192,9 +191,8 @@ def _read_lists(table: LogTable, arms: Sequence[str] | None) -> int:
         f"items, {clicked} AS clicked FROM shown WINDOW of_list AS (PARTITION BY rec_id) "
         "QUALIFY row_number() OVER (PARTITION BY rec_id ORDER BY place) = 1)"
     )
-    n_rows, n_lists = table.database.row(
-        "SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM lists)"
-    )
+    counts = "SELECT (SELECT count(*) FROM shown), (SELECT count(*) FROM lists)"
+    n_rows, n_lists = table.database.row(counts)
     return 0 if in_rows else int(n_rows - n_lists)
 
 
@@ -308,9 +306,8 @@ def _accept(tables: Mapping[str, LogTable], window: int | None) -> None:
             f"SELECT f.list FROM ({followed}) f JOIN lists l ON l.list = f.list "
             "WHERE list_contains(l.items, f.item)"
         )
-    tables["interactions"].database.run(
-        f"CREATE TEMP TABLE accepted AS SELECT DISTINCT list FROM ({found})"
-    )
+    accepted = f"CREATE TEMP TABLE accepted AS SELECT DISTINCT list FROM ({found})"
+    tables["interactions"].database.run(accepted)
 
 
 def _counts(database: LogDatabase, span: tuple[int, int]) -> dict[str, Any]:

@@ -23,10 +23,7 @@ CELL: Final = ["beta", "cutoff", "weights"]
 BINS: Final = ("[-1.0, -0.5]", "(-0.5, 0.0]", "(0.0, 0.5]", "(0.5, 1.0]")
 VALIDATIONS: Final = {1: "LOO > LLOO", 0: "LOO = LLOO", -1: "LOO < LLOO"}
 BETAS: Final = {1: "beta=0 > beta>0", 0: "beta=0 = beta>0", -1: "beta=0 < beta>0"}
-LEVELS: Final = (
-    "count of model x beta x K with LOO > LLOO recall",
-    "portion with LOO > LLOO recall",
-)
+LEVELS = ("count of model x beta x K with LOO > LLOO recall", "portion with LOO > LLOO recall")
 TOTAL: Final = {"All": "total"}
 N_BEST: Final = 10
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Integers
 from runs.shared.settings import Section
 
 Validation: TypeAlias = Literal["LOO", "LLOO"]
@@ -70,9 +69,7 @@ class RecallSettings(Section):
     )
 
 
-def item_weights(
-    counts: NDArray[np.integer], *, beta: float, smoothing: Smoothing = "add-one"
-) -> Floats:
+def item_weights(counts: Integers, *, beta: float, smoothing: Smoothing = "add-one") -> Floats:
     r"""Give what a hidden item weighs, :math:`p_i^{-\beta}`, of shape (n_items,).
 
     An item that no event was seen of, where none is added, weighs 0.

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weights, item_weights
 from analyses.shared.drawing import gradations, label_curves
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import InputError
-from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.arrays import Floats, Integers, Ints, Longs, Masks, Numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 def measure_recall(
     ranks: HiddenRanks,
-    counts: NDArray[np.integer],
+    counts: Integers,
     settings: RecallSettings | None = None,
     *,
     weights: Weights = "uniform",
@@ -79,7 +78,7 @@ def measure_recall(
 
 def errors_of_means(
     ranks: Sequence[HiddenRanks],
-    counts: NDArray[np.integer],
+    counts: Integers,
     settings: RecallSettings | None = None,
     *,
     weights: Weights = "uniform",
@@ -122,17 +121,13 @@ class _Rows(NamedTuple):
     """The hidden items that count under one validation, and their ranks; users are from 0."""
 
     user: Numbers
-    item: NDArray[np.int32]
-    rank: NDArray[np.int64]
+    item: Ints
+    rank: Longs
     reachable: Masks
 
 
 def _rows(
-    ranks: HiddenRanks,
-    validation: str,
-    counts: NDArray[np.integer],
-    settings: RecallSettings,
-    min_items: int,
+    ranks: HiddenRanks, validation: str, counts: Integers, settings: RecallSettings, min_items: int
 ) -> _Rows:
     """Choose what counts under a validation; refuse that nothing does, or that it is not known."""
     hidden, deepest = ranks.hidden, settings.cutoffs[-1]

@@ -296,11 +296,8 @@ class Estimates(Result):
     @property
     def parts(self) -> tuple[str, ...]:
         """Metrics that have curves, each once."""
-        names = {
-            name.partition("@")[0]: name
-            for name in reversed(self.measures.metrics)
-            if name != "AUC"
-        }
+        with_cutoff = (name for name in reversed(self.measures.metrics) if name != "AUC")
+        names = {name.partition("@")[0]: name for name in with_cutoff}
         return tuple(reversed(names.values()))
 
     @figure("aaai2023-figure1b", "Relative errors by cut-off", panels="part", comparable=False)

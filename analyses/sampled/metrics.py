@@ -97,9 +97,7 @@ class RankMetric:
         depth = length if self.cutoff is None else np.asarray(float(self.cutoff))
         return np.where(t <= depth, self._within(t, j, q, depth), 0.0)
 
-    def rescaling(
-        self, order: ArrayLike, n_relevant: ArrayLike, *, n_irrelevant: ArrayLike
-    ) -> Floats:
+    def rescaling(self, order: ArrayLike, n_relevant: ArrayLike, *, n_irrelevant: int) -> Floats:
         """Give the terms of item j for q relevant items over those for j of them; 0 where 0."""
         base, own = (
             self.summands(order, n=np.add(n_irrelevant, q), order=order, n_relevant=q)

@@ -134,9 +134,8 @@ def _aaai_ways(found: Estimates, adaptive: bool) -> Iterator[tuple[int, Labels]]
 
 
 def _aaai_errors(found: Estimates, *, metric: str, adaptive: bool = False) -> Rows:
-    curves = [
-        n for n, name in enumerate(found.measures.metrics) if rank_metric(name).name == metric
-    ]
+    every = enumerate(map(rank_metric, found.measures.metrics))
+    curves = [n for n, one in every if one.name == metric]
     names = paper_metric(metric) | {"cutoff": "1-50 (mean over K)"}
     for number, s in np.ndindex(len(curves[:1]), len(found.systems)):
         place = {"dataset": found.study, "system": _printed(found.systems[s])}

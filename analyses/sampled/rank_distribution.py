@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import gammaln, log_softmax, logsumexp, xlog1py, xlogy
@@ -18,9 +18,7 @@ from analyses.sampled.metrics import RankMetric
 from analyses.sampled.samples import SampledRanks, require_negatives
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.arrays import Floats, Numbers
-
-Integers = NDArray[np.int64]
+from runs.shared.arrays import Floats, Integers, Longs, Numbers
 
 FLOOR = 1e-300
 """Least probability that is divided by."""
@@ -72,9 +70,7 @@ def _log_choices(n: Floats | int, k: Floats | int) -> Floats:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
-def expected_counts(
-    ranks: FullRanks, kinds: NDArray[np.integer], *, m: int, replace: bool
-) -> Floats:
+def expected_counts(ranks: FullRanks, kinds: Integers, *, m: int, replace: bool) -> Floats:
     """Expect how many items of each kind have 0, 1, .. m negatives above: (n_kinds, m + 1)."""
     require_negatives(m, ranks.n_irrelevant)
     columns = np.column_stack([kinds, ranks.above, ranks.n_irrelevant])
@@ -173,7 +169,7 @@ class Cells:
     """
 
     kernels: tuple[Kernel, ...]
-    cells: Integers
+    cells: Longs
     counts: Floats
     n_users: int
     incidence: csr_array
@@ -311,7 +307,7 @@ class Cells:
 
     @classmethod
     def _filled(
-        cls, kernels: tuple[Kernel, ...], kinds: Integers, filled: list[Floats], n_users: int
+        cls, kernels: tuple[Kernel, ...], kinds: Longs, filled: list[Floats], n_users: int
     ) -> Cells:
         """Put counts, (n_negatives + 1,), of each kernel, place and number of items in."""
         lengths = [*map(len, filled)]
@@ -321,7 +317,7 @@ class Cells:
         return cls(kernels, cells, counts, n_users, csr_array((len(counts), 0)))
 
 
-def _distinct(*columns: Integers) -> tuple[Integers, Numbers]:
+def _distinct(*columns: Longs) -> tuple[Longs, Numbers]:
     rows, place = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
     return rows, place.ravel()
 

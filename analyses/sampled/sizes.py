@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from analyses.ordering import tau_b
@@ -28,7 +27,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Longs
 from runs.shared.settings import Sizes as Counts
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ def ranks(work: Work, settings: RankSettings) -> RankDistributions:
     return RankDistributions(pd.DataFrame({"last": ends} | shares), medians, population_of(first))
 
 
-def equal_bins(last: int) -> NDArray[np.int64]:
+def equal_bins(last: int) -> Longs:
     """Give the last ranks of bins of equal width, to a rank: (n_bins,)."""
     n_bins = min(N_BINS, last)
     return np.arange(1, n_bins + 1) * last // n_bins

@@ -34,7 +34,7 @@ from analyses.sampled.samples import (
 from qrels import FullRanks
 from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, Longs
 from runs.shared.parallel import processes, single_threaded
 from runs.shared.settings import Sizes, Whole, read_by, without_repetition
 from runs.shared.streams import random_uniforms
@@ -147,7 +147,7 @@ class ItemWeights(NamedTuple):
     """
 
     popularity: Floats
-    hard: NDArray[np.int64]
+    hard: Longs
 
     def negatives(self, design: SampleDesign) -> dict[str, Any]:
         """Say how `Negatives` draws them."""

@@ -287,17 +287,18 @@ class Estimates:
 
         They are of the values, or of differences of some. The jackknife overestimates the variances
         of differences and of their interaction with users alike, which is therefore not limited to
-        the variance over users (docs/methods/intervals.md). NaN where neither systems nor settings
-        are known.
+        the variance over users; and differences vary no less over resamples than over samples
+        (docs/methods/intervals.md). NaN where neither systems nor settings are known.
         """
         of = differences or np.asarray
-        resampled = None if self.systems is None else self.systems.resampled
-        moved = self.replicates if resampled is None else resampled
-        users = deviations(of(self._scaled(moved))) ** 2
+        users = deviations(of(self._scaled(self.replicates))) ** 2
+        if self.systems is not None and self.systems.resampled is not None:
+            resampled = of(self._scaled(self.systems.resampled))
+            users = ((1.0 if differences else WIDER) * deviations(resampled)) ** 2
         sources = [(users, np.inf)]
         if self.is_over_systems and self.systems is not None:
             systems = self.systems.changed(lambda numbers: of(self._scaled(numbers)))
-            added = systems.beyond(None if differences else users)
+            added = systems.beyond(users, are_differences=differences is not None)
             sources.append((added, systems.n_families - 1))
         if self.over_settings is not None:
             variances = deviations(of(self._scaled(self.over_settings))) ** 2

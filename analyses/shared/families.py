@@ -213,28 +213,34 @@ class WithinSubsets:
         return np.nan_to_num(self._scale * squares * n_subsets * n_resamples / freedom)
 
     @property
+    def _size(self) -> int:
+        return round(SHARE * self.n_families)
+
+    @property
     def _scale(self) -> float:
-        size = round(SHARE * self.n_families)
-        return size / max(self.n_families - size, 1)
+        return self._size / max(self.n_families - self._size, 1)
 
     def reach(self) -> Floats:
         """Say how far 95 % intervals over systems reach, by Student's t with F - 1 degrees."""
         return reach_of([(self.variances, self.n_families - 1)])
 
-    def beyond(self, most: Floats | None = None) -> Floats:
+    def beyond(self, users: Floats, *, are_differences: bool = False) -> Floats:
         """Give the variance that systems add to that over users: their interaction counts once.
 
-        As much of it is taken off as is known, but no more than the most. Without a most, as of
-        differences, it is taken to be the same share of every variance: that of single differences
-        is too uncertain to hold for all at once.
+        As much of it is taken off as is known, but no more than the variance over users. Of
+        differences, it is taken to be the same share of every variance: that of single ones is too
+        uncertain to hold for all at once. At least as much is left as makes the sum the variance
+        over systems of what depends on pairs of them, which the jackknife overestimates most.
         """
         variances, shared = self.variances, self.interaction
-        if most is not None:
-            return variances - np.minimum(np.minimum(shared, variances), most)
+        if not are_differences:
+            return variances - np.minimum(np.minimum(shared, variances), users)
         known = shared > 0
         total = variances[known].sum()
         share = min(shared.sum() / total, 1.0) if total > 0 else 0.0
-        return variances * (1 - share * known)
+        pairs = self.n_families * (self.n_families - 1) / max(self._size * (self._size - 1), 1)
+        too_large = self._scale * (pairs - 1)
+        return np.maximum(variances * (1 - share * known), variances / too_large - users)
 
 
 Source = tuple[Floats, float | Numbers]

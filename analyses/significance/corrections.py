@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import SHUFFLING, below, monte_carlo_p, random_halves
 from analyses.shared.measure import to_grid
 from analyses.significance.permutation import PairSums, flipped_sums, pair_indices
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Longs, Numbers
 
 __all__ = ["benjamini_hochberg", "bonferroni", "holm", "max_t_test", "tukey_test"]
 
@@ -141,7 +141,7 @@ class Family:
         pairs = (first[order], second[order], scales[order], observed[order])
         return cls(order, *pairs, tolerance)
 
-    def count(self, flipped: Floats) -> NDArray[np.int64]:
+    def count(self, flipped: Floats) -> Longs:
         """Count for each pair the signs whose maximum reaches z; sums are (n_systems, n_signs)."""
         distances = np.abs(flipped[self.first] - flipped[self.second]) + self.tolerance
         distances *= self.scales[:, np.newaxis]
@@ -157,7 +157,7 @@ class Family:
 
 def count_maxima(
     grid: Floats, families: list[Family], start: int, stop: int, *, seed: int
-) -> NDArray[np.int64]:
+) -> Longs:
     """Count the permutations ``start`` to ``stop`` whose maximum reaches each pair's z."""
     counts = np.zeros((len(grid), len(families[0].order)), dtype=np.int64)
     for flipped in flipped_sums(grid, start, stop, seed=seed, block=SIGNS_AT_ONCE):
@@ -206,7 +206,7 @@ def tukey_test(
     return monte_carlo_p(count, permutations, part=part, n_jobs=n_jobs, advance=advance)
 
 
-def count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> NDArray[np.int64]:
+def count_ranges(by_user: Floats, start: int, stop: int, *, seed: int) -> Longs:
     """Count the permutations whose range of sums is at least each pair's difference.
 
     From gridded scores of shape (n_users, n_systems, n_measures) to (n_measures, n_pairs).

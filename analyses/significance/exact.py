@@ -22,7 +22,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Longs, Numbers
 
 Tail = Callable[[float], float]
 
@@ -158,9 +158,8 @@ def by_lattice(differences: Floats, *, alpha: float) -> Found:
     parity = highest % 2
     n_steps = int(min(np.ceil(hoeffding_reach(alpha) * deviation), highest) - parity + 1) // 2
     farthest, total = parity + 2 * n_steps, abs(float(differences.sum())) / unit
-    tail = _lattice_tail(
-        sizes, counts, nearest=parity, farthest=max(farthest, min(total, REACH * deviation))
-    )
+    looked_at = max(farthest, min(total, REACH * deviation))
+    tail = _lattice_tail(sizes, counts, nearest=parity, farthest=looked_at)
     p = tail(total)
     if np.ldexp(1.0, 1 - int(counts.sum())) > alpha:
         return p, float("nan")
@@ -309,9 +308,7 @@ def _lattice_tail(sizes: Floats, counts: Numbers, *, nearest: float, farthest: f
     return lambda total: float(np.ldexp(count_up_to((highest - int(total)) // 2), 1 - n_users))
 
 
-def subset_counter(
-    sizes: NDArray[np.int64], *, highest: int, n_looks: int
-) -> Callable[[int], float]:
+def subset_counter(sizes: Longs, *, highest: int, n_looks: int) -> Callable[[int], float]:
     """Prepare to count subsets of rising sizes whose sum is at most a limit, the highest at most.
 
     The small sizes are added one by one to an array of counts; the subsets of the few large ones,

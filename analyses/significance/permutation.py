@@ -33,7 +33,7 @@ from analyses.significance.exact import (
     p_by_series,
     revives,
 )
-from runs.shared.arrays import Floats, Numbers
+from runs.shared.arrays import Floats, Longs, Numbers
 
 # P@k up to k = 100, reciprocal ranks up to 10, and tables rounded to three, four or five decimals.
 SCALES = (*range(1, 101), 420, 840, 1000, 2520, 10_000, 100_000)
@@ -291,9 +291,8 @@ def random_signs(start: int, stop: int, *, n_users: int, seed: int) -> Floats:
     raw words, since the streams of numpy's other methods may change. The signs are +1 or -1,
     float64 of shape (stop - start, n_users).
     """
-    halves = random_halves(
-        start, stop, n_halves=-(-n_users // BITS_PER_HALF), seed=seed, purpose=SIGNS
-    )
+    n_halves = -(-n_users // BITS_PER_HALF)
+    halves = random_halves(start, stop, n_halves=n_halves, seed=seed, purpose=SIGNS)
     octets = np.ascontiguousarray(halves.astype("<u4", copy=False)).view(np.uint8)
     bits = np.unpackbits(octets, axis=1, count=n_users, bitorder="little")
     return (1 - 2 * bits.view(np.int8)).astype(np.float64)
@@ -350,14 +349,11 @@ def monte_carlo_test(
     array([[1.]])
     """
     count = partial(count_as_extreme, to_grid(scores), seed=seed)
-    return monte_carlo_p(
-        count, permutations, part=PERMUTATIONS_PER_TASK, n_jobs=n_jobs, advance=advance
-    )
+    part = PERMUTATIONS_PER_TASK
+    return monte_carlo_p(count, permutations, part=part, n_jobs=n_jobs, advance=advance)
 
 
-def count_as_extreme(
-    grid: Floats, start: int, stop: int, *, seed: int, block: int = BLOCK
-) -> NDArray[np.int64]:
+def count_as_extreme(grid: Floats, start: int, stop: int, *, seed: int) -> Longs:
     """Count the permutations whose sum is at least as far from 0 as the observed one.
 
     Counts are of permutations ``start`` to ``stop``, of shape (n_measures, n_pairs).
@@ -368,6 +364,6 @@ def count_as_extreme(
     totals = grid.sum(axis=2)
     thresholds = np.abs(totals[:, first] - totals[:, second]) - 2 * grid.shape[2]
     counts = np.zeros(thresholds.shape, dtype=np.int64)
-    for flipped in flipped_sums(grid, start, stop, seed=seed, block=block):
+    for flipped in flipped_sums(grid, start, stop, seed=seed, block=BLOCK):
         add_extreme(counts, flipped, thresholds)
     return counts

@@ -33,19 +33,12 @@ if TYPE_CHECKING:
 Test = Literal["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"]
 Standard = Literal["normal", "uniform", "empirical"]
 Correction = Literal["none", "bonferroni", "holm", "bh", "max-t", "tukey"]
+Advance = Callable[[int], object]
 
-PLAIN: Mapping[str, Callable[[Floats], Floats]] = {
-    "t": t_test,
-    "wilcoxon": wilcoxon_test,
-    "sign": sign_test,
-}
+PLAIN = {"t": t_test, "wilcoxon": wilcoxon_test, "sign": sign_test}
 """Tests without a setting."""
 
-ADJUSTMENTS: Mapping[str, Callable[[Floats], Floats]] = {
-    "bonferroni": bonferroni,
-    "holm": holm,
-    "bh": benjamini_hochberg,
-}
+ADJUSTMENTS = {"bonferroni": bonferroni, "holm": holm, "bh": benjamini_hochberg}
 """Corrections of p-values, along the last axis."""
 
 JOINT: Mapping[str, Callable[..., Floats]] = {"max-t": max_t_test, "tukey": tukey_test}
@@ -94,9 +87,7 @@ class Question(AnalysisSettings):
         return self.permutations or DRAWS.get(self.test, 0)
 
 
-def pair_tests(
-    work: Work, question: Question, pairs: Numbers, *, advance: Callable[[int], object]
-) -> PairTests:
+def pair_tests(work: Work, question: Question, pairs: Numbers, *, advance: Advance) -> PairTests:
     """Test pairs, given by their numbers, of systems for every measure."""
     if question.test == "exact":
         return _exactly(work, question, pairs, advance=advance)
@@ -133,9 +124,7 @@ def check_scales(scores: Scores, scales: Mapping[Measure, int]) -> None:
             raise InputError(f"the scores of {measure} are not multiples of 1/{scale}.")
 
 
-def _exactly(
-    work: Work, question: Question, pairs: Numbers, *, advance: Callable[[int], object]
-) -> PairTests:
+def _exactly(work: Work, question: Question, pairs: Numbers, *, advance: Advance) -> PairTests:
     scores = work.scores
     tasks = (
         delayed(exact_test)(
@@ -157,9 +146,7 @@ def _exactly(
     return PairTests(p, methods, np.array([result.required for result in results]))
 
 
-def _draw(
-    values: Floats, work: Work, question: Question, *, advance: Callable[[int], object] | None
-) -> Floats:
+def _draw(values: Floats, work: Work, question: Question, *, advance: Advance | None) -> Floats:
     return monte_carlo_test(
         values, permutations=question.draws, seed=work.seed, n_jobs=work.n_jobs, advance=advance
     )
@@ -176,12 +163,8 @@ def standardised(work: Work, standard: Standard | None) -> Work:
         return work
     scores = work.scores
     made = standardise(scores.values, standard)
-    return ScoresWork(
-        Scores(made, scores.measures, scores.systems, scores.users),
-        seed=work.seed,
-        n_jobs=work.n_jobs,
-        progress=work.progress,
-    )
+    alike = Scores(made, scores.measures, scores.systems, scores.users)
+    return ScoresWork(alike, seed=work.seed, n_jobs=work.n_jobs, progress=work.progress)
 
 
 def standardise(values: Floats, standard: Standard) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from analyses.intervals.resampling import random_blocks, ranges, resample_means, run_noise
 from analyses.ordering import DECIMALS
 from analyses.ordering.agreement import divided
+from analyses.shared.families import CROSSED
 from analyses.shared.measure import RunDeviations, Scores
 from analyses.shared.sentences import listed
 from analyses.shared.work import ScoresWork
@@ -305,27 +306,36 @@ def ratio_of(some: Masks, among: Masks, weights: Floats | None = None) -> Floats
 
 
 def resampled_rates(
-    comparison: Comparison, numbers: list[int], users: JointUsers, question: Question
-) -> Floats:
+    comparison: Comparison,
+    numbers: list[int],
+    users: JointUsers,
+    question: Question,
+    groups: Floats,
+) -> tuple[Floats, Floats]:
     """Test all pairs of systems anew over resampled users, by Student's t, for some measures.
 
     Shares are of shape (n_rates, n_truths, n_measures, n_replicates): NaN for other measures, and
-    where the test or its correction is of another kind. Without replicates there are none.
+    where the test or its correction is of another kind. Without replicates there are none. Groups
+    of pairs, (n_groups, n_pairs), are as those of `resample_power`: the shares in each for the
+    first replicates have one more axis.
     """
     references = comparison.references
     rates = np.full((len(RATES), *references.shape, users.replicates), np.nan)
+    crossed = np.repeat(rates[..., :CROSSED, np.newaxis], len(groups), axis=-1)
     # Student's t is like any test of means.
     adjustments = ("none", *ADJUSTMENTS)
     if question.test not in OF_MEANS or question.correction not in adjustments:
-        return rates
+        return rates, crossed
     # References are few, and tested once.
     tested = lru_cache(maxsize=8)(lambda number: _tested(comparison.true, number, users, question))
     for number in numbers:
         own = _tested(comparison.measured, number, users, question)
         for truth, reference in enumerate(references[:, number].tolist()):
-            verdicts = PairVerdicts.of(*own, *tested(reference), alpha=question.alpha)
-            rates[:, truth, number] = verdicts.rates()
-    return rates
+            pairs = (*own, *tested(reference))
+            some = PairVerdicts.of(*(each[:CROSSED] for each in pairs), alpha=question.alpha)
+            rates[:, truth, number] = PairVerdicts.of(*pairs, alpha=question.alpha).rates()
+            crossed[:, truth, number] = np.moveaxis(some.rates(groups), 0, -1)
+    return rates, crossed
 
 
 def _tested(

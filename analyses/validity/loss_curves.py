@@ -118,9 +118,6 @@ class LossOfJudgements:
             taus.append([mean_of_defined(tau_b(means, one[:, np.newaxis])) for one in true_means])
             drawn = (resampling.taus(sums, one).swapaxes(1, 2) for one in true_sums)
             replicates.append(np.stack([mean_of_defined(each) for each in drawn]))
-        return TruthCurves(
-            tuple(levels),
-            np.stack(itself, -1),
-            np.stack([np.stack(each) for each in taus], -1),
-            np.stack(replicates, -2),
-        )
+        of_itself = np.stack(itself, -1)
+        of_truth = np.stack([np.stack(each) for each in taus], -1)
+        return TruthCurves(tuple(levels), of_itself, of_truth, np.stack(replicates, -2))

@@ -114,20 +114,15 @@ class ResampledComparison:
         crossed = [taus_within(resampled, of_truth, some) for of_truth in true_resampled]
         both = np.stack(values), np.stack(crossed).swapaxes(-1, -2)
         # Where all systems are in their order, moved replicates, and subsets, do not vary.
-        return WithinSubsets(self.families.n, *both, WIDER * self.tau_replicates)
+        return WithinSubsets(self.families.n, *both, self.tau_replicates)
 
     def tau(self) -> Uncertain:
         """Compare orderings by tau-b."""
         taus = _tau(self.means, self.true_means)
-        variances = deviations(WIDER * self.tau_replicates) ** 2
-        added = self.within.beyond(variances), self.within.n_families - 1
-        both = reach_of([(variances, np.inf), added])
-        return Uncertain(
-            taus,
-            arcsine_around(taus, self.tau_replicates),
-            _around(taus, self.within.reach(), TAUS),
-            _around(taus, both, TAUS),
-        )
+        users = arcsine_around(taus, self.tau_replicates)
+        systems = _around(taus, self.within.reach(), TAUS)
+        both = _over_both(self.within, WIDER * self.tau_replicates)
+        return Uncertain(taus, users, systems, _around(taus, both, TAUS))
 
     def regret(self) -> Uncertain:
         """Give the truth lost by choices; the best of others is no smooth function of systems.
@@ -150,21 +145,29 @@ class ResampledComparison:
         )
         measures = self.comparison.measured.measures
         numbers = measures.numbers(measures.reported)
-        resampled = resampled_rates(self.comparison, numbers, self.users, question)
-
+        pairs = pairs_within(self._subsets)
+        resampled, crossed = resampled_rates(
+            self.comparison, numbers, self.users, question, pairs[:CROSSED]
+        )
         observed = verdicts.rates()
-        users = with_width(interval(observed, resampled, limits=SHARES))
-        values = np.moveaxis(verdicts.rates(pairs_within(self._subsets)), 0, -1)
-        within = WithinSubsets(self.families.n, values)
-        systems = with_width(_around(observed, within.reach(), SHARES))
-        # The variances over users and over systems are added.
-        sides = (np.maximum(high - observed, observed - low) for low, high in (users, systems))
-        both = _around(observed, np.hypot(*sides), SHARES)
-        return Uncertain(observed, users, systems, both)
+        within = WithinSubsets(self.families.n, np.moveaxis(verdicts.rates(pairs), 0, -1), crossed)
+        systems = within.reach()
+        both = np.where(systems > 0, _over_both(within, resampled), np.nan)
+        limits = (
+            interval(observed, resampled, limits=SHARES),
+            *(_around(observed, reach, SHARES) for reach in (systems, both)),
+        )
+        return Uncertain(observed, *map(with_width, limits))
 
     @property
     def _subsets(self) -> Masks:
         return self.families.subsets(seed=self.users.seed)
+
+
+def _over_both(within: WithinSubsets, replicates: Floats) -> Floats:
+    """Say how far intervals over users and systems reach."""
+    variances = deviations(replicates) ** 2
+    return reach_of([(variances, np.inf), (within.beyond(variances), within.n_families - 1)])
 
 
 def _tau(means: Floats, true_means: Floats) -> Floats:

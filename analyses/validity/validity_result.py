@@ -283,14 +283,13 @@ class Validity(Result):
     @figure("validity", "Validity: agreement with the true ordering", number=21, panels="truth")
     def plot(self, ax: Axes, *, truth: str | None = None) -> None:
         """Draw tau-b of the report measures with its intervals, over users and over both."""
-        place, numbers = self.place(truth), self.best_first(self.measures.reported)
+        numbers = self.best_first(self.measures.reported)
+        at = self.place(truth), numbers
         names = dict(zip(self._reported.tolist(), self._labels, strict=True))
         rows = np.arange(len(numbers))[::-1]
         for (low, high), width in zip((self.tau.both, self.tau.users), (0.8, 2.5), strict=True):
-            ax.hlines(
-                rows, low[place, numbers], high[place, numbers], colours()[0], linewidth=width
-            )
-        taus, ideal = self.tau.values[place, numbers], self.attainable[place, numbers]
+            ax.hlines(rows, low[at], high[at], colours()[0], linewidth=width)
+        taus, ideal = self.tau.values[at], self.attainable[at]
         ax.plot(taus, rows, "o", color=colours()[0], markersize=4, label="tau-b")
         ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="attainable")
         ax.set_yticks(rows, [names[n] for n in numbers])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from docutils import nodes
@@ -46,15 +47,9 @@ def _write(writer: HTML5Translator, node: nodes.Element, before: str, after: str
     raise nodes.SkipNode
 
 
-def _inline(writer: HTML5Translator, node: nodes.math) -> None:
-    _write(writer, node, "", "")
-
-
-def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
-    _write(writer, node, '<div class="math">', "</div>")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the way that formulas are written."""
-    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    inline = partial(_write, before="", after="")
+    block = partial(_write, before='<div class="math">', after="</div>")
+    app.add_html_math_renderer("mathml", (inline, None), (block, None))
     return {"parallel_read_safe": True}

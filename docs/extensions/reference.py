@@ -387,10 +387,8 @@ class Generated(SphinxDirective):
 
 def directive(writer: Callable[..., Iterator[str]], *options: str) -> type[Generated]:
     """Make a directive of a function that writes."""
-    facts = {
-        "writer": staticmethod(writer),
-        "option_spec": dict.fromkeys(options, directives.unchanged),
-    }
+    own = dict.fromkeys(options, directives.unchanged)
+    facts = {"writer": staticmethod(writer), "option_spec": own}
     return type(writer.__name__, (Generated,), facts)
 
 

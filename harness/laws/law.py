@@ -108,12 +108,9 @@ class Law:
 
     def _smallest(self, bench: Bench) -> Found:
         """Shrink what breaks the law; None if it does not break it each time."""
+        cases = self.cases(bench.shape)
         try:
-            case = search(
-                self.cases(bench.shape),
-                lambda case: self._is_broken(bench, case) is True,
-                tries=bench.tries,
-            )
+            case = search(cases, lambda one: self._is_broken(bench, one) is True, tries=bench.tries)
         except (Flaky, NoSuchExample):
             return None
         evidence, again = (self.breaks(bench, case) for _ in range(2))

@@ -119,12 +119,9 @@ class Shape:
 
     def _items_seen(self, lists: Sequence[UserList]) -> ItemsSeen:
         judged = [[item for item, _ in self.judged_items(listed)] for listed in lists]
-        return ItemsSeen(
-            self.catalogue,
-            users=np.zeros(len(lists), dtype=np.intp),
-            listed=_by_rank([self.items(listed)[0] for listed in lists], width=self.depth),
-            judged=_by_rank(judged),
-        )
+        listed = _by_rank([self.items(each)[0] for each in lists], width=self.depth)
+        users = np.zeros(len(lists), dtype=np.intp)
+        return ItemsSeen(self.catalogue, users, listed, judged=_by_rank(judged))
 
 
 @dataclass(frozen=True)

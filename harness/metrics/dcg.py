@@ -58,10 +58,7 @@ def dcg(
     >>> dcg(Judged(np.array([[3.0, np.nan, 2.0]]), np.array([[3.0, 2.0]])))
     array([4.])
     """
+    weighting = weighting_of(beta, propensity, clip)
     return judged.total(
-        discounted_gains,
-        cutoff=cutoff,
-        gains=gains,
-        discount=discount,
-        weighting=weighting_of(beta, propensity, clip),
+        discounted_gains, cutoff=cutoff, gains=gains, discount=discount, weighting=weighting
     )

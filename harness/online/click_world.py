@@ -53,34 +53,30 @@ CELLS_AT_ONCE: Final = 5_000_000
 class ClickWorldSettings(Section):
     """What a world of clicks is made from; equal settings give equal worlds."""
 
-    n_users: int = Field(default=10_000, ge=2, le=10**7, description="Number of users.")
-    n_items: int = Field(default=1_500, ge=2, le=10**5, description="Number of items.")
-    topics: int = Field(default=40, ge=2, description="Number of topics of items and tastes.")
-    selectivity: float = Field(
-        default=6.0, ge=0.0, le=12.0, description="Effect of taste on choices (s)."
-    )
+    n_users: int = Field(10_000, ge=2, le=10**7, description="Number of users.")
+    n_items: int = Field(1_500, ge=2, le=10**5, description="Number of items.")
+    topics: int = Field(40, ge=2, description="Number of topics of items and tastes.")
+    selectivity: float = Field(6.0, ge=0.0, le=12.0, description="Effect of taste on choices (s).")
     exposure: float = Field(
-        default=1.0,
+        1.0,
         ge=0.0,
         le=2.0,
         description="Effect of item exposure on the history (eta); 0: the history depends on taste "
         "and quality only.",
     )
     familiarity: float = Field(
-        default=0.0,
+        0.0,
         ge=-5.0,
         le=5.0,
         description="Effect of item exposure on clicks (gamma); above 0, users prefer "
         "unknown items; below 0, known items.",
     )
-    position: float = Field(
-        default=1.0, ge=0.0, le=5.0, description="Decay of attention with rank (rho)."
-    )
+    position: float = Field(1.0, ge=0.0, le=5.0, description="Decay of attention with rank (rho).")
     reluctance: float = Field(
-        default=4.5, ge=-20.0, le=20.0, description="Reluctance to click at all (c0)."
+        4.5, ge=-20.0, le=20.0, description="Reluctance to click at all (c0)."
     )
-    most_events: int = Field(default=300, ge=2, description="Maximum number of events per user.")
-    seed: int = Field(default=1, ge=0, description="Random seed of the world.")
+    most_events: int = Field(300, ge=2, description="Maximum number of events per user.")
+    seed: int = Field(1, ge=0, description="Random seed of the world.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,14 +43,14 @@ VIEWS_PER_LIST = 0.5
 class SimulationSettings(Section):
     """How an experiment runs; equal settings, worlds and models give equal experiments."""
 
-    periods: int = Field(default=4, ge=1, le=1000, description="Number of periods.")
-    period_days: float = Field(default=3.0, gt=0.0, le=365.0, description="Days in a period.")
-    depth: int = Field(default=5, ge=1, le=100, description="Number of items in a list.")
+    periods: int = Field(4, ge=1, le=1000, description="Number of periods.")
+    period_days: float = Field(3.0, gt=0.0, le=365.0, description="Days in a period.")
+    depth: int = Field(5, ge=1, le=100, description="Number of items in a list.")
     lists: float = Field(
-        default=3.0, gt=0.0, le=100.0, description="Mean number of lists per user and period."
+        3.0, gt=0.0, le=100.0, description="Mean number of lists per user and period."
     )
-    salt: str = Field(default="", description="Salt of the hash that assigns users to arms.")
-    seed: int = Field(default=1, ge=0, description="Random seed of the experiment.")
+    salt: str = Field("", description="Salt of the hash that assigns users to arms.")
+    seed: int = Field(1, ge=0, description="Random seed of the experiment.")
 
     @property
     def boundaries(self) -> tuple[int, ...]:

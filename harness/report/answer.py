@@ -15,7 +15,7 @@ from analyses.shared.drawing import chosen_panel, colours
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import listed
+from analyses.shared.sentences import applicable, listed
 from analyses.shared.table import Cell, Table, rounded
 from runs.shared.arrays import Floats
 
@@ -365,23 +365,18 @@ class Answer(Result):
         order = "" if first is None else f", ordered by {first.subject.lower()}"
         thin = f", and over {self._chance} (thin)" * self.is_over_more
         subjects = [subject[0].lower() + subject[1:] for subject in self.subjects]
+        definitions = {
+            "An area is the mean, over smaller and smaller parts of the judgements, of the tau-b "
+            "between the orderings on all judgements and on the part; the parts differ between "
+            "random loss and loss of popular items, so that their areas are not "
+            "comparable.": any("area" in each.quantity for each in self.every),
+            "DP (discriminative power) is the sum of the p-values of all pairs of systems: lower "
+            "is more discriminative.": "discrimination" in self.keys,
+        }
         parts = [
             f"The measures (metrics at a cut-off) by {listed(subjects)}{order}, with 95 % "
             f"intervals over {self.units} (thick){thin}.",
-            *compress(
-                (
-                    "An area is the mean, over smaller and smaller parts of the judgements, of the "
-                    "tau-b between the orderings on all judgements and on the part; the parts "
-                    "differ between random loss and loss of popular items, so that their areas are "
-                    "not comparable.",
-                    "DP (discriminative power) is the sum of the p-values of all pairs of systems: "
-                    "lower is more discriminative.",
-                ),
-                (
-                    any("area" in each.quantity for each in self.every),
-                    "discrimination" in self.keys,
-                ),
-            ),
+            *applicable(definitions),
             "In a panel, a point is filled where no other measure is significantly better.",
         ]
         drawn = [each.required for each in self.every if each.threshold and each.shares is None]

@@ -18,7 +18,6 @@ from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
 from analyses.shared.figures import WRITERS, as_svg, draw_panels
-from analyses.shared.measure import Measure
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
@@ -132,11 +131,9 @@ class Comparison:
                 scores = sign * np.array([[e.value for e in found] for found in beside.values()]).T
                 by_quantity.append(DataSetRanks(name, (*by_study,), (*beside,), scores))
                 poor[name] = [label for label in beside if _is_poor(label, by_study.values())]
-        made = (
-            MeanRanks("system", by_measure, sorted(lacking)),
-            MeanRanks("measure", by_quantity, poor=poor),
-        )
-        return [ranks for ranks in made if ranks.every]
+        of_systems = MeanRanks("system", by_measure, sorted(lacking))
+        of_measures = MeanRanks("measure", by_quantity, poor=poor)
+        return [ranks for ranks in (of_systems, of_measures) if ranks.every]
 
     @property
     def title(self) -> str:
@@ -317,13 +314,9 @@ def _figure(face: FigureFace, of: Mapping[str, Result], rows: Sequence[dict[str,
         for label, result in of.items():
             title = f"({ascii_lowercase[len(panels) % 26]}) {', '.join([label, *row.values()])}"
             panels[title] = partial(_draw, face, result, row, title)
-    return draw_panels(
-        panels,
-        most_columns=len(of),
-        roomy=face.panels is None,
-        alike=face.comparable,
-        legend="cut-off" if face.panels == METRIC and face.comparable else None,
-    )
+    roomy, alike = face.panels is None, face.comparable
+    legend = "cut-off" if face.panels == METRIC and alike else None
+    return draw_panels(panels, most_columns=len(of), roomy=roomy, alike=alike, legend=legend)
 
 
 def _draw(face: FigureFace, result: Result, row: Mapping[str, str], title: str, ax: Axes) -> Axes:
@@ -342,14 +335,9 @@ def _side_by_side(by_study: Mapping[str, Estimates]) -> dict[str, list[Estimate]
     return {name: [by_name[name] for by_name in found] for name in shared}
 
 
-def _named(estimates: Estimates, name: str) -> Measure:
-    """Find a report measure by its name with the cut-off, as other studies may have others."""
-    return next(m for m in estimates.measures.reported if str(m) == name)
-
-
 def _is_poor(name: str, among: Iterable[Estimates]) -> bool:
-    """Say whether a report measure does not pass the threshold somewhere."""
-    return not all(e.acceptable()[e.measures.index(_named(e, name))] for e in among)
+    """Say whether a measure, named with its cut-off, does not pass the threshold somewhere."""
+    return not all(e.acceptable()[[*map(str, e.measures)].index(name)] for e in among)
 
 
 def _best_of(estimates: Estimates) -> str:
@@ -371,9 +359,8 @@ def directions(
     Of the former the better comes first.
     """
     every = [_signs(each) for each in by_study.values()]
-    signs = {
-        pair: {own[pair] for own in every} for pair in combinations(_side_by_side(by_study), 2)
-    }
+    pairs = combinations(_side_by_side(by_study), 2)
+    signs = {pair: {own[pair] for own in every} for pair in pairs}
     alike = [(a, b) if s == {1} else (b, a) for (a, b), s in signs.items() if s < {-1, 1}]
     return alike, [pair for pair, found in signs.items() if found >= {-1, 1}]
 

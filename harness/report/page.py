@@ -42,6 +42,8 @@ def render_report(study: FinishedStudy) -> bytes:
     answered = results.get(ANSWER)
     sections = {key: _section(study, key, result) for key, result in results.items()}
     compared = "systems" if "systems" in results else "means"
+    methods = manifest.get("sources", {})
+    sources = [[name, manifest["families"].get(name, ""), *each] for name, each in methods.items()]
     return render_page(
         "report.html",
         manifest=manifest,
@@ -52,16 +54,7 @@ def render_report(study: FinishedStudy) -> bytes:
         sections=[section for key, section in sections.items() if key not in LAST],
         last=[section for key, section in sections.items() if key in LAST],
         frames=study.frames,
-        methods=Table(
-            "",
-            "Systems",
-            "",
-            ("system", "family", "method", "source"),
-            [
-                [name, manifest["families"].get(name, ""), *each]
-                for name, each in manifest.get("sources", {}).items()
-            ],
-        ),
+        methods=Table("", "Systems", "", ("system", "family", "method", "source"), sources),
         facts=_facts(manifest["collection"]),
         versions=_plain("Versions", list(manifest["versions"].items())),
         seconds=_plain(

@@ -191,16 +191,10 @@ class Repeats(Result):
         place = chosen_panel(self.subjects, subject)
         means, rows = mean_of_defined(self.values[place]), np.arange(len(self.measures))[::-1]
         for n, (source, own) in enumerate(zip(self.names, self.sources[:, place], strict=True)):
-            ax.errorbar(
-                means,
-                rows + APART * (1 - n),
-                xerr=own,
-                fmt=MARKERS[n],
-                color=colours()[n % len(colours())],
-                markersize=3.5,
-                linewidth=1.2,
-                label=source,
-            )
+            colour = colours()[n % len(colours())]
+            look: dict[str, Any] = {"fmt": MARKERS[n], "color": colour, "linewidth": 1.2}
+            places = rows + APART * (1 - n)
+            ax.errorbar(means, places, xerr=own, label=source, markersize=3.5, **look)
         ax.set_yticks(rows, self.measures.reported.labels)
         ax.set_xlabel(self.in_words[place])
         ax.set_title(self.subjects[place])

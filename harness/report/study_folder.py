@@ -115,12 +115,7 @@ class Ledger:
 
 
 ANSWER, REPEATS = "answer", "repeats"
-SCORED: Mapping[str, type[Result]] = {
-    ANSWER: Answer,
-    "means": Means,
-    "coverage": Coverage,
-    REPEATS: Repeats,
-}
+SCORED = {ANSWER: Answer, "means": Means, "coverage": Coverage, REPEATS: Repeats}
 """What studies of systems have beside the results of their analyses."""
 
 TRAIN_FILE, TEST_FILE = "split/train.csv", "split/test.csv"

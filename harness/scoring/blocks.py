@@ -116,14 +116,10 @@ class Block:
             )
 
     def _items_seen(self, lists: Columns, samples: Samples) -> ItemsSeen:
-        return ItemsSeen(
-            samples.catalogue,
-            self.users,
-            lists.items(self.users, samples.qrels),
-            _judged_items(self.judgements, samples.qrels),
-            self.judgements,
-            lists.run.system,
-        )
+        users, judgements = self.users, self.judgements
+        listed = lists.items(users, samples.qrels)
+        judged = _judged_items(judgements, samples.qrels)
+        return ItemsSeen(samples.catalogue, users, listed, judged, judgements, lists.run.system)
 
 
 def _judged_items(judgements: Longs, qrels: Qrels) -> Ints:

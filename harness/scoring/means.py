@@ -205,35 +205,30 @@ class Coverage(Result):
     @classmethod
     def of(cls, runs: Sequence[Run], qrels: Qrels) -> Coverage:
         """Count what runs recommend to the users of the qrels."""
+        n_items = [np.count_nonzero(np.bincount(run.items[run.items >= 0])) for run in runs]
+        judged = [(match(run, qrels) >= 0).sum() / max(run.lengths.sum(), 1) for run in runs]
         return cls(
             systems=tuple(run.system for run in runs),
             n_users=qrels.n_users,
             without_list=np.array([(run.lengths == 0).sum() for run in runs]),
             with_short_list=np.array([(run.lengths < run.depth).sum() for run in runs]),
-            n_items=np.array(
-                [np.count_nonzero(np.bincount(run.items[run.items >= 0])) for run in runs]
-            ),
-            judged=np.array(
-                [(match(run, qrels) >= 0).sum() / max(run.lengths.sum(), 1) for run in runs]
-            ),
+            n_items=np.array(n_items),
+            judged=np.array(judged),
         )
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``coverage``: one row for each system."""
         import pandas as pd
 
-        return {
-            "coverage": pd.DataFrame(
-                {
-                    "system": self.systems,
-                    "users": self.n_users,
-                    "users_without_recommendations": self.without_list,
-                    "users_with_short_lists": self.with_short_list,
-                    "items_recommended": self.n_items,
-                    "judged_share": self.judged,
-                }
-            )
+        columns = {
+            "system": self.systems,
+            "users": self.n_users,
+            "users_without_recommendations": self.without_list,
+            "users_with_short_lists": self.with_short_list,
+            "items_recommended": self.n_items,
+            "judged_share": self.judged,
         }
+        return {"coverage": pd.DataFrame(columns)}
 
     def caption(self) -> str:
         """Say what the last column is."""

@@ -233,13 +233,9 @@ def _with_truth(collection: Collection, known: TrueJudgements, files: list[RunFi
             # What is odd about runs was said when their usual lists were read.
             warnings.simplefilter("ignore", InputWarning)
             runs = tuple(known.of_given(f.to_run(*named)) for f in files)
-    return replace(
-        collection,
-        judged_truly=known,
-        true_lists=runs,
-        inputs=(*collection.inputs, *known.inputs),
-        facts=collection.facts | {"truth": known.facts},
-    )
+    inputs = (*collection.inputs, *known.inputs)
+    facts = collection.facts | {"truth": known.facts}
+    return replace(collection, judged_truly=known, true_lists=runs, inputs=inputs, facts=facts)
 
 
 def _warn_of_unknown(split: Split, *, threshold: float) -> None:
@@ -271,13 +267,10 @@ def _from_trec_files(study: Study, section: QrelsSection) -> Collection:
     run_files, systems = read_runs(paths, study)
     with study.errors_at("truth"):
         truth = None if study.truth is None else read_truth(study.truth)
+    level = section.relevance_level or level
+    others = () if truth is None else truth.judged.items.ids.tolist()
     collection = collect_lists(
-        run_files,
-        file,
-        relevance_level=section.relevance_level or level,
-        source=source,
-        systems=systems,
-        others=() if truth is None else truth.judged.items.ids.tolist(),
+        run_files, file, relevance_level=level, source=source, systems=systems, others=others
     )
     collection = replace(collection, inputs=(facts, *map(checksum, paths)))
     if study.truth is None or truth is None:

@@ -62,9 +62,8 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
     path = Path(section.path or "").resolve()
     yield f"# A study of {path.name}. Run it with: harness run {file.name}"
     yield "# All other settings have defaults; `harness schema` describes them for editors."
-    yield _line(
-        "name", re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_") or "x"
-    )
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_")
+    yield _line("name", stem or "x")
     folder = file.resolve().parent
     near = os.path.relpath(path, folder) if path.is_relative_to(folder) else str(path)
     place = near, "relative to the folder of this file"

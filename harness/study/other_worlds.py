@@ -127,22 +127,18 @@ class OtherWorlds:
         by = made_by([__name__, home_of(type(study)), *self.makers])
         complete = self.store.is_complete
         pending = [w for w in worlds if not complete(place_of(w)[0], keys[w], by)]
-        tasks = (
-            joblib.delayed(find_in)(with_world(self.study, world), study, world)
-            for world in pending
-        )
+        find = joblib.delayed(find_in)
+        tasks = (find(with_world(self.study, world), study, world) for world in pending)
         # Files are on this machine alone.
-        own = self._like is not None or any(
-            (self._files, self.study.analyses.plugins, self.study.split.files)
-        )
-        workers = processes(self.n_jobs, return_as="generator_unordered", here=own)
+        files = (self._like, *self._files, *self.study.analyses.plugins, *self.study.split.files)
+        workers = processes(self.n_jobs, return_as="generator_unordered", here=any(files))
         with self.progress("Training in other worlds", len(worlds)) as bar, restarts_in_silence():
             for _ in range(len(worlds) - len(pending)):
                 bar.advance()
             for world, found, cost in workers(tasks):
                 part, file = place_of(world)
-                files = {file: to_evidence(found)}
-                self.store.write(part, keys[world], files, cost=cost, made_by=by)
+                content = {file: to_evidence(found)}
+                self.store.write(part, keys[world], content, cost=cost, made_by=by)
                 bar.advance(done=f"strength {world.strength:g}, {cost.seconds:.1f} s")
         for world in worlds:
             yield read_evidence(self.store.folder / place_of(world)[1], study.found)

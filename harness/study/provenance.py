@@ -27,15 +27,8 @@ OWN = ("runs", "qrels", "recommenders", "analyses", "harness")
 
 WITHOUT_EFFECT = frozenset(
     {"click", "cloudpickle", "dask", "distributed", "filelock", "jinja2", "joblib", "psutil"}
-    | {
-        "annotated_types",
-        "pydantic",
-        "pydantic_core",
-        "rich",
-        "structlog",
-        "threadpoolctl",
-        "tomli_w",
-    }
+    | {"annotated_types", "pydantic", "pydantic_core", "rich", "structlog", "threadpoolctl"}
+    | {"tomli_w"}
 )
 """Packages of others that show, check or distribute work: no number depends on their version."""
 

@@ -120,9 +120,8 @@ def check(study: Study) -> dict[str, Metric]:
     InputError
         If a metric, system, setting or preset does not exist or breaks a rule.
     """
-    metrics = check_metrics(
-        study.metrics, example=partial(example_catalogue, study), errors_at=study.errors_at
-    )
+    example = partial(example_catalogue, study)
+    metrics = check_metrics(study.metrics, example=example, errors_at=study.errors_at)
     _references(study)
     if study.ratings is None:
         return metrics
@@ -272,10 +271,8 @@ def run_study(study: Study, *, n_jobs: int = 1, progress: Progress | None = None
     others = {seed: study.under(seed) for seed in seeds}
     for number in range(2, study.repeat.settings + 1):
         others[number] = with_other_settings(study, number)
-    repeats = {
-        number: partial(run_study, other, n_jobs=n_jobs, progress=progress)
-        for number, other in others.items()
-    }
+    run_other = partial(run_study, n_jobs=n_jobs, progress=progress)
+    repeats = {number: partial(run_other, other) for number, other in others.items()}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", InputWarning)
         with progress("Reading the input", 1) as bar:

@@ -74,16 +74,10 @@ class ScoreParts:
 
     def judged(self, runs: Sequence[Run], catalogue: Catalogue) -> Scores:
         """Score every user, run and measure by the judgements, unweighted."""
+        scored = runs, self.collection.qrels, self.measures, self.metrics
+        users = self.collection.topics.ids
         with self.progress("Scoring the runs", len(runs)) as bar:
-            return score(
-                runs,
-                self.collection.qrels,
-                self.measures,
-                self.metrics,
-                users=self.collection.topics.ids,
-                catalogue=catalogue,
-                advance=bar.advance,
-            )
+            return score(*scored, users=users, catalogue=catalogue, advance=bar.advance)
 
     def warn_of_ties(self, catalogue: Catalogue) -> None:
         """Warn of given runs of which many lists have equal scores, and by how much they matter."""
@@ -129,15 +123,12 @@ class ScoreParts:
         references = () if self.study.truth is None else self.study.truth.measures
         every = [*own, *(reference for reference in references if reference not in own)]
         profiles = None if split is None else split.train.matrix()[known.users]
+        measures = Measures(every, reported=own.reported, grid=own.grid)
+        seen = replace(catalogue, profiles=profiles, hidden_ranks=None)
+        qrels, users = known.qrels, known.topics.ids
         with self.progress("Scoring by the truth", len(lists)) as bar:
             return score(
-                lists,
-                known.qrels,
-                Measures(every, reported=own.reported, grid=own.grid),
-                metrics,
-                users=known.topics.ids,
-                catalogue=replace(catalogue, profiles=profiles, hidden_ranks=None),
-                advance=bar.advance,
+                lists, qrels, measures, metrics, users=users, catalogue=seen, advance=bar.advance
             )
 
     def files(

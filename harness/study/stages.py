@@ -394,20 +394,12 @@ class Stages(Source):
         if condensed:
             trained, lists = not self.collection.runs, self._true_lists(runs, known)
             notes = tuple(known.notes(lists, self.study.measures.reported, trained=trained))
-        key = content_key(
-            self._scores_key,
-            self.collection.truly_judged_key,
-            self._files_of(TRUE_RUN),
-            self.study.truth.references,
-        )
+        judged, files = self.collection.truly_judged_key, self._files_of(TRUE_RUN)
+        key = content_key(self._scores_key, judged, files, self.study.truth.references)
         self.make_part(TRUE_SCORES, key, build, [home_of(ScoreParts), *self._metric_homes])
-        return Truth(
-            self._kept_scores(TRUE_SCORES_FILE, TRUE_RUNS_FILE, weights),
-            self.study.truth.measures,
-            known.origin,
-            condensed=condensed,
-            notes=notes,
-        )
+        scores = self._kept_scores(TRUE_SCORES_FILE, TRUE_RUNS_FILE, weights)
+        references = self.study.truth.measures
+        return Truth(scores, references, known.origin, condensed=condensed, notes=notes)
 
     def _true_lists(self, runs: Sequence[Run], known: TrueJudgements) -> list[Run]:
         """Give the lists that the truth judges."""

@@ -168,11 +168,8 @@ def ratings_digest(ratings: Ratings) -> str:
 
 def judgements_key(qrels: Qrels, topics: Numbering, items: Numbering) -> str:
     """Hash judgements and their ids."""
-    return content_key(
-        digest(topics.ids, items.ids),
-        digest(qrels.offsets, qrels.items, qrels.grades),
-        qrels.relevance_level,
-    )
+    judged = digest(qrels.offsets, qrels.items, qrels.grades)
+    return content_key(digest(topics.ids, items.ids), judged, qrels.relevance_level)
 
 
 def portable(path: str, folder: Path) -> str:

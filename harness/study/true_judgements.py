@@ -260,16 +260,10 @@ def _over(
 ) -> TrueJudgements:
     """Name the users, find them among the topics of the study, and count their judgements."""
     topics, written = ranked.users.select(users), carried(ranked.users)
-    return TrueJudgements(
-        topics if written is ranked.users else written.select(users),
-        topics,
-        qrels,
-        origin,
-        candidates,
-        {"truth": origin, "lists": LISTS[candidates], **judgement_facts(qrels), **facts},
-        users,
-        ranked.topics.numbers(topics.ids),
-    )
+    named = topics if written is ranked.users else written.select(users)
+    told = {"truth": origin, "lists": LISTS[candidates], **judgement_facts(qrels), **facts}
+    rows = ranked.topics.numbers(topics.ids)
+    return TrueJudgements(named, topics, qrels, origin, candidates, told, users, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,13 +320,9 @@ def read_truth(
             f"{source.label}: no true rating reaches the threshold {scale.threshold:g}: nothing is "
             f"truly relevant. The ratings are: {distribution(ratings.rating)}."
         )
-    columns = ratings.users, ratings.items, ratings.user, ratings.item
-    return TruthFile(
-        QrelsFile(*columns, grade),
-        scale.level,
-        {"threshold": scale.threshold, "grades": scale.rule},
-        facts_of(source),
-    )
+    judged = QrelsFile(ratings.users, ratings.items, ratings.user, ratings.item, grade)
+    facts = {"threshold": scale.threshold, "grades": scale.rule}
+    return TruthFile(judged, scale.level, facts, facts_of(source))
 
 
 def _of_qrels(section: TruthSection, path: Path) -> TruthFile:

@@ -171,15 +171,8 @@ class StudyWork(Work):
 
     def rescorer(self, n_samples: int) -> SumSamples:
         """Give what scores the systems anew, and say what metrics outside the kernel will cost."""
-        scorer = SampleScorer(
-            self.runs,
-            self.qrels,
-            self.scores.measures,
-            self.metrics,
-            self.catalogue,
-            weights=self.weights,
-            replicates=self.replicates,
-        )
+        measured = self.scores.measures, self.metrics, self.catalogue
+        scorer = SampleScorer(self.runs, self.qrels, *measured, self.weights, self.replicates)
         if scorer.by_definition:
             self.progress.note(
                 f"{', '.join(scorer.by_definition)}: scored from all ranks of every list, "

@@ -223,14 +223,10 @@ class Search:
         return trial.finding
 
     def _score(self, run: Run) -> float:
-        scores = score(
-            [run],
-            self.validation.qrels,
-            Measures([self.measure]),
-            {self.measure.metric: self.metric},
-            users=self.validation.split.topics.ids,
-        )
-        weights = user_weights(self.validation.qrels, self.study.metrics.average)
+        qrels, users = self.validation.qrels, self.validation.split.topics.ids
+        measures, metrics = Measures([self.measure]), {self.measure.metric: self.metric}
+        scores = score([run], qrels, measures, metrics, users=users)
+        weights = user_weights(qrels, self.study.metrics.average)
         (values,) = weighted(scores, weights).values[0]
         return float(self.metric.average(values))
 

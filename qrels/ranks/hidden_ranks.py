@@ -74,14 +74,12 @@ def hidden_to_parquet(hidden: Interactions) -> bytes:
     """Write the rows: columns user and item (ids), and time."""
     import pyarrow as pa
 
-    return _written(
-        {
-            "user": pa.DictionaryArray.from_arrays(hidden.user, pa.array(hidden.users.ids)),
-            "item": pa.DictionaryArray.from_arrays(hidden.item, pa.array(hidden.items.ids)),
-            "time": pa.array(hidden.time),
-        },
-        {},
-    )
+    columns = {
+        "user": pa.DictionaryArray.from_arrays(hidden.user, pa.array(hidden.users.ids)),
+        "item": pa.DictionaryArray.from_arrays(hidden.item, pa.array(hidden.items.ids)),
+        "time": pa.array(hidden.time),
+    }
+    return _written(columns, {})
 
 
 def hidden_from_parquet(content: bytes, *, users: Numbering, items: Numbering) -> Interactions:

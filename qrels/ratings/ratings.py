@@ -162,10 +162,6 @@ def renumbered(ratings: Ratings) -> Ratings:
     """Number the users and items that have ratings anew."""
     users, user = np.unique(ratings.user, return_inverse=True)
     items, item = np.unique(ratings.item, return_inverse=True)
-    return replace(
-        ratings,
-        users=ratings.users.select(users),
-        items=ratings.items.select(items),
-        user=user.astype(np.int32),
-        item=item.astype(np.int32),
-    )
+    of_users, of_items = ratings.users.select(users), ratings.items.select(items)
+    rows, columns = user.astype(np.int32), item.astype(np.int32)
+    return replace(ratings, users=of_users, items=of_items, user=rows, item=columns)

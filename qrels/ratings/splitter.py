@@ -23,9 +23,7 @@ from runs.shared.members import Member, code_of, find_member, load_module
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes, mixed
 
-TestShare: TypeAlias = Annotated[
-    float, Field(gt=0, lt=1, description="Share of ratings in the test set.")
-]
+TestShare = Annotated[float, Field(gt=0, lt=1, description="Share of ratings in the test set.")]
 TimeTies: TypeAlias = Annotated[
     Literal["item", "random"],
     Field(

@@ -124,14 +124,10 @@ def rank_held_out(
     tested = split.test.select(relevant)
     order = np.lexsort((tested.item, _times(tested), tested.user))
     columns = tested.user[order], tested.item[order], _times(tested)[order], np.ones(len(order))
+    hidden = Interactions(tested.users, tested.items, *columns)
     with threadpool_limits(1):
         ranks = rank_hidden_by_scores(
-            score,
-            Interactions(tested.users, tested.items, *columns),
-            histories=everything,
-            values=values,
-            validations=validations,
-            n_jobs=1,
+            score, hidden, histories=everything, values=values, validations=validations, n_jobs=1
         )
     rows = np.full(len(relevant), -1)
     rows[np.flatnonzero(relevant)[order]] = np.arange(len(order))

@@ -88,10 +88,8 @@ def _measure(name: str, options: Mapping[str, Value]) -> Any:
     try:
         (measure @ 1 if "cutoff" in measure.SUPPORTED_PARAMS else measure).validate_params()
     except AssertionError as error:
-        supported = ", ".join(measure.SUPPORTED_PARAMS) or "none"
-        raise InputError(
-            f"ir_measures' {name}: {error}; its parameters are: {supported}."
-        ) from None
+        every = ", ".join(measure.SUPPORTED_PARAMS) or "none"
+        raise InputError(f"ir_measures' {name}: {error}; its parameters are: {every}.") from None
     return measure
 
 

@@ -155,9 +155,8 @@ class Table:
         is_last = np.append(pairs[order][1:] != pairs[order][:-1], True)
         kept = order[is_last]
         time = None if self.time is None else self.time[kept]
-        return Ratings(
-            self.users, self.items, self.user[kept], self.item[kept], self.rating[kept], time
-        )
+        columns = self.user[kept], self.item[kept], self.rating[kept]
+        return Ratings(self.users, self.items, *columns, time)
 
     @property
     def _pairs(self) -> Longs:

@@ -36,12 +36,12 @@ class LikeSettings(SharedSettings):
     """
 
     liking: Liking = Field(
-        default=1.0,
+        1.0,
         description="Effect of preference on which ratings are observed, per standard deviation of "
         "ratings: 0 (none) to 5. It cannot be estimated from the ratings: try several values.",
     )
     familiarity: float = Field(
-        default=1.0,
+        1.0,
         ge=0.0,
         le=2.0,
         description="Multiple of the fitted effect of familiarity: 0 (none) to 2.",

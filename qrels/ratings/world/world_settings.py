@@ -21,14 +21,14 @@ class SharedSettings(Section):
     """What simulated worlds share: how selectively, and how much of the truth is observed."""
 
     exposure: float = Field(
-        default=1.0,
+        1.0,
         ge=0.0,
         le=2.0,
         description="Effect of item popularity on which ratings are observed: 0 (none) to 2; at 1 "
         "the ratings have the given Gini coefficient, or the fitted popularity.",
     )
     strength: float = Field(
-        default=1.0,
+        1.0,
         ge=0.0,
         le=10.0,
         description="Strength of the observation bias, which multiplies `exposure`, `familiarity` "
@@ -36,16 +36,16 @@ class SharedSettings(Section):
         "truth.",
     )
     bias: Literal["both", "exposure", "liking"] = Field(
-        default="both",
+        "both",
         description="Bias that `strength` multiplies: liking, exposure (popularity and "
         "familiarity), or both.",
     )
     fill: float = Field(
-        default=1.0,
+        1.0,
         gt=0.0,
         description="Multiple of the number of ratings, above 0. It does not change the truth.",
     )
-    seed: int = Field(default=1, ge=0, description="Random seed of the world.")
+    seed: int = Field(1, ge=0, description="Random seed of the world.")
 
     @property
     def exposure_strength(self) -> float:
@@ -64,34 +64,30 @@ class WorldSettings(SharedSettings):
     n_users: int = Field(ge=2, description="Number of users, at least 2.")
     n_items: int = Field(ge=2, description="Number of items, at least 2.")
     n_ratings: int = Field(ge=2, description="Exact number of observed ratings.")
-    min_ratings: int = Field(
-        default=5, ge=1, description="Minimum number of ratings per user, at least 1."
-    )
+    min_ratings: int = Field(5, ge=1, description="Minimum number of ratings per user, at least 1.")
     gini: float = Field(
-        default=0.6,
+        0.6,
         gt=0.0,
         lt=1.0,
         description="Gini coefficient of ratings over items if `exposure` is 1, in (0, 1); low "
         "values cannot be reached with strong `liking` or few ratings.",
     )
     liking: Liking = Field(
-        default=1.5,
+        1.5,
         description="Effect of preference on which ratings are observed: 0 (none) to 5. If "
         "`exposure` and `familiarity` are 0, too, ratings are missing completely at random.",
     )
     familiarity: float = Field(
-        default=0.0,
+        0.0,
         ge=0.0,
         le=10.0,
         description="Effect of familiarity, whether users like the item or not, on which ratings "
         "are observed: 0 (none) to 10. Users are familiar with items of their topics, and users "
         "with few ratings with popular items.",
     )
-    dimensions: int = Field(
-        default=16, ge=1, le=200, description="Latent dimensions of taste, 1 to 200."
-    )
+    dimensions: int = Field(16, ge=1, le=200, description="Latent dimensions of taste, 1 to 200.")
     noise: float = Field(
-        default=0.6,
+        0.6,
         ge=0.1,
         le=5.0,
         description="Scale of the logistic noise in ratings: 0.1 to 5 times the spread of taste.",

@@ -76,12 +76,17 @@ def test_the_interaction_of_users_and_systems_counts_once(
     over_users = (values.mean(axis=1) @ weights.T).var(axis=1)
     known = spreads[0] ** 2 / n_systems + spreads[1] ** 2 / n_users + 1 / (n_systems * n_users)
     # No variance is less than that over either alone, which is too much where there is no other.
-    for most in (over_users, None):
-        found = (over_users + within.beyond(most)).mean()
+    for of_differences in (False, True):
+        found = (over_users + within.beyond(over_users, are_differences=of_differences)).mean()
         assert found == pytest.approx(known, rel=0.25)
     assert (over_users + within.variances).mean() > known + 0.7 / (n_systems * n_users)
-    # Of differences the share is that of all, as single ones are uncertain.
-    assert np.ptp(within.beyond() / within.variances) == pytest.approx(0)
+    # Of differences the share is that of all, as single ones are uncertain; less is left of none
+    # than the variance over systems, which is 2.4 times too large at most: (16 15 / (12 11) - 1) 3.
+    many = 10 * over_users
+    share = within.beyond(many, are_differences=True) / within.variances
+    assert np.ptp(share) == pytest.approx(0)
+    none = within.beyond(np.zeros(n_studies), are_differences=True) / within.variances
+    assert none == pytest.approx(np.full(n_studies, max(share[0], 11 / 27)))
 
 
 @pytest.mark.parametrize("families", [np.arange(7), np.arange(20) % 4])

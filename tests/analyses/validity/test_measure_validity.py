@@ -3,11 +3,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.stats import ttest_rel
 
 from analyses.intervals.resampling import resampled_users
 from analyses.ordering import tau_b
 from analyses.shared.analysis import SettingError, StudyFacts
+from analyses.shared.families import CROSSED
 from analyses.shared.measure import Measure, Measures, Scores
 from analyses.shared.work import ScoresWork, Truth
 from analyses.validity import Settings, Validity, validity
@@ -165,12 +167,15 @@ def test_rates_over_users_are_those_of_the_test_on_who_is_drawn(rng: np.random.G
     measured, true = (scores(rng.random((1, 4, 10)) + 0.1 * np.arange(4)[:, None]) for _ in "ab")
     users = JointUsers.of(measured, true, replicates=30, seed=3)
     comparison = Comparison(measured, true, np.zeros((1, 1), dtype=np.intp))
-    drawn = resampled_rates(comparison, [0], users, Settings(correction="holm"))
+    groups = np.array([[1.0, 1, 1, 1, 1, 1], [1, 1, 0, 1, 0, 0]])
+    drawn, crossed = resampled_rates(comparison, [0], users, Settings(correction="holm"), groups)
     for replicate, weights in enumerate(resampled_users(0, 30, n_users=10, seed=3)):
         again = np.repeat(np.arange(10), weights.astype(int))
         sides = [scores(each.values[:, :, again]) for each in (measured, true)]
         found = compare(*sides, replicates=0, correction="holm")
         assert drawn[:, 0, 0, replicate] == pytest.approx(found.rates.values[:, 0, 0], nan_ok=True)
+    assert_array_equal(crossed[..., 0], drawn[..., :CROSSED])
+    assert not np.array_equal(crossed[..., 1], crossed[..., 0], equal_nan=True)
 
 
 @pytest.mark.slow
