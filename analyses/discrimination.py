@@ -39,9 +39,8 @@ from analyses.significance.question import (
     pair_tests,
     standardised,
 )
-from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.errors import require_choice
+from runs.shared.errors import require_choice, require_known
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -664,9 +663,7 @@ class Discrimination(Result):
 
 def pair_numbers(systems: tuple[str, ...], baseline: tuple[str, ...]) -> Numbers:
     """Number the pairs with a baseline, or all, in the order of `pair_indices`."""
-    for name in baseline:
-        if name not in systems:
-            raise InputError(f"no system is called {name!r}; there are {', '.join(systems)}.")
+    require_known("no system is called", baseline, systems)
     ends = np.array(pair_indices(len(systems)))
     places = [systems.index(name) for name in baseline]
     return np.flatnonzero(np.isin(ends, places).any(axis=0) | (not places))

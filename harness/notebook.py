@@ -568,6 +568,9 @@ def _work(
     from harness.study.work import StudyWork
 
     named = [measures] if isinstance(measures, str | Metric) else [*measures]
+    for each in named:
+        if not isinstance(each, str | Metric):
+            raise InputError(f"a measure is a name such as 'nDCG@10', or a metric, got {each!r}.")
     own = [each for each in named if isinstance(each, Metric)]
     known = available_metrics(own=own)
     named = [each if isinstance(each, Metric) else translated(each, known) for each in named]

@@ -24,7 +24,6 @@ from runs.shared.fields import (
     read_columns,
 )
 from runs.shared.files import read_bytes
-from runs.shared.ids import require_fit_ids
 
 N_FIELDS, GRADE_FIELD = 4, 3
 LAYOUT = Layout(N_FIELDS, texts=(USER, ITEM, GRADE_FIELD))
@@ -99,8 +98,6 @@ def _checked_lines(path: Path, lines: NumberedLines) -> Iterator[list[bytes]]:
 
 def format_qrels(qrels: Qrels, topics: Numbering, items: Numbering) -> bytes:
     r"""Write qrels as the lines of a TREC qrels file, low grades included."""
-    for kind, named in (("user", topics.ids), ("item", items.ids)):
-        require_fit_ids(named, kind=kind)
     grades, grade = np.unique(qrels.grades, return_inverse=True)
     return joined_rows(
         ([f"{topic} 0 " for topic in topics.ids.tolist()], qrels.users),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from runs.run import Run
 from runs.run_file import RunFile
 from runs.shared.arrays import Integers
-from runs.shared.errors import InputError, warn
+from runs.shared.errors import InputError, refusing, warn
 from runs.shared.fields import (
     ITEM,
     USER,
@@ -26,7 +26,7 @@ from runs.shared.fields import (
     read_columns,
 )
 from runs.shared.files import PARQUET, parquet_bytes, read_bytes
-from runs.shared.ids import Numbering, escaped, first_unfit_id, id_fault, require_fit_ids
+from runs.shared.ids import Numbering, escaped, first_unfit_id, id_fault
 
 
 def find_run_files(patterns: Iterable[str]) -> list[Path]:
@@ -76,9 +76,6 @@ def format_run(run: Run, topics: Numbering, items: Numbering) -> bytes:
     The score is ``depth + 1 - rank``: strictly falling, and exact in float32, so that every
     evaluator finds our order again.
     """
-    for kind, named in (("user", topics.ids), ("item", items.ids)):
-        require_fit_ids(named, kind=kind)
-    require_fit_ids(np.array([run.system]), kind="system")
     beginnings = [f"{topic} Q0 " for topic in topics.ids.tolist()]
     endings = [f" {rank} {run.depth + 1 - rank} {run.system}\n" for rank in range(1, run.depth + 1)]
     user, column = np.nonzero(run.items >= 0)
@@ -148,7 +145,6 @@ def run_to_parquet(run: Run, topics: Numbering, items: Numbering) -> bytes:
     }
     columns: dict[str, Any] = {}
     for name, (number, ids) in named.items():
-        require_fit_ids(ids, kind=name)
         text = pa.array(ids.tolist(), pa.string())
         columns[name] = pa.DictionaryArray.from_arrays(number.astype(np.int32), text)
     columns["score"] = (run.depth - column).astype(np.float32)
@@ -196,7 +192,7 @@ def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
     from psutil import virtual_memory
     from pyarrow import parquet
 
-    try:
+    with refusing(f"{path}: not a Parquet file that can be read", pa.ArrowException, OSError):
         buffer, names = pa.py_buffer(content), ["system", "user", "item"]
         metadata = parquet.read_metadata(buffer)
         # What is nested has a path of several names.
@@ -211,8 +207,6 @@ def _arrays(path: Path | str, content: bytes) -> dict[int, Any]:
             raise InputError(f"{path}: it has {n_rows:,} rows, which free memory cannot hold.")
         table = parquet.ParquetFile(buffer, read_dictionary=names).read(list(COLUMNS))
         return {field: _converted(path, name, table[name]) for name, field in COLUMNS.items()}
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path}: not a Parquet file that can be read ({error}).") from None
 
 
 def _converted(path: Path | str, name: str, column: Any) -> Any:

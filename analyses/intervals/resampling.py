@@ -189,6 +189,13 @@ def percentiles(replicates: Floats, *, confidence: float = CONFIDENCE) -> tuple[
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
+def with_width(limits: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Set limits without width to NaN: what never varied in the replicates has no interval."""
+    low, high = limits
+    is_wide = high > low
+    return np.where(is_wide, low, np.nan), np.where(is_wide, high, np.nan)
+
+
 def run_noise(runs: RunDeviations | None, *, replicates: int, seed: int) -> Floats | float:
     """Draw what the mean scores of systems vary by with their runs, as `run_weights` does.
 

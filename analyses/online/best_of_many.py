@@ -17,6 +17,7 @@ from analyses.shared.sentences import p_value
 from analyses.shared.table import rounded
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Numbers
+from runs.shared.errors import require_known
 from runs.shared.streams import random_words
 
 MOST_ENUMERATED: Final = 9
@@ -107,9 +108,7 @@ def best_of_many(
     require_unique("the study", "experiment", names)
     if len({one.measures for one in experiments}) > 1:
         raise InputError(f"{', '.join(names)} must have the same measures.")
-    for name in chosen or ():
-        if name not in names:
-            raise InputError(f"no experiment is called {name!r}; there are {', '.join(names)}.")
+    require_known("no experiment is called", chosen or (), names)
     sets = [n for n, name in enumerate(names) if not chosen or name in chosen]
     ranks = [scaled_ranks(one.values) for one in experiments]
     rates = [scaled_ranks(one.rates) for one in experiments]

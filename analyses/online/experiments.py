@@ -19,7 +19,7 @@ from analyses.shared.measure import Measure, Scores
 from analyses.shared.table import unguarded
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
+from runs.shared.errors import require_known
 from runs.shared.fields import check_width, distinct, read_cutoff, read_lines
 
 if TYPE_CHECKING:
@@ -177,10 +177,8 @@ def read_rates(path: Path, *, over_time: OverTime = "thesis") -> pd.DataFrame:
     Given are columns experiment, model, rate and error (NaN where it is not known).
     """
     frame, pooled = _read(path, "rates"), over_time == "pooled"
-    for name in map(str, frame):
-        if name != "model" and name not in RATE_COLUMNS:
-            finding = f"a table of rates has no column {name!r}; {nearest(name, RATE_COLUMNS)}"
-            raise InputError(f"{path}: {finding}")
+    known = ["model", *RATE_COLUMNS]
+    require_known(f"{path}: a table of rates has no column", map(str, frame), known)
     has_counts = {*COUNTS} <= {*frame}
     if not has_counts and (pooled or "rate" not in frame):
         also = "" if pooled else ", or a column rate"

@@ -9,8 +9,8 @@ import numpy as np
 
 from analyses.ordering.agreement import mean_of_defined
 from analyses.ordering.correlations import PERSISTENCE, rbo, rbo_floor, tau_ap, tau_b
-from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.errors import require_known
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,7 @@ COEFFICIENTS: Mapping[str, Coefficient] = {one.name: one for one in _ALL}
 
 def find_coefficient(name: str) -> Coefficient:
     """Give a coefficient by its name."""
-    if name not in COEFFICIENTS:
-        raise InputError(f"no coefficient is called {name!r}; there are {', '.join(COEFFICIENTS)}.")
+    require_known("no coefficient is called", [name], [*COEFFICIENTS])
     return COEFFICIENTS[name]
 
 

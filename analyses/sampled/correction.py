@@ -28,7 +28,7 @@ from analyses.shared.table import MISSING, Cell, Table, shown
 from analyses.significance.permutation import pair_differences, pair_indices
 from runs import InputError
 from runs.shared.arrays import Floats, Integers, Masks
-from runs.shared.errors import with_known_keywords
+from runs.shared.errors import found_in, with_known_keywords
 from runs.shared.progress import Progress, Silent
 from runs.shared.settings import Whole, read_by, read_settings_of
 
@@ -164,11 +164,9 @@ def corrected_systems(
     found, watched = [], progress or Silent()
     with watched("Correcting", len(systems)) as bar:
         for name, sample in systems.items():
-            try:
+            with found_in(f"system {name!r}"):
                 every = estimator, of_tests
                 found.append(_of_system(sample, every, metrics, settings.replicates, seed))
-            except InputError as error:
-                raise InputError(f"system {name!r}: {error}") from None
             bar.advance()
     first = next(iter(systems.values()))
     return Corrected(

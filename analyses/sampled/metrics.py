@@ -14,7 +14,7 @@ from pydantic import Field
 from qrels import FullRanks
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest, warn
+from runs.shared.errors import require_known, warn
 from runs.shared.settings import read_by, without_repetition
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ class RankMetric:
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in NAMES:
-            meant = nearest(self.name, NAMES)
-            raise InputError(f"no metric of ranks is called {self.name!r}; {meant}")
+        require_known("no metric of ranks is called", [self.name], NAMES)
         if self.cutoff is not None and self.name == "AUC":
             raise InputError(f"AUC uses all ranks and has no cut-off, got {self.cutoff}.")
         if self.cutoff is not None and self.cutoff < 1:

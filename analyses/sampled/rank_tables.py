@@ -14,7 +14,7 @@ import numpy as np
 from analyses.sampled.samples import SampledRanks, first_of
 from qrels import FullRanks
 from runs import InputError
-from runs.shared.errors import InputWarning
+from runs.shared.errors import InputWarning, found_in
 from runs.shared.fields import ID_HEADERS, check_width, distinct, is_number, read_lines
 
 if TYPE_CHECKING:
@@ -49,10 +49,8 @@ def read_rank_table(path: Path, *, candidates: int | None = None) -> dict[str, F
         str(system): FullRanks(*own[COLUMNS].to_numpy().T)
         for system, own in rows.frame.groupby("system", sort=False)
     }
-    try:
+    with found_in(path):
         first_of(systems)
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     deepest, least = int(rows.frame["rank"].max()), int(rows.frame[CANDIDATES].min())
     if len(rows.frame) >= FEW_RANKS and deepest <= min(MOST_SAMPLED + 1, least / 2):
         warn(
@@ -73,6 +71,10 @@ def sampled_of(
 ) -> dict[str, SampledRanks]:
     """Read the sampled ranks of systems, of the same users; see `correct`."""
     systems = dict(given) if isinstance(given, Mapping) else {}
+    for name, ranked in systems.items():
+        if not isinstance(ranked, SampledRanks):
+            what = f"the ranks of {name!r} must be SampledRanks, such as SampledRanks.of(...)"
+            raise InputError(f"{what}, got {type(ranked).__name__}.")
     numbers: dict[str, int] = {}
     for path, lines in () if isinstance(given, Mapping) else _tables(given):
         rows = _Rows.read(path, lines, numbers)

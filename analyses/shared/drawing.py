@@ -19,7 +19,7 @@ from scipy.optimize import isotonic_regression
 from analyses.shared.measure import Measures
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
+from runs.shared.errors import require_known
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,9 +166,7 @@ def keep_systems(ax: Axes, chosen: Sequence[str], known: Sequence[str], *, figur
         of_systems.get(system, []).append(artist)
     if not any(of_systems.values()):
         raise InputError(f"{figure} does not show single systems: there is none to choose.")
-    for system in chosen:
-        if system not in known:
-            raise InputError(f"no system is called {system!r}; {nearest(system, known)}")
+    require_known("no system is called", chosen, known)
     for system, artists in of_systems.items():
         for artist in artists if system not in chosen else ():
             artist.remove()

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_serializer
 
 from analyses.shared.measure import Measures
 from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import nearest, require_known
 from runs.shared.settings import Cutoffs, Names, Section, read_settings_of
 
 if TYPE_CHECKING:
@@ -156,9 +156,7 @@ class FigureOptions(Section):
             if self.font_size is not None:
                 rcParams["font.size"] = self.font_size
             if self.palette is not None:
-                if self.palette not in colormaps:
-                    hint = nearest(self.palette, list(colormaps))
-                    raise InputError(f"matplotlib has no colormap {self.palette!r}; {hint}")
+                require_known("matplotlib has no colormap", [self.palette], list(colormaps))
                 found = colormaps[self.palette]
                 own = getattr(found, "colors", ())
                 is_list = 0 < len(own) <= MOST_COLOURS

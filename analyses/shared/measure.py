@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analyses.shared.table import excerpt, listing, overview
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.errors import nearest
+from runs.shared.errors import require_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,9 +137,7 @@ class Measures(tuple[Measure, ...]):
     def require(self, names: Sequence[str], cutoffs: Sequence[int]) -> None:
         """Refuse a name of no metric or measure, and a cut-off at which nothing is measured."""
         known = [*self.metrics, *map(str, self)]
-        for name in names:
-            if name not in known:
-                raise InputError(f"no measure is called {name!r}; {nearest(name, known)}")
+        require_known("no measure is called", names, known)
         for cutoff in cutoffs:
             if cutoff not in self.cutoffs:
                 raise InputError(f"nothing was measured for cut-off {cutoff}.")

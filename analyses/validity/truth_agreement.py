@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analyses.intervals.resampling import interval
+from analyses.intervals.resampling import interval, with_width
 from analyses.intervals.systems import pairs_within, taus_within
 from analyses.ordering import tau_b
 from analyses.shared.estimate import WIDER, Estimate, Limits, arcsine_around, deviations
@@ -157,7 +157,7 @@ class ResampledComparison:
             interval(observed, resampled, limits=SHARES),
             *(_around(observed, reach, SHARES) for reach in (systems, both)),
         )
-        return Uncertain(observed, *map(_with_width, limits))
+        return Uncertain(observed, *map(with_width, limits))
 
     @property
     def _subsets(self) -> Masks:
@@ -172,13 +172,6 @@ def _over_both(within: WithinSubsets, replicates: Floats) -> Floats:
 
 def _tau(means: Floats, true_means: Floats) -> Floats:
     return tau_b(np.broadcast_to(means, true_means.shape), true_means)
-
-
-def _with_width(limits: Limits) -> Limits:
-    """Set limits without width to NaN: a share of few pairs that never varied has no interval."""
-    low, high = limits
-    is_wide = high > low
-    return np.where(is_wide, low, np.nan), np.where(is_wide, high, np.nan)
 
 
 ITSELF = "itself"

@@ -30,12 +30,8 @@ def warnings_as_sentences() -> Iterator[None]:
             warnings.simplefilter("always", InputWarning)
             yield
     finally:
-        of_input = [each for each in caught if issubclass(each.category, InputWarning)]
-        for remark in remarks_of(of_input):
+        for remark in remarks_of(caught):
             click.echo(f"Warning: {remark}", err=True)
-        for other in caught:
-            if other not in of_input:
-                warnings.showwarning(other.message, other.category, other.filename, other.lineno)
 
 
 def print_tables(*tables: Table, format_: str = "text", in_records: bool = False) -> None:

@@ -70,10 +70,11 @@ def init(data: Path, output: Path, overwrite: bool, systems: tuple[str, ...], **
             f"{output}: the file exists; --overwrite replaces it, --output names another."
         )
     found = describe_ratings(data, asked)
-    write_whole(output, first_study(found, file=output, systems=systems or SYSTEMS).encode())
+    chosen = tuple(dict.fromkeys(systems)) or SYSTEMS
+    write_whole(output, first_study(found, file=output, systems=chosen).encode())
     print_description(found)
-    chosen = "" if found.threshold is None else f", with the threshold {found.threshold:g}"
-    click.echo(f"{output} is a study of these ratings{chosen}. Run it: harness run {output}")
+    how = "" if found.threshold is None else f", with the threshold {found.threshold:g}"
+    click.echo(f"{output} is a study of these ratings{how}. Run it: harness run {output}")
 
 
 @click.command()

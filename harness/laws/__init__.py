@@ -1,8 +1,8 @@
 """Laws for metrics: what one may expect of any metric, checked by searching for the contrary."""
 
-from importlib.util import find_spec
+from importlib import import_module
 
-from runs.shared.errors import missing_package
+from runs.shared.errors import needed_by
 
-if find_spec("hypothesis") is None:
-    raise missing_package("hypothesis", needed_by="`harness check`", extra="check")
+with needed_by("`harness check`", extra="check"):
+    import_module("hypothesis")

@@ -22,7 +22,7 @@ from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name, print_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import require_known
 
 CUTOFFS = (5, 20, None)
 """Depths at which a metric is tried, if none is asked for; None: without a cut-off."""
@@ -75,9 +75,7 @@ class Card:
             If no law has an expected name.
         """
         known = [outcome.law for outcome in self.outcomes if outcome.verdict is not Verdict.REPORT]
-        for name in expected:
-            if name not in known:
-                raise InputError(f"no law is called {name!r}; {nearest(name, known)}")
+        require_known("no law is called", expected, known)
         broken = [outcome.law for outcome in self.broken]
         return [
             *(f"{self.label} breaks {law!r}." for law in broken if law not in expected),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -144,7 +144,12 @@ class Bench:
 
     def score_together(self, lists: Sequence[UserList]) -> list[float]:
         """Score several lists in one call."""
-        return self.metric(self.shape.judged(lists), cutoff=self.cutoff).tolist()
+        return self._unbounded(self.shape.judged(lists), cutoff=self.cutoff).tolist()
+
+    @cached_property
+    def _unbounded(self) -> Metric:
+        """The metric as if any score were in its range, which is a law here."""
+        return replace(self.metric, low=-np.inf, high=np.inf)
 
     def is_better(self, one: float, other: float) -> bool:
         """Tell whether one score is better than the other, rounding aside."""

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest, warn
+from runs.shared.errors import refusing, require_known, warn
 from runs.shared.files import PARQUET, read_within_memory
 
 if TYPE_CHECKING:
@@ -57,6 +57,9 @@ ROLES: Final[Mapping[Kind, Mapping[str, Role]]] = {
 
 Kind: TypeAlias = Literal["runs", "qrels", "scores"]
 
+OPTIONS: Final[Mapping[Kind, str]] = {"runs": "--column", "qrels": "--qrels-column"}
+"""Options that name the columns of tables where lines of TREC are read, too."""
+
 ColumnNames: TypeAlias = Mapping[str, str]
 """Names of columns that a user gives, by what `ROLES` says."""
 
@@ -82,10 +85,7 @@ def with_roles(names: Iterable[Any], columns: ColumnNames, kind: Kind, what: str
     """Give columns that a user names the first names of their roles; other such are put aside."""
     found = [*names]
     for key, name in columns.items():
-        if key not in ROLES[kind]:
-            raise InputError(
-                f"no column of {kind} is called {key!r}; {nearest(key, [*ROLES[kind]])}"
-            )
+        require_known(f"no column of {kind} is called", [key], [*ROLES[kind]])
         if name not in found:
             there = ", ".join(map(str, found))
             raise InputError(f"{what}: no column is called {name!r} ({key}); there are {there}.")
@@ -180,10 +180,9 @@ def frame_of(data: Any) -> pd.DataFrame:
         data = data.to_df()
     if hasattr(data, "collect"):  # a lazy frame of polars
         data = data.collect()
-    try:
+    what = f"{type(data).__name__} is no table that can be read"
+    with refusing(what, pa.ArrowException, TypeError, ValueError):
         return data if hasattr(data, "iloc") else pa.table(data).to_pandas()
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(f"{type(data).__name__} is no table that can be read ({error}).") from None
 
 
 Found: TypeAlias = "Table | Mapping[str, Any] | None"
@@ -209,7 +208,8 @@ def _read_table(path: Path, content: bytes, kind: Kind, *, is_named: bool) -> Fo
 
     if content.startswith(LZ4):
         return _from_lz4(path, content)
-    try:
+    errors = pa.ArrowException, OSError, ValueError, TypeError
+    with refusing(f"{path}: the table cannot be read", *errors):
         if content.startswith(PARQUET):
             from pyarrow import parquet
 
@@ -235,6 +235,12 @@ def _read_table(path: Path, content: bytes, kind: Kind, *, is_named: bool) -> Fo
         if is_list:
             names, content = [*ELLIOT], b"\n" + content
         if separator is None or not (is_named or column_of(names, "topic") is not None):
+            # A line of TREC has more fields, or is a comment.
+            is_table = len(heading.split()) < 4 and not heading.startswith("#")
+            if separator and kind in OPTIONS and is_table:
+                finding = f"no column holds the users; there are {', '.join(names)}. Name them by "
+                finding += f"`{OPTIONS[kind]}` (user={names[0]}), or by `columns` in a study file."
+                raise InputError.at(path, 1, finding)
             return None
         if b"\n" not in content.rstrip():
             raise InputError(f"{path}: the table has a heading but no rows.")
@@ -250,8 +256,6 @@ def _read_table(path: Path, content: bytes, kind: Kind, *, is_named: bool) -> Fo
             warn(f"{path}: {finding}if it is the score, add `--column score=score`.")
             frame = frame.rename(columns={"score": "rank"})
         return Table(frame.set_axis(frame.index - bool(is_list)), str(path), "line")
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: the table cannot be read ({error}).") from None
 
 
 def _counts_up(lists: pd.DataFrame) -> bool:
@@ -271,13 +275,11 @@ def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
             f"{path}: lz4 of ranx needs the package cbor2: `pip install cbor2`, or save the file "
             "with kind='json' or 'parquet'."
         ) from None
-    try:
+    with refusing(f"{path}: no lz4 file of ranx", OSError, ValueError, TypeError):
         for _ in range(2):
             with pa.CompressedInputStream(pa.BufferReader(content), "lz4") as stream:
                 content = read_within_memory(path, stream, 0)
         return {**loads(content)}
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(f"{path}: no lz4 file of ranx ({error}).") from None
 
 
 def _flat(table: Any) -> pd.DataFrame:

@@ -27,6 +27,7 @@ from harness.readers.columns import (
 )
 from runs import InputError
 from runs.replicates import Replicates
+from runs.shared.errors import found_in, refusing
 from runs.shared.fields import check_width, distinct, is_number, read_lines, read_number
 from runs.shared.files import PARQUET, read_bytes
 
@@ -206,10 +207,8 @@ def _measures(paths: Sequence[Path]) -> tuple[Measure, ...]:
     start = 1 + max(map(shared.rfind, SEPARATORS))
     measures: dict[Measure, Path] = {}
     for name, path in zip(names, paths, strict=True):
-        try:
+        with found_in(path):
             measure = measure_named(name[start:] or name)
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
         if measure in measures:
             raise InputError(f"{measures[measure]} and {path} both hold {measure}.")
         measures[measure] = path
@@ -224,10 +223,8 @@ def measure_named(name: str) -> Measure:
 
 def measure_at(path: Path, line: int, name: str) -> Measure:
     """Take a name in a table apart."""
-    try:
+    with found_in(f"{path}, line {line}"):
         return measure_named(name)
-    except InputError as error:
-        raise InputError.at(path, line, str(error)) from None
 
 
 def all_reported(measures: Iterable[Measure]) -> Measures:
@@ -352,10 +349,8 @@ def scores_of(data: Framed) -> Scores:
         for what, axis in (("systems", "columns"), ("topics", "index")):
             if not getattr(frames[first], axis).equals(getattr(frames[name], axis)):
                 raise InputError(f"{first!r} and {name!r} have different {what}, or another order.")
-    try:
+    with refusing("scores must be numbers", TypeError, ValueError):
         values = np.array([frame.to_numpy(dtype=np.float64).T for frame in frames.values()])
-    except (TypeError, ValueError) as error:
-        raise InputError(f"scores must be numbers: {error}.") from None
     return Scores(
         values,
         all_reported(map(measure_named, frames)),

@@ -231,6 +231,18 @@ class Comparison:
         """Say what is best, and which differences hold on all data sets or reverse."""
         for ranks in self.mean_ranks:
             yield from ranks.findings()
+        first = [study.manifest["inputs"][0] for study in self.studies.values()]
+        origins = [each.get("sha256", each.get("world")) for each in first]
+        again = [
+            label
+            for label, own in zip(self.studies, origins, strict=True)
+            if origins.count(own) > 1
+        ]
+        if again and self.mean_ranks:
+            yield (
+                f"Not independent data sets, as some split the same ratings: {listed(again)}. "
+                "Tests and intervals over data sets are too certain."
+            )
         every = [study.means for study in self.studies.values()]
         if 1 < len(self._judgements) < len(self.studies):
             yield "Some studies have the same judgements: there are no mean ranks over data sets."

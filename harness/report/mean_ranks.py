@@ -59,10 +59,9 @@ class MeanRanks:
             letters = letters_of(ranks.differs, order)
             (low, high), (first, last) = ranks.limits
             for n in order:
-                interval, place = "", ""
-                if not np.isnan(low[n]):
-                    interval = f"[{low[n]:.1f}, {high[n]:.1f}]"
-                    place = f"{first[n]:.0f}" + f"–{last[n]:.0f}" * bool(first[n] < last[n])
+                interval = "" if np.isnan(low[n]) else f"[{low[n]:.1f}, {high[n]:.1f}]"
+                place = f"{first[n]:.0f}".replace("nan", "")
+                place += f"–{last[n]:.0f}" * bool(first[n] < last[n])
                 own = (float(ranks.means[n]), interval, place, letters[n])
                 rows.append([f"{ranks.label}, {ranks.names[n]}", *own, float(ranks.strengths[n])])
             taus = dict(zip(ranks.data_sets, ranks.taus.tolist(), strict=True))
@@ -71,10 +70,11 @@ class MeanRanks:
         lacking = f" Not in all studies, and left out: {', '.join(self.left_out)}."
         note = (
             "Rank 1 is best; ties share their mean rank. 95 %: bootstrap over four or more data "
-            "sets, as wide as Student's t; place: likewise, in the order of the mean ranks. "
-            "Letters: two that share one do not differ significantly (Friedman's and Nemenyi's "
-            "tests, family-wise error rate .05). Strength: Plackett-Luce model; the strengths add "
-            f"up to 1. Each study counts as an independent data set.{lacking * bool(self.left_out)}"
+            "sets, as wide as Student's t; none where the rank is the same in all. Place: in the "
+            "order of the mean ranks, likewise. Letters: two that share one do not differ "
+            "significantly (Friedman's and Nemenyi's tests, family-wise error rate .05). Strength: "
+            "Plackett-Luce model; the strengths add up to 1. Each study counts as an independent "
+            f"data set.{lacking * bool(self.left_out)}"
         )
         headings = [f"{by}, {self.kind}", "mean rank", "95 %", "place", "letters", "strength"]
         title = f"Mean ranks of the {kinds} over data sets"
@@ -147,7 +147,7 @@ class MeanRanks:
         face = FigureFace(f"mean_ranks_{kinds}", f"Mean ranks of the {kinds} over data sets")
         caption = (
             "Points: mean ranks, 1 is best. Lines: 95 % intervals by the bootstrap over data sets "
-            "(four or more; without width where all agree). "
+            "(four or more; none where all agree). "
             f"Grey bars, on the right, connect {kinds} that do not differ significantly "
             "(Friedman's and Nemenyi's tests, family-wise error rate .05). CD: critical difference."
         )

@@ -16,8 +16,7 @@ from harness.report.page import Summary, summarise
 from harness.report.print import find_figure
 from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate, titles
-from runs import InputError
-from runs.shared.errors import nearest
+from runs.shared.errors import require_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,10 +107,7 @@ class OpenStudy:
         """
         import pandas as pd
 
-        if name not in self.frames:
-            raise InputError(
-                f"{self.finished.folder}: the study has no {name!r}; {nearest(name, self.frames)}"
-            )
+        require_known(f"{self.finished.folder}: the study has no", [name], self.frames)
         return with_texts(pd.read_csv(self.finished.folder / "tables" / f"{name}.csv"), unguarded)
 
     def table(self, name: str, **chosen: Any) -> Table:

@@ -21,7 +21,7 @@ from harness.report.kept_result import KeptResult, read_kept_result
 from harness.report.repeats import Repeats
 from harness.scoring.means import Coverage, Means
 from runs import InputError
-from runs.shared.errors import nearest, warn
+from runs.shared.errors import require_known, warn
 from runs.shared.files import write_whole
 
 LEDGER = ".ledger"
@@ -246,10 +246,7 @@ class FinishedStudy:
 
     def result(self, key: str) -> Result:
         """Read what an analysis found, or what scoring gave."""
-        if key not in self.kinds:
-            raise InputError(
-                f"{self.folder}: the study has no {key!r}; {nearest(key, list(self.kinds))}"
-            )
+        require_known(f"{self.folder}: the study has no", [key], list(self.kinds))
         if key not in self._read:
             kept, kind = self._kept.get(key), self.kinds[key]
             found = kept if kept and type(kept) is kind else self.result_of(key, kind)

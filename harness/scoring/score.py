@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.shared.measure import Measure, Measures, Scores, depth_of
-from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms
+from harness.metrics.shared.metric import LEVEL, MEAN, Metric, logarithms, users_named
 from harness.scoring.blocks import Block, Needs, Samples, divide, needs_of
 from qrels import Catalogue, Judged, Qrels
 from runs import Run
@@ -48,7 +48,8 @@ def score(
     for system, run in enumerate(runs):
         for block in divide([run], qrels, depth=depth):
             for judged in block.judge(everything):
-                values[:, system, block.users] = _scores(judged, measures, metrics)
+                with users_named(users[block.users]):
+                    values[:, system, block.users] = _scores(judged, measures, metrics)
         advance()
     falling = [name for name, metric in metrics.items() if not metric.higher_is_better]
     return Scores(values, measures.with_falling(falling), tuple(run.system for run in runs), users)

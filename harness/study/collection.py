@@ -103,7 +103,7 @@ class Collection:
     def carried(self) -> tuple[Numbering, Numbering]:
         """Topics and items as TREC files carry them: by their ids, or by numbers in their place."""
         if self.split is None:
-            return self.topics, self.items
+            return carried(self.topics), carried(self.items)
         users = carried(self.split.train.users)
         is_named = users is self.split.train.users
         return self.topics if is_named else users.select(self.split.test_users), carried(self.items)
@@ -226,11 +226,13 @@ def _with_truth(collection: Collection, known: TrueJudgements, files: list[RunFi
     """Judge truly, too; lists that were made elsewhere are read anew where others are judged."""
     runs: tuple[Run, ...] = ()
     if known.has_own_lists:
-        items = collection.carried[1]
+        named = known.carried, collection.carried[1]
+        if collection.split is None:
+            named = known.topics, collection.items
         with warnings.catch_warnings():
             # What is odd about runs was said when their usual lists were read.
             warnings.simplefilter("ignore", InputWarning)
-            runs = tuple(known.of_given(f.to_run(known.carried, items)) for f in files)
+            runs = tuple(known.of_given(f.to_run(*named)) for f in files)
     inputs = (*collection.inputs, *known.inputs)
     facts = collection.facts | {"truth": known.facts}
     return replace(collection, judged_truly=known, true_lists=runs, inputs=inputs, facts=facts)

@@ -19,7 +19,7 @@ from harness.study.inputs import split_ratings
 from harness.study.run import check
 from harness.study.sections import USUAL, usual_split
 from harness.study.study import SYSTEMS, RatingsSection, Study
-from harness.study.study_file import StudyFile
+from harness.study.study_file import Origin, StudyFile
 from qrels import Ratings, Split, describe, k_core
 from qrels.ratings.datasets.layouts import FileOptions
 from qrels.ratings.datasets.recognition import recognise
@@ -42,8 +42,17 @@ COMMENT_FROM = 40
 
 def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] = SYSTEMS) -> str:
     """Write a study of ratings as the text of a file."""
+    highest = data.tested.rating.max()
+    if data.threshold is not None and data.threshold > highest:
+        raise InputError(
+            f"`--threshold` must be at most {highest:g}, the highest test rating, got "
+            f"{data.threshold:g}: no item would be relevant."
+        )
     text = "\n".join(_lines(data, file, systems)) + "\n"
-    check(Study.parse(text, source=str(file), base=file.parent))
+    study = Study.parse(text, source=str(file), base=file.parent)
+    # The file is not written yet: only this option can be wrong.
+    study._origin = Origin("`--system`", "")
+    check(study)
     return text
 
 

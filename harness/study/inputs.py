@@ -27,8 +27,9 @@ from qrels.ratings.statistics import (
 from qrels.ratings.world import World, fit_world, like_settings, make_world, world_settings
 from runs import InputError, Numbering, Run
 from runs.run_file import RunFile, require_known_users
-from runs.shared.errors import warn
+from runs.shared.errors import found_in, warn
 from runs.shared.files import read_bytes
+from runs.shared.ids import require_fit_name
 
 Loaded: TypeAlias = tuple[Ratings, list[dict[str, Any]], World | None]
 """Ratings, what they were read or made from, and the world that made them."""
@@ -54,10 +55,8 @@ def _like(section: RatingsSection, path: Path) -> Loaded:
     """Make a world like the ratings of a file."""
     source, settings = open_source(path), like_settings(section.world)
     real = read_ratings(source, **section.of_file | {"format": None})
-    try:
+    with found_in(source.label):
         world = fit_world(real, settings).world
-    except InputError as error:
-        raise InputError(f"{source.label}: {error}") from None
     return world.ratings, [facts_of(source), {"world": settings.model_dump()}], world
 
 
@@ -128,6 +127,9 @@ LONGEST_TAG = 150
 def read_runs(paths: Sequence[Path], study: Study) -> tuple[list[RunFile], tuple[str, ...]]:
     """Read the runs of a study, and which systems they are of, if several may be of one."""
     files = read_run_files(paths, {} if study.runs is None else study.runs.columns)
+    for file in files:
+        with found_in(file.path):
+            require_fit_name(file.system)
     pattern = None if study.runs is None else study.runs.replicates
     if pattern is None:
         return files, ()

@@ -13,7 +13,7 @@ import numpy as np
 
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
-from harness.metrics.shared.metric import Metric
+from harness.metrics.shared.metric import Metric, users_named
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.checks import BECOMES
@@ -30,6 +30,7 @@ from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
 from runs.shared.errors import remarks_of, warn
+from runs.shared.ids import require_fit_name
 from runs.shared.progress import Progress, Silent
 
 
@@ -102,7 +103,8 @@ def check_metrics(
     with errors_at("metrics", "names"):
         for measure in section.measures:
             metric = metrics[measure.metric]
-            try_out(metric, measure.cutoff, example(metric.needs))
+            with users_named(["of an example"] * 3):
+                try_out(metric, measure.cutoff, example(metric.needs))
     return metrics
 
 
@@ -124,10 +126,11 @@ def check(study: Study) -> dict[str, Metric]:
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
-        if study.runs is None and len(study.systems.names) < 2:
-            raise InputError("a study compares at least two systems.")
         for name in study.systems.names:
             find_system(name)
+            require_fit_name(label_of(name))
+        if study.runs is None and len(study.systems.names) < 2:
+            raise InputError("a study compares at least two systems.")
         if len(study.systems.labels) < len(study.systems.names):
             raise InputError("two systems have the same name: names without folders must differ.")
         _check_profiles(study.systems.names, metrics)

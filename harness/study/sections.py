@@ -23,7 +23,7 @@ from qrels.ratings.splitter import is_user_split
 from recommenders import system_set
 from runs import InputError
 from runs.run_file import RunFile
-from runs.shared.errors import nearest
+from runs.shared.errors import nearest, require_known
 from runs.shared.settings import Names, Section, Whole, read_by
 
 SYSTEM, REPLICATE = "system", "replicate"
@@ -234,11 +234,8 @@ def _check_names(wanted: Any, known: Collection[str], subject: str, kind: str) -
     """Refuse what is no list of different names that are known."""
     if not isinstance(wanted, list | tuple):
         raise InputError(f"{subject} must be a list of names, got {wanted!r}.")
+    require_known(f"{subject}: no {kind} is called", wanted, list(known))
     for name in wanted:
-        if name not in known:
-            raise InputError(
-                f"{subject}: no {kind} is called {name!r}; {nearest(str(name), list(known))}"
-            )
         if list(wanted).count(name) > 1:
             raise InputError(f"{subject}: {name!r} is duplicated.")
 

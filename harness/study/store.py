@@ -30,6 +30,7 @@ from harness.report.kept_result import keep_result
 from harness.report.study_folder import Entry, Ledger, evidence_name, kept_name
 from qrels import Qrels, Ratings
 from runs import InputError, Numbering
+from runs.shared.errors import refusing
 from runs.shared.files import PARTIAL, write_whole
 from runs.shared.progress import Cost
 
@@ -76,10 +77,8 @@ class Store:
         """Keep other processes from writing here."""
         from filelock import FileLock, Timeout
 
-        try:
+        with refusing(f"{self.folder}: the study folder cannot be made", OSError):
             self.ledger.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{self.folder}: the study folder cannot be made ({error}).") from None
         lock = FileLock(self.ledger.folder / "lock")
         try:
             lock.acquire(timeout=0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
@@ -20,6 +20,7 @@ from analyses.shared.figure_options import FigureOptions
 from harness.readers.columns import trec_kind
 from harness.study.store import with_portable_paths
 from runs import InputError
+from runs.shared.errors import found_in, refusing
 from runs.shared.settings import Section, Whole, broken_rule
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
@@ -53,18 +54,12 @@ class Origin:
 
     def anchor(self, path: Path) -> Path:
         """Make a path absolute."""
-        try:
+        with refusing(f"{str(path)!r} cannot be a path", ValueError, RuntimeError):
             return (self.base / os.path.expanduser(path)).resolve()
-        except (ValueError, RuntimeError) as error:
-            raise InputError(f"{str(path)!r} cannot be a path: {error}.") from None
 
-    @contextmanager
-    def named(self, *location: str) -> Iterator[None]:
+    def named(self, *location: str) -> AbstractContextManager[None]:
         """Put the file and the line of a key before what is found wrong with it."""
-        try:
-            yield
-        except InputError as error:
-            raise InputError(f"{self.place(*location)}: {error}") from error
+        return found_in(self.place(*location))
 
     def place(self, *location: str) -> str:
         r"""Name the file and, if the key is found, its line."""

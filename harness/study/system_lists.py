@@ -49,7 +49,7 @@ from runs import InputError, Run
 from runs.formats import read_run, run_to_parquet
 from runs.replicates import Replicates
 from runs.shared.arrays import Longs
-from runs.shared.errors import nearest
+from runs.shared.errors import require_known
 from runs.shared.parallel import processes
 from runs.shared.progress import Cost, Progress
 
@@ -116,9 +116,8 @@ class SystemLists:
         }
         given = {} if self.study.runs is None else self.study.runs.families
         for system in given:
-            if system not in self.systems:
-                with self.study.errors_at("runs", "families", system):
-                    raise InputError(f"there is no run {system!r}; {nearest(system, self.systems)}")
+            with self.study.errors_at("runs", "families", system):
+                require_known("there is no run", [system], self.systems)
         return found | given
 
     def replicates(self, runs: Sequence[Run]) -> Replicates | None:

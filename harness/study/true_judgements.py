@@ -215,7 +215,9 @@ def drawn_places(users: Ints, n_items: int, seed: int) -> Longs:
 def of_file(file: TruthFile, ranked: Ranked, *, candidates: Candidates) -> TrueJudgements:
     """Keep the judgements of users for whom systems rank, of items that they may rank."""
     path = file.input["path"]
-    names = [carried(n) if file.is_trec else n for n in (ranked.users, ranked.items)]
+    # Runs that are given have the ids of their qrels, whatever these are.
+    is_carried = file.is_trec and ranked.train is not None
+    names = [carried(n) if is_carried else n for n in (ranked.users, ranked.items)]
     user = names[0].numbers(file.judged.users.ids)[file.judged.user]
     item = names[1].numbers(file.judged.items.ids)[file.judged.item]
     kept = (user >= 0) & (item >= 0)

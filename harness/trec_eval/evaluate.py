@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from analyses.shared.table import FORMATS, Table
+from harness.metrics.shared.metric import users_named
 from harness.readers.columns import ColumnNames
 from harness.readers.rankings import judgements_of, read_run_files
 from harness.trec_eval.measures import RUN_ID, Column
@@ -98,7 +99,8 @@ def evaluate_runs(
             counted = np.flatnonzero((run.lengths > 0) | (topics == "qrels"))
             judged = judge(run, file.to_qrels(items, relevance_level=relevance_level))
             judged = judged.condensed if judged_only else judged
-            values = np.array([column.score(judged) for column in columns])
+            with users_named(file.users.ids):
+                values = np.array([column.score(judged) for column in columns])
             evaluations.append(
                 Evaluation(
                     path=run_file.path,

@@ -44,7 +44,7 @@ from recommenders import (
 )
 from recommenders.shared.system import Place, Value
 from runs import InputError, Run
-from runs.shared.errors import missing_package, nearest
+from runs.shared.errors import needed_by, require_known
 from runs.shared.files import write_whole
 from runs.shared.parallel import processes
 from runs.shared.progress import Cost, Progress
@@ -102,9 +102,7 @@ def tune(
 def _spaces(study: Study, systems: Sequence[str]) -> dict[str, Mapping[str, Place]]:
     """Find where the settings of systems are searched, by the label of each."""
     labels = study.systems.labels
-    for label in systems:
-        if label not in labels:
-            raise InputError(f"the study has no system {label!r}; {nearest(label, [*labels])}")
+    require_known("the study has no system", systems, [*labels])
     spaces = {label: search_space(find_system(name).settings) for label, name in labels.items()}
     searched = {label: space for label, space in spaces.items() if space}
     for label in systems:
@@ -303,10 +301,8 @@ def _distribution(place: Place, optuna: Any) -> Any:
 
 def _import_optuna() -> Any:
     """Import Optuna, and keep its log off the console; or say how it is installed."""
-    try:
+    with needed_by("`harness tune`", extra="tune"):
         import optuna
-    except ModuleNotFoundError:
-        raise missing_package("optuna", needed_by="`harness tune`", extra="tune") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs import InputError, Numbering
+from runs.shared.errors import refusing
 from runs.shared.files import PARQUET
 
 MEMORY: Final = "1GB"
@@ -172,11 +173,9 @@ class LogDatabase:
             if not files:
                 raise InputError(f"{path}: the folder has no file *.parquet.")
             return self._of_parquet(path, files)
-        try:
-            with path.open("rb") as stream:
-                is_parquet = stream.read(len(PARQUET)) == PARQUET
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read as Parquet or CSV ({error}).") from error
+        what = f"{path}: cannot be read as Parquet or CSV"
+        with refusing(what, OSError), path.open("rb") as stream:
+            is_parquet = stream.read(len(PARQUET)) == PARQUET
         return self._of_parquet(path, (path,)) if is_parquet else self._of_csv(path)
 
     def _of_parquet(self, path: Path, files: tuple[Path, ...]) -> LogTable:
@@ -199,11 +198,12 @@ class LogDatabase:
         """Copy a CSV file, whose every field is text, so that it is parsed once."""
         import duckdb
 
-        try:
-            with path.open(newline="", encoding="utf-8-sig") as stream:
-                names = next(csv.reader(stream), [])
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: cannot be read as Parquet or CSV ({error}).") from error
+        what = f"{path}: cannot be read as Parquet or CSV"
+        with (
+            refusing(what, UnicodeDecodeError),
+            path.open(newline="", encoding="utf-8-sig") as lines,
+        ):
+            names = next(csv.reader(lines), [])
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InputError(f"{path}: two columns are called {twice!r}.")

@@ -19,7 +19,7 @@ from qrels.ratings.ratings import Ratings, Split
 from runs import InputError
 from runs.shared.arrays import Integers, Ints, Longs, Numbers
 from runs.shared.fields import place_in_group
-from runs.shared.members import Member, failure_of, find_member, load_module
+from runs.shared.members import Member, code_of, find_member, load_module
 from runs.shared.settings import Section
 from runs.shared.streams import id_hashes, mixed
 
@@ -241,12 +241,8 @@ def _checked(name: str, make: HoldsOut) -> HoldsOut:
 
     @wraps(make)
     def checked(ratings: Ratings, settings: Any, *, seed: int) -> Split:
-        try:
+        with code_of(f"the split {name!r}"):
             parts = make(ratings, settings, seed=seed)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(f"the split {name!r} fails {failure_of(error)}") from error
         _check_parts(name, ratings, parts)
         return parts
 

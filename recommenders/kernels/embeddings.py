@@ -17,7 +17,7 @@ from recommenders.shared.scorers import row_of_entry
 from recommenders.shared.system import AtLeastOne, Positive
 from runs import InputError
 from runs.shared.arrays import Floats, Ints, Singles, Sparse
-from runs.shared.errors import missing_package
+from runs.shared.errors import needed_by
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Section
 
@@ -93,11 +93,8 @@ def item_factors(
 
 def import_implicit() -> Any:
     """Import the solver of the CPU, or say which package is missing."""
-    try:
+    with needed_by("als-knn on interactions", extra="online"):
         return import_module("implicit.cpu.als")
-    except ModuleNotFoundError:
-        subject = "als-knn on interactions"
-        raise missing_package("implicit", needed_by=subject, extra="online") from None
 
 
 Rows: TypeAlias = Literal["users", "items"]

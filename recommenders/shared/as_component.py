@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from recommenders.shared.register import find_system, read_settings, systems
-from recommenders.shared.system import not_installed
+from runs.shared.errors import needed_by
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component
@@ -25,14 +25,12 @@ def component(name: str, settings: Mapping[str, Any] | None = None) -> Component
     LensKit's own component where the system is one, else ours, as ``RM2Scorer``; not trained.
     """
     spec, checked = find_system(name), read_settings(name, settings or {})
-    try:
+    with needed_by(f"system {name!r}", extra="recommenders"):
         if spec.lenskit is not None:
             return spec.lenskit(checked)
         from recommenders.shared.component import scorer_class
 
         return scorer_class(name)(checked)
-    except ModuleNotFoundError as error:
-        raise not_installed(name, error) from error
 
 
 def imported_from_recommenders(name: str) -> Any:

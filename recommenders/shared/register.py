@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
-from runs import InputError
+from runs.shared.errors import require_known
 from runs.shared.members import find_member
 from runs.shared.settings import read_settings_of
 
@@ -47,6 +47,5 @@ VALCARCE_2018 = (
 def system_set(name: str) -> tuple[str, ...]:
     """Give the systems of a set: "valcarce-2018", or "all" of the register."""
     sets = {"valcarce-2018": VALCARCE_2018, "all": tuple(systems())}
-    if name not in sets:
-        raise InputError(f"there is no set of systems {name!r}; there are {', '.join(sets)}.")
+    require_known("there is no set of systems", [name], [*sets])
     return sets[name]

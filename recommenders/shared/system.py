@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from qrels import Ratings
 from recommenders.shared.scorers import BatchScorer
-from runs.shared.errors import InputError, missing_package
+from runs.shared.errors import InputError
 from runs.shared.members import Member
 from runs.shared.settings import Section
 
@@ -267,9 +267,3 @@ def system(name: str, **facts: Any) -> Callable[[Callable[..., BatchScorer]], Sy
     ('nothing', 'Score every item alike.')
     """
     return lambda make: SystemSpec(name, make=make, **facts)
-
-
-def not_installed(name: str, error: ModuleNotFoundError) -> InputError:
-    """Say which package a system needs, and how to install it."""
-    package = str(error.name).partition(".")[0]
-    return missing_package(package, needed_by=f"system {name!r}", extra="recommenders")

@@ -10,9 +10,10 @@ import numpy as np
 from qrels import Ratings
 from recommenders.shared.register import find_system, read_settings
 from recommenders.shared.scorers import BatchScorer, BestScorer, allowed_items, hide, row_blocks
-from recommenders.shared.system import not_installed, require_any
+from recommenders.shared.system import require_any
 from runs import InputError, Run, top_items
 from runs.shared.arrays import Ints, Masks, Sparse
+from runs.shared.errors import needed_by
 from runs.shared.parallel import single_threaded
 
 
@@ -45,11 +46,8 @@ def train(name: str, settings: Mapping[str, Any], ratings: Ratings, *, seed: int
             )
         require_any(ratings, system=name)
     require_memory(name, settings, ratings)
-    try:
-        with single_threaded():
-            return spec.make(ratings, checked, seed=seed)
-    except ModuleNotFoundError as error:
-        raise not_installed(name, error) from error
+    with needed_by(f"system {name!r}", extra="recommenders"), single_threaded():
+        return spec.make(ratings, checked, seed=seed)
 
 
 def require_memory(name: str, settings: Mapping[str, Any], ratings: Ratings) -> int:

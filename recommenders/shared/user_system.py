@@ -6,8 +6,7 @@ These are LensKit components and pipelines, models as implicit's, and systems as
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import Field as DataField
@@ -25,7 +24,7 @@ from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
 from runs.shared.arrays import Ints, Singles
-from runs.shared.members import failure_of, load_module
+from runs.shared.members import code_of, load_module
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component, Pipeline
@@ -71,7 +70,7 @@ def load_system(name: str) -> SystemSpec:
         return _spec_of(name, found)
     is_made = isinstance(found, Pipeline) or not callable(found)
     build: Callable[[], Any] = partial(deepcopy, found) if is_made else found
-    with _located(label_of(name)):
+    with code_of(f"system {label_of(name)!r}"):
         built = build()
     if isinstance(built, Pipeline):
         return _spec_of_built(name, build, _trained_pipeline, found)
@@ -89,7 +88,7 @@ def _spec_of_built(
     """Describe what trains as a whole as a system without settings."""
 
     def make(ratings: Ratings, settings: Settings, *, seed: int) -> RankedLists:
-        with _located(label_of(name)):
+        with code_of(f"system {label_of(name)!r}"):
             rank = train(build(), ratings, seed=seed)
         return RankedLists(ratings, label_of(name), rank)
 
@@ -141,7 +140,7 @@ def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
         return component(component.validate_config(settings.model_dump()))
 
     def make(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
-        with _located(label_of(name)):
+        with code_of(f"system {label_of(name)!r}"):
             scorer = configured(settings)
             if isinstance(scorer, Trainable):
                 scorer = trained(scorer, ratings, seed=seed)
@@ -182,7 +181,7 @@ class ComponentScorer(TrainedOnRatings):
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users."""
-        with silence(), _located(self.label):
+        with silence(), code_of(f"system {self.label!r}"):
             return np.array([self._scores(user) for user in user_numbers], dtype=np.float32)
 
     def _scores(self, user: np.int32) -> NDArray[np.floating]:
@@ -209,20 +208,9 @@ class RankedLists(TrainedOnRatings):
 
     def score_batch(self, user_numbers: Ints) -> Singles:
         """Score every item for these users; NaN where it is not listed."""
-        with _located(self.label):
+        with code_of(f"system {self.label!r}"):
             lists = self.rank(user_numbers)
         scores = np.full((len(user_numbers), len(self.items)), np.nan, dtype=np.float32)
         rows, columns = np.nonzero(lists >= 0)
         scores[rows, lists[rows, columns]] = lists.shape[1] - columns
         return scores
-
-
-@contextmanager
-def _located(label: str) -> Iterator[None]:
-    """Say in which file and line a user's system fails."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"system {label!r} fails {failure_of(error)}") from error

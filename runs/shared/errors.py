@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from os import PathLike
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from warnings import WarningMessage
 
 Asked = ParamSpec("Asked")
@@ -29,6 +30,26 @@ class InputError(ValueError):
         return cls(f"{path}, {unit} {line}: {finding}")
 
 
+@contextmanager
+def found_in(place: object) -> Iterator[None]:
+    """Put a place, such as a file, before what is found wrong there."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
+@contextmanager
+def refusing(finding: str, *errors: type[Exception]) -> Iterator[None]:
+    """Say what is wrong with the input where one of these errors occurs, which tells why."""
+    try:
+        yield
+    except InputError:
+        raise
+    except errors as error:
+        raise InputError(f"{finding} ({error}).") from error
+
+
 class InputWarning(UserWarning):
     """Input that can be used, but may not be what the user meant."""
 
@@ -42,6 +63,13 @@ def nearest(name: str, names: Sequence[str]) -> str:
     if close:
         return f"did you mean {folded[close[0]]!r}?"
     return f"there are {', '.join(names)}."
+
+
+def require_known(what: str, names: Iterable[Any], known: Sequence[str]) -> None:
+    """Refuse the first name that is not known, after what it is not, and name a similar one."""
+    for name in names:
+        if name not in known:
+            raise InputError(f"{what} {name!r}; {nearest(str(name), known)}")
 
 
 def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
@@ -58,20 +86,23 @@ def with_known_keywords(function: Callable[Asked, Answer]) -> Callable[Asked, An
 
     @wraps(function)
     def call(*args: Asked.args, **keywords: Asked.kwargs) -> Answer:
-        for name in keywords.keys() - known.keys():
-            what = f"{function.__name__}() has no argument {name!r}"
-            raise InputError(f"{what}; {nearest(name, [*known])}")
+        require_known(f"{function.__name__}() has no argument", keywords, [*known])
         return function(*args, **keywords)
 
     return call
 
 
-def missing_package(package: str, *, needed_by: str, extra: str) -> InputError:
+@contextmanager
+def needed_by(subject: str, *, extra: str) -> Iterator[None]:
     """Say which package is missing, and how to install it."""
-    return InputError(
-        f"{needed_by} needs the package {package!r}; install it with "
-        f"`pip install 'metric-robustness-harness[{extra}]'`."
-    )
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        raise InputError(
+            f"{subject} needs the package {package!r}; install it with "
+            f"`pip install 'metric-robustness-harness[{extra}]'`."
+        ) from error
 
 
 class NearTies(InputWarning):

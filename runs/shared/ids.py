@@ -55,12 +55,10 @@ def first_unfit_id(ids: Iterable[str] | NDArray[np.str_]) -> int | None:
     return next((at for at, id in enumerate(texts) if UNFIT.search(id)), None)
 
 
-def require_fit_ids(ids: NDArray[np.str_], *, kind: str) -> None:
-    """Refuse to write ids, of a "user", "item" or "system", that a TREC file cannot carry."""
-    position = first_unfit_id(ids)
-    if position is not None:
-        unfit = str(ids[position])
-        raise InputError(f"a TREC file cannot carry the {kind} {unfit!r}: it {id_fault(unfit)}.")
+def require_fit_name(system: str) -> None:
+    """Refuse the name of a system that a TREC file cannot carry, as ids have numbers there."""
+    if fault := id_fault(system):
+        raise InputError(f"no run can have the system {system!r}: it {fault}.")
 
 
 @dataclass(frozen=True, eq=False)

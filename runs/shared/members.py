@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -164,9 +165,16 @@ def load_module(path: Path, *, what: str) -> ModuleType:
     return module
 
 
-def failure_of(error: Exception) -> str:
-    """Say where and how a function failed, in the file where it did, with the notes on it."""
-    frame = extract_tb(error.__traceback__)[-1]
-    place = f"in {frame.filename}, line {frame.lineno}"
-    remarks = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return f"{place}: {type(error).__name__}: {error}{remarks}"
+@contextmanager
+def code_of(what: str) -> Iterator[None]:
+    """Say where and how a user's function fails, in the file where it does, with notes on it."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        frame = extract_tb(error.__traceback__)[-1]
+        place = f"in {frame.filename}, line {frame.lineno}"
+        remarks = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        finding = f"{what} fails {place}: {type(error).__name__}: {error}{remarks}"
+        raise InputError(finding) from error

@@ -23,7 +23,7 @@ from typing import Any, Final, Literal, TypeAlias
 import joblib
 from threadpoolctl import ThreadpoolController
 
-from runs.shared.errors import InputError, missing_package, warn
+from runs.shared.errors import InputError, needed_by, warn
 
 
 def processes(
@@ -229,10 +229,8 @@ def _connected(address: str | None) -> Iterator[Any]:
     if address is None:
         yield None
         return
-    try:
+    with needed_by("--dask", extra="cluster"):
         distributed = import_module("distributed")
-    except ModuleNotFoundError:
-        raise missing_package("distributed", needed_by="--dask", extra="cluster") from None
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
         if address == LOCAL:

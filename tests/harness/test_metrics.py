@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import harness
 from harness.metrics.shared.register import available_metrics, built_in_metrics, find_metric
 from harness.trec_eval.export import pool
 from qrels import Judged, Qrels, judge, qrels_from_columns
@@ -472,6 +473,17 @@ def test_a_metric_must_return_finite_values(tmp_path: Path) -> None:
     first = available_metrics([write_plugin(tmp_path, "return np.array([np.nan])")])["first"]
     with pytest.raises(InputError, match=r"got nan at cut-off 5 for user number 0"):
         first(Judged(np.array([[1.0]]), np.ones((1, 1))), cutoff=5)
+
+
+@pytest.mark.parametrize("value", ["np.nan", "-0.5", "1.5"])
+def test_the_user_whose_score_is_not_in_the_range_is_named(tmp_path: Path, value: str) -> None:
+    is_odd = "(judged.n_users == 2) & (judged.n_relevant == 2)"
+    body = f"return np.where({is_odd}, {value}, 1.0)"
+    first = available_metrics([write_plugin(tmp_path, body)])["first"]
+    lists = {"a": {"ann": {"x": 1.0}, "bob": {"x": 1.0}}}
+    judged = {"ann": {"x": 1}, "bob": {"x": 1, "y": 1}}
+    with pytest.raises(InputError, match=r"must return .* for user 'bob'"):
+        harness.score(lists, judged, first @ 5)
 
 
 def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:

@@ -200,6 +200,11 @@ def test_measures_may_have_the_names_of_trec_eval() -> None:
         score(LISTS, JUDGEMENTS, "ndcg_cut")
 
 
+def test_what_is_no_measure_is_refused() -> None:
+    with pytest.raises(InputError, match="got 3"):
+        score(LISTS, JUDGEMENTS, [3])  # type: ignore[list-item]
+
+
 def test_no_measure_is_refused() -> None:
     with pytest.raises(InputError, match="there is no measure: name some, such as 'nDCG@10'"):
         score(LISTS, JUDGEMENTS, [])

@@ -143,14 +143,6 @@ def test_users_that_are_no_topic_are_left_out(tmp_path: Path) -> None:
     assert run.items.tolist() == [[-1], [0]]
 
 
-def test_an_id_that_does_not_fit_a_field_is_not_written() -> None:
-    run = Run("s", np.array([[0]], dtype=np.int32))
-    with pytest.raises(InputError, match=r"the item 'new york': it has a space"):
-        format_run(run, Numbering.of(["u"]), Numbering.of(["new york"]))
-    with pytest.raises(InputError, match=r"the system 'my run': it has a space"):
-        format_run(Run("my run", run.items), Numbering.of(["u"]), Numbering.of(["a"]))
-
-
 IDS = st.sampled_from(["u", "v", "10", "9", "\u00e9", "a\u00a0b", '"', "x#"])
 SCORES = st.sampled_from(["1", "2.5", "-.5e1", "+3.", "1e400", "inf", "007"])
 GAPS = st.sampled_from([" ", " ", "  ", "\t", "\r \v", "   \f"])

@@ -13,7 +13,7 @@ from harness.metrics.shared.names import Value, parse_name, print_name
 from qrels import Judged
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
+from runs.shared.errors import require_known
 
 PREFIX = "ir_measures:"
 
@@ -57,11 +57,8 @@ def metric_of_trec_eval(declared: Metric) -> Metric:
 
     text = declared.trec_eval.partition(" ")[0]
     base, _, parameter = text.partition(".")
-    if base not in pytrec_eval.supported_measures:
-        known = sorted(pytrec_eval.supported_measures)
-        raise InputError(
-            f"metric {declared.name!r}: trec_eval has no measure {base!r}; {nearest(base, known)}"
-        )
+    known = sorted(pytrec_eval.supported_measures)
+    require_known(f"metric {declared.name!r}: trec_eval has no measure", [base], known)
     defaults = {option.name: option.default for option in declared.options}
     is_cut = base in CUT and not parameter.isdecimal()
 
@@ -86,9 +83,7 @@ def _measure(name: str, options: Mapping[str, Value]) -> Any:
     import ir_measures
 
     registry = ir_measures.measures.registry
-    if name not in registry:
-        known = sorted({str(known.NAME or alias) for alias, known in registry.items()})
-        raise InputError(f"ir_measures has no measure {name!r}; {nearest(name, known)}")
+    require_known("ir_measures has no measure", [name], sorted(registry))
     measure = registry[name](**options)
     try:
         (measure @ 1 if "cutoff" in measure.SUPPORTED_PARAMS else measure).validate_params()

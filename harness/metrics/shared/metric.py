@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal, Protocol, get_args
@@ -17,8 +19,11 @@ from qrels import Judged
 from qrels.ranks.judged_ranks import Validation
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import require_choice
-from runs.shared.members import failure_of
+from runs.shared.errors import found_in, require_choice
+from runs.shared.members import code_of
+
+ROUNDING = 1e-9
+"""How far a score may lie outside its range."""
 
 
 class MetricFunction(Protocol):
@@ -272,24 +277,35 @@ class Metric:
             judged = judged.condensed
         if isinstance(level, int):
             judged = judged.at_level(level)
-        try:
+        with code_of(f"metric {self.label!r}"), found_in(f"metric {self.label!r}"):
             values = np.asarray(self.function(judged, cutoff=cutoff, **options), dtype=np.float64)
-        except InputError as error:
-            raise InputError(f"metric {self.label!r}: {error}") from error
-        except Exception as error:
-            raise InputError(f"metric {self.label!r} fails {failure_of(error)}") from error
         if values.shape != (judged.n_users,):
             raise InputError(
                 f"metric {self.label!r} must return one value per user, of shape "
                 f"({judged.n_users},), got shape {values.shape}."
             )
-        if not np.isfinite(values).all():
-            user = int(np.flatnonzero(~np.isfinite(values))[0])
+        values = logarithms(values) if self.is_geometric else values
+        fits = np.isfinite(values) & (values >= self.low - ROUNDING)
+        fits &= values <= self.high + ROUNDING
+        if not fits.all():
+            user = int(fits.argmin())
+            rule = f"values from {self.low:g} to {self.high:g} (`low` and `high` of @metric)"
             raise InputError(
-                f"metric {self.label!r} must return finite values, got {values[user]} at cut-off "
-                f"{cutoff} for user number {user}."
+                f"metric {self.label!r} must return "
+                f"{rule if np.isfinite(values[user]) else 'finite values'}, got {values[user]:g} "
+                f"at cut-off {cutoff} for user number {user}."
             )
-        return logarithms(values) if self.is_geometric else values
+        return values
+
+
+@contextmanager
+def users_named(ids: Sequence[Any] | NDArray[np.str_]) -> Iterator[None]:
+    """Name the user for whom a metric fails by the id, not by the number among those scored."""
+    try:
+        yield
+    except InputError as error:
+        named = re.sub(r"user number (\d+)", lambda n: f"user {str(ids[int(n[1])])!r}", str(error))
+        raise InputError(named) from error
 
 
 def metric(name: str, *, source: str, **facts: Any) -> Callable[[Callable[..., Any]], Metric]:

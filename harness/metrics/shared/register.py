@@ -84,6 +84,7 @@ def find_metric(text: str, metrics: Mapping[str, Metric], *, others: Sequence[st
             known = f"to use the metrics of the file {file}, add `--plugin {file}`."
         else:
             known = nearest(parsed.name, [*metrics, *installed("metrics"), *others])
+            known += " Your own needs its file: `--plugin FILE.py`."
         raise InputError(f"no metric is called {parsed.name!r}; {known}")
     return found.with_options(parsed.options)
 

@@ -16,6 +16,7 @@ from qrels.ratings.datasets.fields import NO_NUMBER, Columns, NotPlain, Record, 
 from qrels.ratings.datasets.layouts import RATING_NAMES, locate, separator_hint
 from qrels.ratings.ratings import Ratings
 from runs import InputError
+from runs.shared.errors import refusing
 from runs.shared.fields import is_number
 
 # Stands for a separator of several bytes where pyarrow needs a single one.
@@ -241,20 +242,20 @@ class ParquetRows(Rows):
 
         names = self.names()
         positions = locate(names, self.layout, fail=self._fail)
-        try:
+        with refusing(self._cannot_be_read, pa.ArrowException, OSError):
             table = self._opened().read(columns=[names[at] for at in positions.values()])
-        except (pa.ArrowException, OSError) as error:
-            raise self._fail(f"not a Parquet file that can be read ({error}).") from error
         return {role: self._convert(role, table[names[at]]) for role, at in positions.items()}
 
     def _opened(self) -> Any:
         import pyarrow as pa
         from pyarrow import parquet
 
-        try:
+        with refusing(self._cannot_be_read, pa.ArrowException, OSError):
             return parquet.ParquetFile(pa.py_buffer(self.source.data))
-        except (pa.ArrowException, OSError) as error:
-            raise self._fail(f"not a Parquet file that can be read ({error}).") from error
+
+    @property
+    def _cannot_be_read(self) -> str:
+        return f"{self.source.label}: not a Parquet file that can be read"
 
     def _fail(self, finding: str) -> InputError:
         return InputError(f"{self.source.label}: {finding}")

@@ -13,6 +13,7 @@ from typing import IO
 
 from qrels.ratings.datasets.layouts import RATINGS_FILES
 from runs import InputError
+from runs.shared.errors import refusing
 from runs.shared.files import PARQUET, read_within_memory
 
 UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, zipfile.BadZipFile)
@@ -49,7 +50,7 @@ class Source:
 def open_source(path: str | Path) -> Source:
     """Read the file, or the one ratings file inside a folder or a zip archive."""
     path = Path(path)
-    try:
+    with refusing(f"{path}: cannot be read", *UNREADABLE):
         if not path.exists():
             raise InputError(f"{path}: there is no such file or folder.")
         if path.is_dir():
@@ -57,8 +58,6 @@ def open_source(path: str | Path) -> Source:
         if zipfile.is_zipfile(path):
             return _read_archive(path)
         return _read_file(path)
-    except UNREADABLE as error:
-        raise InputError(f"{path}: cannot be read ({error}).") from error
 
 
 def _read_file(path: Path) -> Source:

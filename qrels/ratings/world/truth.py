@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qrels.ratings.ratings import Ratings
-from runs import InputError, Numbering
+from runs import Numbering
 from runs.shared.arrays import Floats, Integers, Numbers
+from runs.shared.errors import refusing
 
 ONE_TO_FIVE = np.arange(1.0, 6.0)
 
@@ -116,7 +117,8 @@ class Truth:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Truth:
         """Read a file with the content that `to_bytes` gives."""
-        try:
+        errors = BadZipFile, EOFError, KeyError, TypeError, ValueError
+        with refusing(f"{path} does not hold the truth of a world", *errors):
             with np.load(path) as file:
                 stored = dict(file)
             return cls(
@@ -128,8 +130,6 @@ class Truth:
                 scale=stored.pop("scale", ONE_TO_FIVE),
                 preferences=Preferences(**stored),
             )
-        except (BadZipFile, EOFError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path} does not hold the truth of a world: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from runs import InputError
+from runs.shared.errors import require_known
 from runs.shared.settings import Section, read_settings_of
 
 # Eight gigabytes, as one float64 is kept for each pair of user and item.
@@ -148,7 +148,5 @@ PRESETS: Mapping[str, WorldSettings] = MappingProxyType(
 def world_settings(preset: str | None, changes: Mapping[str, Any]) -> WorldSettings:
     """Give the settings of a preset ("small" by default), with some changed."""
     name = "small" if preset is None else preset
-    if name not in PRESETS:
-        known = ", ".join(PRESETS)
-        raise InputError(f"there is no preset {name!r} of the world; there are {known}.")
+    require_known("there is no preset", [name], [*PRESETS])
     return read_settings_of("the world", WorldSettings, {**PRESETS[name].model_dump(), **changes})

@@ -324,3 +324,8 @@ def test_files_of_a_hundred_negatives_have_intervals_that_hold_what_is_exact(
             np.stack([((lower <= exact) & (exact <= upper)).mean(axis=1), of_pairs.mean(axis=1)])
         )
     assert (np.mean(hits, axis=0) >= 0.95).all()
+
+
+def test_ranks_must_be_sampled_ranks() -> None:
+    with pytest.raises(InputError, match="the ranks of 'x' must be SampledRanks"):
+        correct({"x": [1]})  # type: ignore[dict-item]

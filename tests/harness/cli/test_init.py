@@ -144,6 +144,8 @@ def test_the_path_counts_from_the_folder_of_the_study() -> None:
         (["user,item", "1,2"], ("--threshold", "3", "--implicit"), "there is no `threshold`."),
         (["user,item", "1,2"], ("--column", "user"), "'user' must have the form NAME=VALUE."),
         (["user,item", "1,2"], ("--system", "random"), "a study compares at least two systems"),
+        (["user,item", "1,2"], ("--system", "eas"), "`--system`: no system is called 'eas'"),
+        (["user,item,rating", "1,2,3", "1,3,5"], ("--threshold", "9"), "`--threshold` must be at"),
         (["user,item", "1,2"], (*SYSTEMS, "--system", "popularty"), "did you mean 'popularity'?"),
     ],
 )

@@ -3,6 +3,7 @@ import gzip
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analyses.shared.table import FORMATS
+from harness.cli.console import warnings_as_sentences
 from harness.cli.main import main
 from harness.study.study import read_study
 from runs import InputError
@@ -443,3 +445,16 @@ def test_a_refused_change_leaves_a_finished_study_finished(
     refused = run(tmp_path, (RATINGS + SMALL).replace(NO_ANALYSES, ""))
     assert refused.exit_code == MISUSED
     assert contents(tmp_path / "study", "*.[jht]*") == before
+
+
+@pytest.mark.filterwarnings("default")
+def test_warnings_of_libraries_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings_as_sentences():
+        warnings.warn("no such glyph", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == "Warning: no such glyph\n"
+
+
+def test_an_unknown_metric_is_answered_with_the_option_for_ones_own(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(main, ["card", "Mine@50"])
+    assert answer.exit_code == MISUSED
+    assert "--plugin" in answer.stderr

@@ -200,6 +200,23 @@ def test_a_named_column_that_is_not_there_is_told(asked: str, finding: str, tmp_
     assert finding in harness("evaluate", "--qrels", qrels, runs, *named).stderr
 
 
+@pytest.mark.parametrize(("odd", "option"), [("runs", "--column"), ("qrels", "--qrels-column")])
+def test_a_heading_without_users_is_answered_with_the_option(
+    odd: str, option: str, tmp_path: Path
+) -> None:
+    paths = {name: tmp_path / f"{name}.csv" for name in ("runs", "qrels")}
+    for name, path in paths.items():
+        path.write_text("q,d,s\nu,i,1\n" if name == odd else "user,item,rating\nu,i,1\n")
+    answer = harness("evaluate", "--qrels", paths["qrels"], paths["runs"]).stderr
+    assert f"{odd}.csv, line 1: " in answer
+    assert f"`{option}`" in answer
+
+
+def test_a_comment_with_a_comma_is_no_heading(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("# one, two\nu Q0 i 1 1 a\n")
+    assert score(tmp_path / "a.run", {"u": {"i": 1}}, "P@1").values.tolist() == [[[1.0]]]
+
+
 def test_columns_of_scores_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "any.csv").write_text("guest,x,y\nu,.1,.2\nv,.3,.4\n")
     found = read_score_tables([tmp_path / "any.csv"], {"user": "guest"})

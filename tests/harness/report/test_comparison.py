@@ -251,6 +251,16 @@ def test_one_shared_system_has_no_ranks(apart: tuple[Path, Path]) -> None:
     assert any("Fewer than two systems" in finding for finding in made.findings())
 
 
+def test_data_sets_that_split_the_same_ratings_are_not_called_independent(
+    apart: tuple[Path, Path],
+) -> None:
+    assert "Not independent data sets" in " ".join(compared(*apart).findings())
+    path = apart[1] / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(manifest | {"inputs": [{"sha256": "0"}]}), encoding="utf-8")
+    assert "Not independent data sets" not in " ".join(compared(*apart).findings())
+
+
 @pytest.mark.parametrize("format_", FORMATS)
 def test_mean_ranks_are_printed_in_every_format(apart: tuple[Path, Path], format_: str) -> None:
     result = compare(*apart, "--format", format_)

@@ -157,7 +157,7 @@ def of_full_lists_only(judged: Judged, *, cutoff: int | None = None) -> NDArray[
 @pytest.mark.parametrize("function", [share_unjudged, discounted_by_column, of_full_lists_only])
 def test_a_metric_that_needs_every_rank_gets_it(function: Any) -> None:
     run, qrels = random_case(8, n_users=20, n_items=60, depth=20, n_judged=20)
-    metrics = {"own": Metric("own", function, source="here")}
+    metrics = {"own": Metric("own", function, source="here", high=np.inf)}
     measures = [Measure("own", cutoff) for cutoff in (1, 5, 20)]
     kept = np.random.default_rng(4).random((len(qrels.items), 3)) < [1.0, 0.5, 0.0]
     scorer = SampleScorer([run], qrels, measures, metrics)

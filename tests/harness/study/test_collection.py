@@ -98,6 +98,27 @@ def test_ids_that_a_trec_file_cannot_carry_have_numbers_in_their_order(tmp_path:
     assert (table[0], table[1], table[5]) == ("kind,number,id", "user,1,#1", "item,1,item 0")
 
 
+def given_runs(folder: Path, *names: str) -> Collection:
+    for name in names:
+        (folder / f"{name}.csv").write_text("user,item,score\nu1,i,2\nu1,#7,1\n")
+    (folder / "test.qrels").write_text("u1 0 #7 1\n")
+    truth = '[truth]\npath = "test.qrels"\ncandidates = "judged"\n'
+    text = 'name = "x"\n[runs]\npaths = ["*.csv"]\n[qrels]\npath = "test.qrels"\n'
+    return collect_text(text + truth, folder)
+
+
+def test_ids_of_given_runs_that_do_not_fit_have_numbers_too(tmp_path: Path) -> None:
+    collection = given_runs(tmp_path, "a", "b")
+    assert [numbers.ids.tolist() for numbers in collection.carried] == [["u1"], ["1", "2"]]
+    assert collection.id_table() is not None
+    assert [run.items.tolist() for run in collection.true_lists] == [[[0, -1]], [[0, -1]]]
+
+
+def test_the_name_of_a_given_run_must_fit(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"my b\.csv: no run can have the system 'my b'"):
+        given_runs(tmp_path, "a", "my b")
+
+
 def test_the_k_core_reaches_the_ratings(folder: Path) -> None:
     collection = collect_text(RATINGS + "item_min = 8\n[split]\ntest_share = 0.5\n", folder)
     assert collection.items.ids.tolist() == ["i8", "i9"]

@@ -19,7 +19,7 @@ METRICS = built_in_metrics()
 JUDGED = Judged(np.array([[1.0, np.nan, 1.0]]), np.ones((1, 2)))
 
 
-@metric("Found", source="here")
+@metric("Found", source="here", high=np.inf)
 def found(  # type: ignore[no-untyped-def]
     judged: Any,
     *,
