@@ -465,7 +465,7 @@ class Corrected(Result):
             rule = f"Fewer than {FEWEST} users have another rank than the most common one under "
             found.append(f"{rule}{unsure}: too few for a range and for tests.")
         elif self.n_users < FEW:
-            found.append(f"{self.n_users} users tell little: ranges are wide, and few pairs differ.")
+            found.append(f"{self.n_users} users are few: ranges are wide, and few pairs differ.")
         return found
 
 

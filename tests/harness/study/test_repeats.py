@@ -128,7 +128,15 @@ def test_every_repetition_draws_other_settings_from_their_ranges(varied: Path) -
     runs = {name: [f / f"runs/{name}.parquet" for f in folders] for name in ("random", "puresvd")}
     texts = {name: {path.read_bytes() for path in paths} for name, paths in runs.items()}
     assert [len(texts["random"]), len(texts["puresvd"])] == [1, 3]
-    assert FinishedStudy.at(varied).result_of("repeats", Repeats).varied == "settings"
+    found = FinishedStudy.at(varied)
+    repeats = found.result_of("repeats", Repeats)
+    assert repeats.varied == "settings"
+    # What a single analysis says holds over the settings, too.
+    power = found.result("discrimination")
+    own = repeats.values[repeats.quantities.index("DP")]
+    assert power.over_settings is not None
+    shown = power.over_settings[[n for n, row in enumerate(power.over_settings) if row[0] > 0]]
+    np.testing.assert_array_equal(shown, own)
 
 
 def test_settings_that_are_drawn_are_not_trained_again(varied: Path) -> None:
