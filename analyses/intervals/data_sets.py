@@ -21,7 +21,10 @@ REPLICATES, SEED = 1000, 0
 LEAST_SETS = 4
 """With fewer data sets, intervals held in .68 to .92 of simulations, and are not given."""
 
-MOST_STEPS, NEAR = 100_000, 1e-10
+LEAST_OF_STRENGTHS = 5
+"""The same for intervals of strengths: with four they held in .85 of simulations."""
+
+MOST_STEPS, NEAR, RESAMPLED_NEAR = 100_000, 1e-10, 1e-4
 """Steps in which strengths are found, and the relative change at which they are."""
 
 
@@ -125,18 +128,43 @@ class DataSetRanks:
         if n_data_sets < LEAST_SETS:
             unknown = np.full(n_names, np.nan)
             return (unknown, unknown), (unknown, unknown)
-        counts = resampled_users(0, REPLICATES, n_users=n_data_sets, seed=SEED)
-        student = float(stdtrit(n_data_sets - 1, (1 + CONFIDENCE) / 2)) / REACH
-        wider = np.sqrt(n_data_sets / (n_data_sets - 1)) * student
-        replicates = self.means + wider * ((counts - 1) @ self.ranks) / n_data_sets
+        replicates = self.means + self._wider * ((self._counts - 1) @ self.ranks) / n_data_sets
         places = rankdata(np.round(replicates, DECIMALS), axis=1)
         low, high = np.clip(percentiles(replicates.T), 1, n_names)
         first, last = percentiles(places.T)
         return with_width((low, high)), (np.floor(first), np.ceil(last))
 
     @cached_property
+    def _counts(self) -> Floats:
+        """How often each data set is drawn, of shape (n_replicates, n_data_sets)."""
+        return resampled_users(0, REPLICATES, n_users=len(self.data_sets), seed=SEED)
+
+    @property
+    def _wider(self) -> float:
+        n = len(self.data_sets)
+        return float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + CONFIDENCE) / 2) / REACH)
+
+    @cached_property
     def strengths(self) -> Floats:
-        r"""Strengths in the Plackett-Luce model, of shape (n_names,); they add up to 1.
+        """Strengths in the Plackett-Luce model, of shape (n_names,); they add up to 1."""
+        return self._strengths(np.ones((1, len(self.data_sets))), near=NEAR)[0]
+
+    @cached_property
+    def strength_limits(self) -> Limits:
+        """The 95 % intervals of strengths, by the bootstrap of `limits` on their logarithms.
+
+        NaN of fewer than five data sets. In simulations of 4 to 20 names and 5 to 30 data sets,
+        they held in .87 to .95.
+        """
+        if len(self.data_sets) < LEAST_OF_STRENGTHS:
+            unknown = np.full(len(self.names), np.nan)
+            return unknown, unknown
+        logs = np.log(self._strengths(self._counts, near=RESAMPLED_NEAR) / self.strengths)
+        low, high = percentiles(self._wider * logs.T)
+        return self.strengths * np.exp(low), np.minimum(self.strengths * np.exp(high), 1.0)
+
+    def _strengths(self, counts: Floats, *, near: float) -> Floats:
+        r"""Find strengths where data sets count so often, of shape (n_counts, n_names).
 
         The chance that i comes first of those not yet ranked is
         :math:`\lambda_i / \sum_j \lambda_j`. Each also wins and loses half a comparison against one
@@ -152,14 +180,14 @@ class DataSetRanks:
         # By data set and who is chosen: whether each is still there.
         offered = (self.ranks[:, None, :] >= self.ranks[:, :, None]).astype(np.float64)
         is_choice = offered.sum(axis=2) > 1
-        choices, wins = offered[is_choice], is_choice.sum(axis=0) + 0.5
-        found = np.ones(len(self.names))
+        choices, wins = offered[is_choice], counts @ is_choice + 0.5
+        made, found = counts[:, np.nonzero(is_choice)[0]], np.ones(wins.shape)
         for _ in range(MOST_STEPS):
             before = found
-            found = wins / (choices.T @ (1 / (choices @ before)) + 1 / (1 + before))
-            if np.allclose(found, before, rtol=NEAR, atol=0):
+            found = wins / ((made / (before @ choices.T)) @ choices + 1 / (1 + before))
+            if np.allclose(found, before, rtol=near, atol=0):
                 break
-        return np.asarray(found / found.sum())
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     @cached_property
     def taus(self) -> Floats:

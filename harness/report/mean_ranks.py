@@ -12,6 +12,7 @@ import numpy as np
 
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.ordering.agreement import mean_of_defined
+from analyses.shared.estimate import Estimate
 from analyses.shared.figures import draw_panels
 from analyses.shared.result import FigureFace
 from analyses.shared.sentences import letters_of, listed, plural
@@ -58,12 +59,15 @@ class MeanRanks:
             order = np.argsort(ranks.means, kind="stable")
             letters = letters_of(ranks.differs, order)
             (low, high), (first, last) = ranks.limits
+            strengths = ranks.strengths, *ranks.strength_limits
             for n in order:
                 interval = "" if np.isnan(low[n]) else f"[{low[n]:.1f}, {high[n]:.1f}]"
                 place = f"{first[n]:.0f}".replace("nan", "")
                 place += f"–{last[n]:.0f}" * bool(first[n] < last[n])
-                own = (float(ranks.means[n]), interval, place, letters[n])
-                rows.append([f"{ranks.label}, {ranks.names[n]}", *own, float(ranks.strengths[n])])
+                own: list[Cell] = [float(ranks.means[n]), interval, place, letters[n]]
+                strength = Estimate(*(float(each[n]) for each in strengths))
+                own += [strength.value, strength.interval]
+                rows.append([f"{ranks.label}, {ranks.names[n]}", *own])
             taus = dict(zip(ranks.data_sets, ranks.taus.tolist(), strict=True))
             found = (ranks.friedman, ranks.critical_difference, float(mean_of_defined(ranks.taus)))
             tests.append([ranks.label, *found, *(taus.get(name, np.nan) for name in data_sets)])
@@ -73,10 +77,13 @@ class MeanRanks:
             "sets, as wide as Student's t; none where the rank is the same in all. Place: in the "
             "order of the mean ranks, likewise. Letters: two that share one do not differ "
             "significantly (Friedman's and Nemenyi's tests, family-wise error rate .05). Strength: "
-            "Plackett-Luce model; the strengths add up to 1. Each study counts as an independent "
+            "Plackett-Luce model; the strengths add up to 1, and have intervals over five or more "
+            "data sets (bootstrap). Each study counts as an independent "
             f"data set.{lacking * bool(self.left_out)}"
         )
-        headings = [f"{by}, {self.kind}", "mean rank", "95 %", "place", "letters", "strength"]
+        headings = [f"{by}, {self.kind}", "mean rank", "95 %", "place", "letters"]
+        headings += ["strength", "strength, 95 %"][: 2 if any(row[-1] for row in rows) else 1]
+        rows = [row[: len(headings)] for row in rows]
         title = f"Mean ranks of the {kinds} over data sets"
         yield Table(f"mean_ranks_{kinds}", title, note, headings, rows, decimals=2)
         note = (

@@ -107,6 +107,19 @@ def test_who_always_comes_first_is_strongest_and_not_infinitely_so() -> None:
     assert 0 < strengths[0] < strengths[2] < strengths[1] < 1
 
 
+def test_intervals_of_strengths_hold_those_of_all_data_sets(rng: np.random.Generator) -> None:
+    """Orders are drawn from the model: the largest of log strengths plus Gumbel noise is first."""
+    held = []
+    for _ in range(60):
+        logs = rng.normal(size=4)
+        ranks = ranks_of(logs + rng.gumbel(size=(15, 4)))
+        (low, high), truly = ranks.strength_limits, np.exp(logs) / np.exp(logs).sum()
+        held += [*((low <= truly) & (truly <= high))]
+    assert 0.9 < np.mean(held) < 0.99
+    few = ranks_of(rng.normal(size=(4, 4)))
+    assert np.isnan(few.strength_limits).all()
+
+
 def test_taus_are_with_the_mean_ranks_of_the_other_data_sets(rng: np.random.Generator) -> None:
     scores = some_scores(rng, (5, 6), ties=True)
     ranks = ranks_of(scores)
