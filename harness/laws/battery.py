@@ -91,7 +91,7 @@ def _differs_in_a_file(bench: Bench, case: Case) -> Found:
     in_memory = bench.score_together([listed, UserList((bench.shape.level,))])[0]
     if not listed.judgements:
         return None
-    from_file = float(bench.metric(judged_in_files(listed, bench.shape), cutoff=bench.cutoff)[0])
+    from_file = float(bench.unbounded(judged_in_files(listed, bench.shape), cutoff=bench.cutoff)[0])
     if not _are_apart(bench, in_memory, from_file):
         return None
     return Evidence("memory", listed, in_memory), Evidence("file", listed, from_file)

@@ -144,10 +144,10 @@ class Bench:
 
     def score_together(self, lists: Sequence[UserList]) -> list[float]:
         """Score several lists in one call."""
-        return self._unbounded(self.shape.judged(lists), cutoff=self.cutoff).tolist()
+        return self.unbounded(self.shape.judged(lists), cutoff=self.cutoff).tolist()
 
     @cached_property
-    def _unbounded(self) -> Metric:
+    def unbounded(self) -> Metric:
         """The metric as if any score were in its range, which is a law here."""
         return replace(self.metric, low=-np.inf, high=np.inf)
 

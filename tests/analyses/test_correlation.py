@@ -93,7 +93,7 @@ def test_undefined_agreement_of_resampled_users_is_counted() -> None:
 
 
 def test_a_coefficient_that_there_is_not_is_refused(noisy: Scores) -> None:
-    with pytest.raises(ValueError, match=r"no coefficient is called 'tau'; there are tau-b, "):
+    with pytest.raises(ValueError, match=r"no coefficient is called 'tau'; did you mean 'tau-b'"):
         correlate(noisy, coefficient="tau")
 
 

@@ -167,7 +167,7 @@ def test_an_unknown_measure_of_trec_eval_is_refused() -> None:
 
 @pytest.mark.slow
 def test_a_second_implementation_that_differs_is_shown_with_a_list() -> None:
-    card = check_metric(toy(hits), cutoffs=[5], tries=30, against=BUILT_IN["P"])
+    card = check_metric(toy(hits, high=5.0), cutoffs=[5], tries=30, against=BUILT_IN["P"])
     assert shown(card.outcomes[len(LAWS)]) == [("toy", "R", 1.0), ("P", "R", 0.2)]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import permutations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from harness.metrics.shared.register import available_metrics, built_in_metrics,
 from harness.trec_eval.export import pool
 from qrels import Judged, Qrels, judge, qrels_from_columns
 from runs import InputError, Run
+from runs.shared.errors import InputWarning
 from tests.lists import known_items, pytrec_eval_scores, random_case, runs_and_qrels
 
 METRICS = {name: metric for name, metric in built_in_metrics().items() if not metric.needs}
@@ -475,14 +477,23 @@ def test_a_metric_must_return_finite_values(tmp_path: Path) -> None:
         first(Judged(np.array([[1.0]]), np.ones((1, 1))), cutoff=5)
 
 
-@pytest.mark.parametrize("value", ["np.nan", "-0.5", "1.5"])
-def test_the_user_whose_score_is_not_in_the_range_is_named(tmp_path: Path, value: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("np.nan", pytest.raises(InputError, match=r"must return .* for user 'bob'")),
+        ("-0.5", pytest.warns(InputWarning, match="outside its range, 0 to 1")),
+        ("1.5", pytest.warns(InputWarning, match="outside its range, 0 to 1")),
+    ],
+)
+def test_scores_outside_the_range_are_told_and_undefined_ones_refused(
+    tmp_path: Path, value: str, expected: Any
+) -> None:
     is_odd = "(judged.n_users == 2) & (judged.n_relevant == 2)"
     body = f"return np.where({is_odd}, {value}, 1.0)"
     first = available_metrics([write_plugin(tmp_path, body)])["first"]
     lists = {"a": {"ann": {"x": 1.0}, "bob": {"x": 1.0}}}
     judged = {"ann": {"x": 1}, "bob": {"x": 1, "y": 1}}
-    with pytest.raises(InputError, match=r"must return .* for user 'bob'"):
+    with expected:
         harness.score(lists, judged, first @ 5)
 
 

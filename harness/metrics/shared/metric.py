@@ -19,7 +19,7 @@ from qrels import Judged
 from qrels.ranks.judged_ranks import Validation
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import found_in, require_choice
+from runs.shared.errors import found_in, require_choice, warn
 from runs.shared.members import code_of
 
 ROUNDING = 1e-9
@@ -284,16 +284,17 @@ class Metric:
                 f"metric {self.label!r} must return one value per user, of shape "
                 f"({judged.n_users},), got shape {values.shape}."
             )
-        values = logarithms(values) if self.is_geometric else values
-        fits = np.isfinite(values) & (values >= self.low - ROUNDING)
-        fits &= values <= self.high + ROUNDING
-        if not fits.all():
-            user = int(fits.argmin())
-            rule = f"values from {self.low:g} to {self.high:g} (`low` and `high` of @metric)"
+        if not np.isfinite(values).all():
+            user = int(np.isfinite(values).argmin())
             raise InputError(
-                f"metric {self.label!r} must return "
-                f"{rule if np.isfinite(values[user]) else 'finite values'}, got {values[user]:g} "
-                f"at cut-off {cutoff} for user number {user}."
+                f"metric {self.label!r} must return finite values, got {values[user]} at cut-off "
+                f"{cutoff} for user number {user}."
+            )
+        values = logarithms(values) if self.is_geometric else values
+        if (values < self.low - ROUNDING).any() or (values > self.high + ROUNDING).any():
+            warn(
+                f"metric {self.label!r} returns values outside its range, {self.low:g} to "
+                f"{self.high:g}: give the right `low` and `high` in @metric."
             )
         return values
 

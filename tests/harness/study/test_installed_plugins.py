@@ -49,7 +49,7 @@ from recommenders.shared.system import Settings, system
 from .helper import discount
 
 
-@metric("sDCG", source="me")
+@metric("sDCG", source="me", high=float("inf"))
 def sdcg(judged, cutoff):
     """Sum discounts of relevant items."""
     relevant = judged.relevant[:, :cutoff]
