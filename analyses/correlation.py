@@ -27,7 +27,7 @@ from analyses.shared.estimate import (
     deviations,
     stabilised,
 )
-from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
+from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
@@ -166,8 +166,7 @@ class Correlation(Result):
         taus = self.taus[places]
         lowest = find_coefficient(self.coefficient).lowest(len(self.systems))
         users = (WIDER * deviations(self.over_users)) ** 2
-        systems = self.within.beyond(users), self.within.n_families - 1
-        both = reach_of([(users, np.inf), systems])
+        both = self.within.reach_over_both(users)
         for side, reach in (("systems", self.within.reach()), ("both", both)):
             limits[f"{side}_low"][places] = np.maximum(taus - reach, lowest)
             limits[f"{side}_high"][places] = np.minimum(taus + reach, 1.0)

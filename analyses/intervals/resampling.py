@@ -56,13 +56,17 @@ def below(halves: NDArray[np.uint32], bounds: int | NDArray[np.int64]) -> NDArra
     return (wide * np.asarray(bounds, dtype=np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
+Advance = Callable[[int], object]
+"""Is called with the number of draws, or of pairs, that are done since the last call."""
+
+
 def monte_carlo_p(
     count: Callable[[int, int], NDArray[np.int64]],
     n_draws: int,
     *,
     part: int,
     n_jobs: int,
-    advance: Callable[[int], object] | None,
+    advance: Advance | None,
 ) -> Floats:
     """Count the draws 0 to n_draws that are as extreme, a part of them at a time, for p-values.
 

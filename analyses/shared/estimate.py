@@ -297,10 +297,10 @@ class Estimates:
         (docs/methods/intervals.md). NaN where neither systems nor settings are known.
         """
         of = differences or np.asarray
-        users = deviations(of(self._scaled(self.replicates))) ** 2
+        drawn, wider = self.replicates, 1.0
         if self.systems is not None and self.systems.resampled is not None:
-            resampled = of(self._scaled(self.systems.resampled))
-            users = ((1.0 if differences else WIDER) * deviations(resampled)) ** 2
+            drawn, wider = self.systems.resampled, 1.0 if differences else WIDER
+        users = (wider * deviations(of(self._scaled(drawn)))) ** 2
         sources = [(users, np.inf)]
         if self.is_over_systems and self.systems is not None:
             systems = self.systems.changed(lambda numbers: of(self._scaled(numbers)))

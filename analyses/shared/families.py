@@ -224,6 +224,10 @@ class WithinSubsets:
         """Say how far 95 % intervals over systems reach, by Student's t with F - 1 degrees."""
         return reach_of([(self.variances, self.n_families - 1)])
 
+    def reach_over_both(self, users: Floats) -> Floats:
+        """Say the same of intervals over users and systems, of variances over users."""
+        return reach_of([(users, np.inf), (self.beyond(users), self.n_families - 1)])
+
     def beyond(self, users: Floats, *, are_differences: bool = False) -> Floats:
         """Give the variance that systems add to that over users: their interaction counts once.
 

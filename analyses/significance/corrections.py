@@ -7,14 +7,13 @@ of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import SHUFFLING, below, monte_carlo_p, random_halves
+from analyses.intervals.resampling import SHUFFLING, Advance, below, monte_carlo_p, random_halves
 from analyses.shared.measure import to_grid
 from analyses.significance.permutation import PairSums, flipped_sums, pair_indices
 from runs.shared.arrays import Floats, Longs, Numbers
@@ -77,12 +76,7 @@ SIGNS_PER_TASK = 2048
 
 
 def max_t_test(
-    scores: Floats,
-    *,
-    permutations: int,
-    seed: int,
-    n_jobs: int = 1,
-    advance: Callable[[int], object] | None = None,
+    scores: Floats, *, permutations: int, seed: int, n_jobs: int = 1, advance: Advance | None = None
 ) -> Floats:
     r"""Test all pairs of each measure against the largest statistic that random signs give.
 
@@ -176,7 +170,7 @@ def tukey_test(
     permutations: int = 5000,
     seed: int,
     n_jobs: int = 1,
-    advance: Callable[[int], object] | None = None,
+    advance: Advance | None = None,
 ) -> Floats:
     r"""Test all pairs of each measure against the range of the systems' means under permutation.
 

@@ -11,7 +11,7 @@ recommend it for information retrieval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from analyses.intervals.resampling import SIGNS, monte_carlo_p, random_halves
+from analyses.intervals.resampling import SIGNS, Advance, monte_carlo_p, random_halves
 from analyses.shared.measure import to_grid
 from analyses.significance.exact import (
     LOG_COSINE,
@@ -308,12 +308,7 @@ def flipped_sums(grid: Floats, start: int, stop: int, *, seed: int, block: int) 
 
 
 def monte_carlo_test(
-    scores: Floats,
-    *,
-    permutations: int,
-    seed: int,
-    n_jobs: int = 1,
-    advance: Callable[[int], object] | None = None,
+    scores: Floats, *, permutations: int, seed: int, n_jobs: int = 1, advance: Advance | None = None
 ) -> Floats:
     """Test all pairs of systems with the same random sign flips.
 

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed
 from pydantic import Field
 from scipy.special import ndtr
 
+from analyses.intervals.resampling import Advance
 from analyses.shared.analysis import AnalysisSettings
 from analyses.shared.measure import Measure, Scores
 from analyses.shared.work import ScoresWork
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 Test = Literal["exact", "monte-carlo", "t", "wilcoxon", "sign", "bootstrap"]
 Standard = Literal["normal", "uniform", "empirical"]
 Correction = Literal["none", "bonferroni", "holm", "bh", "max-t", "tukey"]
-Advance = Callable[[int], object]
 
 PLAIN = {"t": t_test, "wilcoxon": wilcoxon_test, "sign": sign_test}
 """Tests without a setting."""

@@ -11,7 +11,7 @@ from analyses.intervals.resampling import interval, with_width
 from analyses.intervals.systems import pairs_within, taus_within
 from analyses.ordering import tau_b
 from analyses.shared.estimate import WIDER, Estimate, Limits, arcsine_around, deviations
-from analyses.shared.families import CROSSED, Families, WithinSubsets, reach_of
+from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Scores
 from analyses.significance.question import Question
 from analyses.validity.comparison import (
@@ -121,7 +121,7 @@ class ResampledComparison:
         taus = _tau(self.means, self.true_means)
         users = arcsine_around(taus, self.tau_replicates)
         systems = _around(taus, self.within.reach(), TAUS)
-        both = _over_both(self.within, WIDER * self.tau_replicates)
+        both = self.within.reach_over_both(deviations(WIDER * self.tau_replicates) ** 2)
         return Uncertain(taus, users, systems, _around(taus, both, TAUS))
 
     def regret(self) -> Uncertain:
@@ -152,7 +152,8 @@ class ResampledComparison:
         observed = verdicts.rates()
         within = WithinSubsets(self.families.n, np.moveaxis(verdicts.rates(pairs), 0, -1), crossed)
         systems = within.reach()
-        both = np.where(systems > 0, _over_both(within, resampled), np.nan)
+        both = within.reach_over_both(deviations(resampled) ** 2)
+        both = np.where(systems > 0, both, np.nan)
         limits = (
             interval(observed, resampled, limits=SHARES),
             *(_around(observed, reach, SHARES) for reach in (systems, both)),
@@ -162,12 +163,6 @@ class ResampledComparison:
     @property
     def _subsets(self) -> Masks:
         return self.families.subsets(seed=self.users.seed)
-
-
-def _over_both(within: WithinSubsets, replicates: Floats) -> Floats:
-    """Say how far intervals over users and systems reach."""
-    variances = deviations(replicates) ** 2
-    return reach_of([(variances, np.inf), (within.beyond(variances), within.n_families - 1)])
 
 
 def _tau(means: Floats, true_means: Floats) -> Floats:

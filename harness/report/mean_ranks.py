@@ -81,8 +81,9 @@ class MeanRanks:
             "data sets (bootstrap). Each study counts as an independent "
             f"data set.{lacking * bool(self.left_out)}"
         )
-        headings = [f"{by}, {self.kind}", "mean rank", "95 %", "place", "letters"]
-        headings += ["strength", "strength, 95 %"][: 2 if any(row[-1] for row in rows) else 1]
+        headings = [f"{by}, {self.kind}", "mean rank", "95 %", "place", "letters", "strength"]
+        if any(row[-1] for row in rows):
+            headings.append("strength, 95 %")
         rows = [row[: len(headings)] for row in rows]
         title = f"Mean ranks of the {kinds} over data sets"
         yield Table(f"mean_ranks_{kinds}", title, note, headings, rows, decimals=2)

@@ -251,7 +251,7 @@ class FinishedStudy:
             kept, kind = self._kept.get(key), self.kinds[key]
             found = kept if kept and type(kept) is kind else self.result_of(key, kind)
             if REPEATS in self.kinds and key not in SCORED:
-                repeats = self.result_of(REPEATS, Repeats)
+                repeats: Any = self.result(REPEATS)
                 found = replace(found, over_settings=repeats.of_settings(found.estimates()))
             self._read[key] = found
         return self._read[key]

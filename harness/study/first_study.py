@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -49,10 +50,9 @@ def first_study(data: DataDescription, *, file: Path, systems: Sequence[str] = S
             f"{data.threshold:g}: no item would be relevant."
         )
     text = "\n".join(_lines(data, file, systems)) + "\n"
-    study = Study.parse(text, source=str(file), base=file.parent)
     # The file is not written yet: only this option can be wrong.
-    study._origin = Origin("`--system`", "")
-    check(study)
+    origin = Origin("`--system`", "", file.parent)
+    check(Study(**tomllib.loads(text) | {"_origin": origin}))
     return text
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
-from harness.metrics.shared.metric import Metric, users_named
+from harness.metrics.shared.metric import Metric
 from harness.metrics.shared.names import parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
 from harness.report.checks import BECOMES
@@ -29,7 +29,7 @@ from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
-from runs.shared.errors import remarks_of, warn
+from runs.shared.errors import found_in, remarks_of, warn
 from runs.shared.ids import require_fit_name
 from runs.shared.progress import Progress, Silent
 
@@ -103,7 +103,7 @@ def check_metrics(
     with errors_at("metrics", "names"):
         for measure in section.measures:
             metric = metrics[measure.metric]
-            with users_named(["of an example"] * 3):
+            with found_in("tried on three example users"):
                 try_out(metric, measure.cutoff, example(metric.needs))
     return metrics
 
