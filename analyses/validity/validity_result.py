@@ -453,7 +453,7 @@ class Validity(Result):
 
 def spread_of(taus: Floats) -> str:
     """Print the range of some taus."""
-    low, high = (rounded(float(limit(taus)), 2) for limit in (np.nanmin, np.nanmax))
+    low, high = (rounded(float(limit.reduce(taus)), 2) for limit in (np.fmin, np.fmax))
     return f"tau-b = {low}" if low == high else f"tau-b from {low} to {high}"
 
 

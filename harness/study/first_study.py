@@ -65,8 +65,9 @@ def _lines(data: DataDescription, file: Path, systems: Sequence[str]) -> Iterato
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name.partition(".")[0]).strip("-_")
     yield _line("name", stem or "x")
     folder = file.resolve().parent
-    near = os.path.relpath(path, folder) if path.is_relative_to(folder) else str(path)
-    place = near, "relative to the folder of this file"
+    place = str(path), ""
+    if path.is_relative_to(folder):
+        place = os.path.relpath(path, folder), "relative to the folder of this file"
     yield "\n[ratings]"
     if not data.is_split:
         yield _line("path", *place)
