@@ -561,6 +561,7 @@ def _work(
 ) -> StudyWork:
     """Read and score runs, and give what an analysis may use of them."""
     from harness.scoring.means import averaged
+    from harness.scoring.score import deepest_rank
     from harness.scoring.score import score as score_runs
     from harness.study.collection import collect_lists
     from harness.study.run import check_metrics
@@ -588,6 +589,7 @@ def _work(
         systems=systems,
         popularity=None if popularity is None else counts_of(popularity),
         least=least,
+        depth=deepest_rank(section.measures, metrics),
     )
     catalogue = Catalogue(len(collection.items))
     users, measured = collection.topics.ids, section.measures

@@ -91,6 +91,20 @@ class Judged:
             vars(other)["_places"] = places
         return other
 
+    def as_deep_as(self, depth: int) -> Judged:
+        """See the same lists as the first ranks of deeper ones, whose other ranks are empty.
+
+        So that measures of whole lists see all users equally deep, where rows hold some of them.
+
+        Examples
+        --------
+        >>> Judged(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]])).as_deep_as(1000).depth
+        1000
+        """
+        deeper = self.with_lists(self.grades, self.n_retrieved)
+        vars(deeper)["depth"] = depth
+        return deeper
+
     def once(self, derive: Callable[..., T], **options: Any) -> T:
         """Derive something from the lists once: a metric at many cut-offs asks for it again.
 
@@ -437,32 +451,35 @@ class Places:
         return n_rows // max(self.listed.shape[1], 1)
 
 
-def match(run: Run, qrels: Qrels) -> Longs:
-    """Find the judgement of every ranked item.
+def match(run: Run, qrels: Qrels, *, depth: int | None = None) -> Longs:
+    """Find the judgement of every ranked item, down to a depth.
 
     Returns
     -------
-    Positions in ``qrels.items``, of shape (n_users, depth); -1 where there is none.
+    Positions in ``qrels.items``, of shape (n_users, n_ranks); -1 where there is none.
     """
     if run.n_users != qrels.n_users:
         raise InputError(
             f"run {run.system!r} has {run.n_users} users, the qrels have {qrels.n_users}."
         )
+    ranked = run.items[:, :depth]
     if len(qrels.items) == 0:
-        return np.full(run.items.shape, UNJUDGED, dtype=np.int64)
-    width = int(max(qrels.items.max(), run.items.max(initial=0))) + 2
+        return np.full(ranked.shape, UNJUDGED, dtype=np.int64)
+    width = int(max(qrels.items.max(), ranked.max(initial=0))) + 2
     users_at_once = max(1, CELLS_AT_ONCE // width)
-    known = np.full(users_at_once * width, UNJUDGED, dtype=np.int64)
-    matches = np.empty(run.items.shape, dtype=np.int64)
+    # Position of the judgement of each user and item, UNJUDGED where there is none.
+    positions = np.full(users_at_once * width, UNJUDGED, dtype=np.int64)
+    matches = np.empty(ranked.shape, dtype=np.int64)
     for first in range(0, run.n_users, users_at_once):
-        items = run.items[first : first + users_at_once]
-        start, end = qrels.offsets[first], qrels.offsets[first + len(items)]
+        items = ranked[first : first + users_at_once]
+        start = qrels.offsets[first]
+        end = qrels.offsets[first + len(items)]
         cells = (qrels.users[start:end] - first) * np.int64(width) + qrels.items[start:end]
-        known[cells] = np.arange(start, end)
+        positions[cells] = np.arange(start, end)
         # The end of a list, item -1, falls into the last cell of the row before: always empty.
         wanted = np.arange(len(items))[:, None] * width + items
-        np.take(known, wanted, mode="wrap", out=matches[first : first + len(items)])
-        known[cells] = UNJUDGED
+        np.take(positions, wanted, mode="wrap", out=matches[first : first + len(items)])
+        positions[cells] = UNJUDGED
     return matches
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from runs import InputError
 from runs.shared.arrays import Integers, Ints, Longs, Masks
 from runs.shared.errors import warn
+from runs.shared.fields import offsets_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +82,12 @@ class Qrels:
 
     def keep(self, kept: Masks) -> Qrels:
         """Keep the judgements of a mask of shape (n_judgements,), and all users."""
-        offsets = np.concatenate([[0], np.cumsum(self.per_user(kept))])
+        offsets = offsets_of(self.per_user(kept))
         return replace(self, offsets=offsets, items=self.items[kept], grades=self.grades[kept])
 
     def of_users(self, users: Integers) -> Qrels:
         """Keep the users with the given numbers, in the given order."""
-        offsets = np.concatenate([[0], np.cumsum(np.diff(self.offsets)[users])])
+        offsets = offsets_of(np.diff(self.offsets)[users])
         rows = self.rows_of(users)
         return replace(self, offsets=offsets, items=self.items[rows], grades=self.grades[rows])
 
@@ -107,7 +108,7 @@ def qrels_from_columns(
     order = np.lexsort((items, users))
     counts = np.bincount(users, minlength=n_users)
     return Qrels(
-        offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        offsets=offsets_of(counts),
         items=items[order].astype(np.int32),
         grades=grades[order].astype(np.int32),
         relevance_level=relevance_level,

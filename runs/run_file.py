@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -12,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runs.run import NO_ITEM, Run
-from runs.shared.arrays import Floats, Ints, Numbers
+from runs.shared.arrays import Floats, Ints, Longs, Masks, Numbers
 from runs.shared.errors import InputError, NearTies, warn
-from runs.shared.fields import place_in_group
+from runs.shared.fields import offsets_of
 from runs.shared.ids import Numbering
 
 Precision: TypeAlias = Literal["double", "single"]
@@ -37,14 +38,9 @@ class RunFile:
     item: Ints
     score: Floats
 
-    def to_run(
-        self,
-        topics: Numbering,
-        items: Numbering,
-        *,
-        depth: int | None = None,
-        precision: Precision = "double",
-    ) -> Run:
+    def ranked_lists(
+        self, topics: Numbering, items: Numbering, *, precision: Precision = "double"
+    ) -> RankedLists:
         """Order the lines as trec_eval does: score falling, equal scores by item id falling."""
         topic = topics.numbers(self.users.ids)[self.user]
         item = items.numbers(self.items.ids)[self.item]
@@ -54,21 +50,111 @@ class RunFile:
         score: NDArray[np.floating] = single if precision == "single" else self.score
         order = _ranking(topic, score, item)
         order = order[topic[order] >= 0]
-        topic, item, falling, rounded = topic[order], item[order], score[order], single[order]
+        topic = topic[order]
+        falling = score[order]
+        rounded = single[order]
         same_topic = topic[1:] == topic[:-1]
         tie = same_topic & (falling[1:] == falling[:-1])
         coinciding = int(np.count_nonzero(same_topic & (rounded[1:] == rounded[:-1]) & ~tie))
         if coinciding:
             warnings.warn(NearTies(self.path, coinciding), stacklevel=2)
-        lengths = np.bincount(topic, minlength=len(topics))
-        column = place_in_group(topic) - 1
-        depth = int(lengths.max(initial=1)) if depth is None else depth
+        return RankedLists(
+            path=self.path,
+            system=self.system,
+            topics=topics,
+            offsets=offsets_of(np.bincount(topic, minlength=len(topics))),
+            item=item[order],
+            tied=np.append(tie, False)[: len(order)],
+        )
+
+    def to_run(
+        self,
+        topics: Numbering,
+        items: Numbering,
+        *,
+        depth: int | None = None,
+        precision: Precision = "double",
+    ) -> Run:
+        """Lay the ranked lists of all topics in rows; see `RankedLists.to_run`."""
+        ranked = self.ranked_lists(topics, items, precision=precision)
+        return ranked.to_run(np.arange(len(topics)), depth=depth)
+
+
+MOST_CELLS = 1 << 26
+"""Ranks of all topics that a run always has room for: 256 MB."""
+
+MOST_CELLS_PER_LINE = 20
+"""Ranks of all topics that a run has room for, for each of its lines."""
+
+
+@dataclass(frozen=True, eq=False)
+class RankedLists:
+    """The items of a run, topic by topic, best first: memory for as many as the run has lines.
+
+    ``topics``: ids of the topics; ``offsets``: the list of topic t is
+    ``item[offsets[t]:offsets[t + 1]]``, int64 of shape (n_topics + 1,); ``item``: item numbers,
+    int32 of shape (n_lines,); ``tied``: whether an item has the score of the next one in its list,
+    of shape (n_lines,).
+    """
+
+    path: Path | str
+    system: str
+    topics: Numbering
+    offsets: Longs
+    item: Ints
+    tied: Masks
+
+    @cached_property
+    def lengths(self) -> Longs:
+        """Number of items in the list of each topic, of shape (n_topics,)."""
+        return np.diff(self.offsets)
+
+    def to_run(self, topics: Numbers, *, depth: int | None = None) -> Run:
+        """Lay the lists of some topics in rows.
+
+        Parameters
+        ----------
+        topics
+            Numbers of the topics, of shape (n_rows,).
+        depth
+            Number of ranks; lists are cut there. Default: as many as the longest list has.
+
+        Returns
+        -------
+        Run
+            Its items are of shape (n_rows, depth).
+
+        Raises
+        ------
+        InputError
+            If the table has more than 67 million cells, and more than 20 for each line of the run:
+            a few long lists among many short ones.
+        """
+        lengths = self.lengths[topics]
+        if depth is None:
+            depth = int(lengths.max(initial=1))
+        n_cells = len(topics) * depth
+        if n_cells > max(MOST_CELLS, MOST_CELLS_PER_LINE * len(self.item)):
+            raise self._too_long(len(topics), depth)
+        lengths = np.minimum(lengths, depth)
+        row = np.repeat(np.arange(len(topics)), lengths)
+        column = np.arange(lengths.sum()) - np.repeat(offsets_of(lengths)[:-1], lengths)
+        line = self.offsets[topics][row] + column
         ranked = np.full((len(topics), depth), NO_ITEM, dtype=np.int32)
-        within = column < depth
-        ranked[topic[within], column[within]] = item[within]
+        ranked[row, column] = self.item[line]
         tied = np.zeros(ranked.shape, dtype=np.bool_)
-        tied[topic[within], column[within]] = np.append(tie, False)[within]
+        tied[row, column] = self.tied[line]
         return Run(self.system, ranked, tied)
+
+    def _too_long(self, n_topics: int, depth: int) -> InputError:
+        longest = int(self.lengths.argmax())
+        n_bytes = n_topics * depth * (np.dtype(np.int32).itemsize + np.dtype(np.bool_).itemsize)
+        return InputError(
+            f"{self.path}: the list of topic {str(self.topics.ids[longest])!r} has "
+            f"{self.lengths[longest]:,} items. A table of {depth:,} ranks for {n_topics:,} "
+            f"topics, most of them empty, would take {n_bytes / 1e9:,.1f} GB. Cut the lists of "
+            "the run, for example at rank 1,000; `harness evaluate` scores them as they are."
+        )
 
 
 def _ranking(topic: Ints, score: NDArray[np.floating], item: Ints) -> Numbers:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from analyses.shared.table import excerpt, listing, overview
 from runs import InputError
-from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.errors import require_known
+from runs.shared.arrays import Floats, Masks, Numbers, mean_in_order
+from runs.shared.errors import Findings, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -135,12 +135,24 @@ class Measures(tuple[Measure, ...]):
         return Measures(every, falling=self.falling, reported=reported or None, grid=grid)
 
     def require(self, names: Sequence[str], cutoffs: Sequence[int]) -> None:
-        """Refuse a name of no metric or measure, and a cut-off at which nothing is measured."""
-        known = [*self.metrics, *map(str, self)]
-        require_known("no measure is called", names, known)
+        """Refuse names of no metric or measure, and cut-offs at which nothing is measured."""
+        labels = [str(measure) for measure in self]
+        findings = Findings()
+        for name in names:
+            metric, _, _ = name.partition("@")
+            if name in labels or name in self.metrics:
+                continue
+            if metric in self.metrics:
+                others = [str(measure) for measure in self if measure.metric == metric]
+                findings.add(f"{name} was not measured; there are {', '.join(others)}.")
+            else:
+                hint = nearest(name, [*self.metrics, *labels])
+                findings.add(f"no measure is called {name!r}; {hint}")
         for cutoff in cutoffs:
             if cutoff not in self.cutoffs:
-                raise InputError(f"nothing was measured for cut-off {cutoff}.")
+                depths = ", ".join(map(str, self.cutoffs)) or "none"
+                findings.add(f"nothing was measured at cut-off {cutoff}; there are {depths}.")
+        findings.tell()
 
     def choose(self, names: Sequence[str], cutoffs: Sequence[int]) -> Measures:
         """Report some alone: by the name of a metric or measure, at some cut-offs or its usual."""
@@ -296,8 +308,11 @@ class Scores:
         return replace(self, values=self.values[numbers], measures=some, runs=runs)
 
     def mean_values(self) -> Floats:
-        """Give the mean over all users as an array of shape (n_measures, n_systems)."""
-        return np.asarray(self.values.mean(axis=2))
+        """Average over all users, by rising id; the means are of shape (n_measures, n_systems)."""
+        values = self.values
+        if (self.users[1:] < self.users[:-1]).any():
+            values = values[:, :, np.argsort(self.users, kind="stable")]
+        return mean_in_order(values)
 
     def means(self) -> pd.DataFrame:
         """Give the mean over all users: a row for each system, a column for each measure.

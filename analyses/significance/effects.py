@@ -19,7 +19,7 @@ from analyses.significance.paired_tests import (
     normalised,
 )
 from analyses.significance.permutation import ROUNDING, pair_indices
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, mean_in_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ def effects(scores: Floats, *, level: float = 0.95, runs: RunDeviations | None =
         differences=differences,
         lower=differences - reaches,
         upper=differences + reaches,
-        relative=divided(differences, np.abs(scores.mean(axis=2))[:, second]),
+        relative=divided(differences, np.abs(mean_in_order(scores))[:, second]),
         standardised=standardised,
         better=better,
         worse=worse,
@@ -86,7 +86,8 @@ def mean_limits(scores: Floats, *, level: float, runs: RunDeviations | None = No
     Scores are of shape (n_measures, n_systems, n_users); limits of (n_measures, n_systems), by
     Student's t or, with several runs of a system, by Welch's approximation.
     """
-    means, n_users = scores.mean(axis=2), scores.shape[2]
+    means = mean_in_order(scores)
+    n_users = scores.shape[2]
     deviations = scores.std(axis=2, ddof=1) if n_users > 1 else np.full(means.shape, np.nan)
     sources: list[Source] = [(deviations**2 / n_users, n_users - 1)]
     if runs is not None:

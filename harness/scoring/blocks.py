@@ -139,10 +139,12 @@ def divide(
         (users, _judgements_of(users, qrels), list[Columns]()) for users in _alike(qrels, n_samples)
     ]
     for run in runs:
-        found = match(run, qrels)[:, :depth]
-        found = np.pad(found, ((0, 0), (0, depth - found.shape[1])), constant_values=-1)
+        matches = match(run, qrels, depth=depth)
+        n_empty_ranks = depth - matches.shape[1]
+        matches = np.pad(matches, ((0, 0), (0, n_empty_ranks)), constant_values=-1)
         for users, _, systems in blocks:
-            judgements, lengths = found[users].T, np.minimum(run.lengths[users], depth)
+            judgements = matches[users].T
+            lengths = np.minimum(run.lengths[users], depth)
             if hits_only:
                 systems.append(_judged_ranks(judgements, lengths, run))
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,17 +56,22 @@ def score(
     return Scores(values, measures.with_falling(falling), tuple(run.system for run in runs), users)
 
 
+def deepest_rank(measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> float:
+    """Look up the deepest cut-off; infinite if a measure is of whole or of condensed lists."""
+    if any(metrics[measure.metric].is_condensed for measure in measures):
+        return inf
+    return max(map(depth_of, measures), default=0)
+
+
 def depth_needed(
     runs: Sequence[Run], measures: Sequence[Measure], metrics: Mapping[str, Metric]
 ) -> int:
-    """Tell which ranks count: down to the deepest cut-off, or all if lists are condensed.
+    """Tell which ranks count: down to the deepest cut-off, or all of them.
 
     Measures of whole lists see all runs equally deep.
     """
-    end = max((run.depth for run in runs), default=0)
-    if any(metrics[measure.metric].is_condensed for measure in measures):
-        return end
-    return int(min(end, max(map(depth_of, measures), default=0)))
+    longest = max((run.depth for run in runs), default=0)
+    return int(min(longest, deepest_rank(measures, metrics)))
 
 
 def _scores(judged: Judged, measures: Sequence[Measure], metrics: Mapping[str, Metric]) -> Floats:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -292,8 +293,12 @@ def collect_lists(
     popularity: Mapping[str, int] | None = None,
     others: Sequence[str] = (),
     least: int = 2,
+    depth: float = inf,
 ) -> Collection:
-    """Judge runs by qrels, wherever they were read; at least two systems, or what is said."""
+    """Judge runs by qrels, wherever they were read; at least two systems, or what is said.
+
+    Lists are cut at the depth.
+    """
     items = common_items(run_files, file.items, [*(popularity or ()), *others])
     qrels = file.to_qrels(items, relevance_level=relevance_level)
     if not qrels.relevant.any():
@@ -301,7 +306,7 @@ def collect_lists(
     trained = None if popularity is None else np.zeros(len(items), dtype=np.intp)
     if trained is not None and popularity is not None:
         trained[items.numbers(popularity)] = [*popularity.values()]
-    runs = lists_of(run_files, file.users, items, systems, least=least)
+    runs = lists_of(run_files, file.users, items, systems, least=least, depth=depth)
     return Collection(
         topics=file.users,
         items=items,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -175,8 +176,15 @@ def lists_of(
     *,
     others: Sequence[str] = (),
     least: int = 2,
+    depth: float = inf,
 ) -> tuple[Run, ...]:
-    """Give the lists of runs; refuse too few systems, and tags that are long or of two systems."""
+    """Order the lists of runs, and cut those that are longer than the depth.
+
+    Raises
+    ------
+    InputError
+        If there are too few systems, or tags are long or of two systems.
+    """
     names = systems or [file.system for file in run_files]
     n_systems = len(set(systems) if systems else run_files) + len(others)
     if n_systems < least:
@@ -188,10 +196,13 @@ def lists_of(
                 f"{file.path}: the tag {file.system!r} is the name of a trained system, too; "
                 "names of systems must differ."
             )
-        if len(quote(file.system)) > LONGEST_TAG:
+        n_quoted = len(quote(file.system))
+        if n_quoted > LONGEST_TAG:
             raise InputError(
-                f"{file.path}: the tag names the system's files and must have at most "
-                f"{LONGEST_TAG} characters, got {len(file.system)}."
+                f"{file.path}: the tag names the system's files, where it may take at most "
+                f"{LONGEST_TAG} characters; {file.system!r} takes {n_quoted}, as characters other "
+                "than letters from a to z and digits are written as three for each byte. "
+                "Shorten it."
             )
         folded = file.system.casefold()
         if folded in first:
@@ -203,4 +214,9 @@ def lists_of(
         first[folded] = file
     for file in run_files:
         require_known_users(file, topics)
-    return tuple(file.to_run(topics, items) for file in run_files)
+    runs = []
+    for file in run_files:
+        lists = file.ranked_lists(topics, items)
+        longest = int(lists.lengths.max(initial=1))
+        runs.append(lists.to_run(np.arange(len(topics)), depth=int(min(longest, depth))))
+    return tuple(runs)

@@ -18,11 +18,10 @@ from harness.metrics.shared.metric import users_named
 from harness.readers.columns import ColumnNames
 from harness.readers.rankings import judgements_of, read_run_files
 from harness.trec_eval.measures import RUN_ID, Column
-from qrels import judge
+from qrels import Qrels, judge
 from qrels.qrels import judgement_facts, warn_of_one_kind
-from runs import Run
-from runs.run_file import Precision, common_items, require_known_users
-from runs.shared.arrays import Floats
+from runs.run_file import Precision, RankedLists, common_items, require_known_users
+from runs.shared.arrays import Floats, Integers, Numbers
 
 Topics: TypeAlias = Literal["qrels", "run"]
 
@@ -86,34 +85,82 @@ def evaluate_runs(
     run_columns: ColumnNames | None = None,
     qrels_columns: ColumnNames | None = None,
 ) -> Evaluations:
-    """Evaluate run files over the topics of a qrels file."""
+    """Evaluate run files over the topics of a qrels file.
+
+    One file is held at a time, and a block of its topics is scored at a time: memory grows with the
+    lines of the longest file, not with its topics times its longest list.
+    """
     file = judgements_of(qrels_path, qrels_columns)
     evaluations = []
     for run_path in run_paths:
-        # One file at a time, with a numbering of its own items.
+        # Each file has a numbering of its own items.
         for run_file in read_run_files([run_path], run_columns):
             items = common_items([run_file], file.items)
             require_known_users(run_file, file.users)
-            run = run_file.to_run(file.users, items, precision=precision)
-            run = Run(run.system, run.items[:, :depth])
-            counted = np.flatnonzero((run.lengths > 0) | (topics == "qrels"))
-            judged = judge(run, file.to_qrels(items, relevance_level=relevance_level))
-            judged = judged.condensed if judged_only else judged
-            with users_named(file.users.ids):
-                values = np.array([column.score(judged) for column in columns])
+            lists = run_file.ranked_lists(file.users, items, precision=precision)
+            qrels = file.to_qrels(items, relevance_level=relevance_level)
+            values = _score_topics(lists, qrels, columns, depth=depth, judged_only=judged_only)
+            has_list = lists.lengths > 0
+            counted = np.flatnonzero(has_list | (topics == "qrels"))
             evaluations.append(
                 Evaluation(
                     path=run_file.path,
-                    system=run.system,
+                    system=run_file.system,
                     topics=tuple(file.users.ids[counted].tolist()),
                     columns=tuple(columns),
-                    values=values.reshape(len(columns), judged.n_users)[:, counted],
-                    n_missing=int((run.lengths == 0).sum()),
+                    values=values[:, counted],
+                    n_missing=int(np.count_nonzero(~has_list)),
                 )
             )
     qrels = file.to_qrels(file.items, relevance_level=relevance_level)
     warn_of_one_kind(qrels)
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
+
+
+CELLS_AT_ONCE = 1 << 20
+"""Ranks, or judgements, of the topics that are scored together: 8 MB of grades."""
+
+
+def _score_topics(
+    lists: RankedLists,
+    qrels: Qrels,
+    columns: Sequence[Column],
+    *,
+    depth: int | None,
+    judged_only: bool,
+) -> Floats:
+    """Score all topics of the qrels, of shape (n_columns, n_topics)."""
+    values = np.empty((len(columns), qrels.n_users))
+    longest = int(lists.lengths.max(initial=1))
+    deepest = longest if depth is None else min(depth, longest)
+    lengths = np.minimum(lists.lengths, deepest)
+    for topics in _blocks(np.maximum(lengths, np.diff(qrels.offsets))):
+        n_ranks = int(lengths[topics].max(initial=1))
+        run = lists.to_run(topics, depth=n_ranks)
+        judged = judge(run, qrels.of_users(topics)).as_deep_as(deepest)
+        if judged_only:
+            judged = judged.condensed
+        with users_named(lists.topics.ids[topics]):
+            for number, column in enumerate(columns):
+                values[number, topics] = column.score(judged)
+    return values
+
+
+def _blocks(widths: Integers) -> Iterator[Numbers]:
+    """Divide topics into blocks, so that rows of equal width have few cells in each block.
+
+    Widths are the number of items that each topic needs room for, of shape (n_topics,).
+    """
+    if len(widths) * widths.max(initial=0) <= CELLS_AT_ONCE:
+        yield np.arange(len(widths))
+        return
+    order = np.argsort(widths, kind="stable")
+    first = 0
+    while first < len(order):
+        n_cells = np.arange(1, len(order) - first + 1) * widths[order[first:]]
+        n_topics = max(1, int(np.searchsorted(n_cells, CELLS_AT_ONCE, side="right")))
+        yield np.sort(order[first : first + n_topics])
+        first += n_topics
 
 
 ALL = "all"

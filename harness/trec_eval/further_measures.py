@@ -82,9 +82,10 @@ def ndcg_at_levels(judged: Judged) -> Floats:
 
 
 def _ideal_gains(judged: Judged) -> Floats:
-    """Gains of the best list at the ranks of the lists, 0 where it has ended."""
-    best = judged.ideal_gains[:, : judged.depth]
-    return np.pad(best, ((0, 0), (0, judged.depth - best.shape[1])))
+    """Gains of the best list at each rank, (n_users, n_ranks), 0 where it has ended."""
+    n_ranks = judged.grades.shape[1]
+    best = judged.ideal_gains[:, :n_ranks]
+    return np.pad(best, ((0, 0), (0, n_ranks - best.shape[1])))
 
 
 def _ndcg_at(judged: Judged, cutoffs: Numbers) -> Floats:

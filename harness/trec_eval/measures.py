@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from harness.metrics.shared.metric import Metric, geometric_mean
-from harness.metrics.shared.names import DECIMAL, parse_name
+from harness.metrics.shared.names import DECIMAL, parse_name, read_cutoff
 from harness.metrics.shared.register import find_metric, translated
 from harness.trec_eval.further_measures import (
     binary_gain,
@@ -24,7 +24,8 @@ from harness.trec_eval.further_measures import (
 from harness.trec_eval.metrics import RECALL_POINTS
 from qrels import Judged
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import Floats, mean_in_order
+from runs.shared.errors import Findings, found_in
 
 RANKS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -39,7 +40,7 @@ class Column:
 
     name: str
     score: Callable[[Judged], Floats]
-    average: Callable[[Floats], Floats] = np.mean
+    average: Callable[[Floats], Floats] = mean_in_order
     whole: bool = False
     per_topic: bool = True
 
@@ -63,7 +64,7 @@ class TrecMeasure:
     metric: str
     parameters: tuple[float, ...] = ()
     option: str = ""
-    average: Callable[[Floats], Floats] = field(default=np.mean)
+    average: Callable[[Floats], Floats] = field(default=mean_in_order)
 
 
 MEASURES: dict[str, Column | TrecMeasure] = {
@@ -140,20 +141,23 @@ def read_measures(
     parameters: dict[str, set[float]] = {}
     told: dict[str, dict[str, Column]] = defaultdict(dict)
     ours: dict[str, Column] = {}
+    findings = Findings()
     for text in texts:
         base, _, given = text.strip().partition(".")
-        if base in LEFT_OUT and base not in metrics:
-            raise InputError(f"trec_eval's {base!r} is not offered: {LEFT_OUT[base]}.")
-        if base in NICKNAMES and not given:
-            for name in NICKNAMES[base]:
-                parameters.setdefault(name, set()).update(_default_parameters(name))
-        elif base in SCORERS and given:
-            told[base][given] = Column(f"{base}_{given}", SCORERS[base](given, rounded))
-        elif base in MEASURES:
-            parameters.setdefault(base, set()).update(_parameters(base, given, rounded))
-        else:
-            column = _own_column(text, metrics)
-            ours[column.name] = column
+        with findings.noted():
+            if base in LEFT_OUT and base not in metrics:
+                raise InputError(f"trec_eval's {base!r} is not offered: {LEFT_OUT[base]}.")
+            if base in NICKNAMES and not given:
+                for name in NICKNAMES[base]:
+                    parameters.setdefault(name, set()).update(_default_parameters(name))
+            elif base in SCORERS and given:
+                told[base][given] = Column(f"{base}_{given}", SCORERS[base](given, rounded))
+            elif base in MEASURES:
+                parameters.setdefault(base, set()).update(_parameters(base, given, rounded))
+            else:
+                column = _own_column(text, metrics)
+                ours[column.name] = column
+    findings.tell()
     theirs: list[Column] = []
     for name in MEASURES:
         if name in parameters:
@@ -178,12 +182,9 @@ def _parameters(name: str, text: str, metrics: Mapping[str, Metric]) -> tuple[fl
     for part in text.split(","):
         if measure.option:
             value = _decimal(name, part)
-        elif part.isascii() and part.isdigit() and int(part) >= 1:
-            value = int(part)
         else:
-            raise InputError(
-                f"the cut-offs of {name!r} must be whole numbers of at least 1, got {part!r}."
-            )
+            with found_in(f"the cut-offs of {name!r}"):
+                value = read_cutoff(part)
         _scorer(measure, value, metrics)  # refuses what the metric does not take
         if value in values:
             raise InputError(f"{value:g} is duplicated behind {name!r}.")

@@ -33,3 +33,37 @@ Integers: TypeAlias = NDArray[np.integer]
 
 Sparse: TypeAlias = "csr_array[Any]"
 """A sparse matrix by rows."""
+
+
+DEEPEST_RANK = 10_000_000
+"""Deepest cut-off and ranking that may be asked for: weights of so many ranks take 80 MB."""
+
+COLUMNS_AT_ONCE = 256
+
+
+def mean_in_order(values: Floats) -> Floats:
+    """Average values along the last axis, adding one after the other from the first to the last.
+
+    trec_eval adds the scores of topics so, by rising id. numpy's ``mean`` adds in pairs: the sums
+    differ in their last bits, and then a mean whose fifth decimal is a 5 is rounded otherwise.
+
+    Parameters
+    ----------
+    values
+        Scores of topics or users, of shape (..., n_users), by rising id.
+
+    Returns
+    -------
+    Means of shape (...).
+
+    Examples
+    --------
+    >>> mean_in_order(np.array([[1.0, 1e16, -1e16], [1e16, -1e16, 1.0]])).tolist()
+    [0.0, 0.3333333333333333]
+    """
+    totals = np.zeros(values.shape[:-1])
+    for first in range(0, values.shape[-1], COLUMNS_AT_ONCE):
+        columns = values[..., first : first + COLUMNS_AT_ONCE].astype(np.float64)
+        columns[..., 0] += totals
+        totals = np.cumsum(columns, axis=-1)[..., -1]
+    return np.asarray(totals / values.shape[-1])

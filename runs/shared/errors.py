@@ -39,6 +39,32 @@ def found_in(place: object) -> Iterator[None]:
         raise InputError(f"{place}: {error}") from error
 
 
+class Findings:
+    """What is wrong with several names, told in one error."""
+
+    def __init__(self) -> None:
+        self._sentences: list[str] = []
+
+    def add(self, finding: str) -> None:
+        """Note a finding, each once."""
+        if finding not in self._sentences:
+            self._sentences.append(finding)
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note what is found within, and go on."""
+        try:
+            yield
+        except InputError as error:
+            self.add(str(error))
+
+    def tell(self) -> None:
+        """Refuse the input if anything was found."""
+        if self._sentences:
+            first, *others = self._sentences
+            raise InputError(" ".join([first, *(text[:1].upper() + text[1:] for text in others)]))
+
+
 @contextmanager
 def refusing(finding: str, *errors: type[Exception]) -> Iterator[None]:
     """Say what is wrong with the input where one of these errors occurs, which tells why."""
@@ -66,10 +92,12 @@ def nearest(name: str, names: Sequence[str]) -> str:
 
 
 def require_known(what: str, names: Iterable[Any], known: Sequence[str]) -> None:
-    """Refuse the first name that is not known, after what it is not, and name a similar one."""
+    """Refuse names that are not known, each after what it is not, and name a similar one."""
+    findings = Findings()
     for name in names:
         if name not in known:
-            raise InputError(f"{what} {name!r}; {nearest(str(name), known)}")
+            findings.add(f"{what} {name!r}; {nearest(str(name), known)}")
+    findings.tell()
 
 
 def require_choice(name: str, value: str, choices: Sequence[str]) -> None:

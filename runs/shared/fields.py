@@ -238,6 +238,15 @@ def place_in_group(groups: Integers) -> Longs:
     return rows - np.maximum.accumulate(np.where(is_first, rows, 0)) + 1
 
 
+def offsets_of(counts: Integers) -> Longs:
+    """Add up the sizes of groups: where each begins in a column, and where the last one ends.
+
+    >>> offsets_of(np.array([2, 0, 3]))
+    array([0, 2, 2, 5])
+    """
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
 def whole(numbers: ArrayLike, *, what: str) -> Longs:
     """Read whole numbers."""
     values = np.asarray(numbers)

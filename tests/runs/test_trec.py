@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from runs import InputError, InputWarning, Numbering, Run
 from runs.formats import format_run, parse_run, read_run
 from runs.run_file import RunFile, common_items
+from tests.harness.small import write_run
 
 
 def written(folder: Path, text: str) -> Path:
@@ -169,3 +170,14 @@ def test_lines_are_not_read_singly_for_their_blanks_and_comments(
     assert [file.users.ids[user].encode() for user in file.user] == [line[0] for line in fields]
     assert [file.items.ids[item].encode() for item in file.item] == [line[2] for line in fields]
     assert file.score.tolist() == [float(line[4]) for line in fields]
+
+
+def test_a_table_of_ranks_that_would_be_all_but_empty_is_refused(tmp_path: Path) -> None:
+    """1,000 topics times one list of 100,000: 500 MB for 101,000 lines."""
+    lists = {f"t{topic:03}": ["a"] for topic in range(1000)}
+    lists["t005"] = [f"d{number}" for number in range(100_000)]
+    file = read_run(write_run(tmp_path, "s", lists))
+    with pytest.raises(InputError, match="topic 't005' has 100,000 items"):
+        file.to_run(file.users, file.items)
+    run = file.to_run(file.users, file.items, depth=2)
+    np.testing.assert_array_equal(run.lengths, [2 if number == 5 else 1 for number in range(1000)])

@@ -18,7 +18,7 @@ from harness.metrics.shared.option import Option, options_of
 from qrels import Judged
 from qrels.ranks.judged_ranks import Validation
 from runs import InputError
-from runs.shared.arrays import Floats
+from runs.shared.arrays import DEEPEST_RANK, Floats, mean_in_order
 from runs.shared.errors import found_in, require_choice, warn
 from runs.shared.members import code_of
 
@@ -250,15 +250,16 @@ class Metric:
         return replace(chosen, low=low, high=high, lattice=lambda _: None)
 
     def __matmul__(self, cutoff: int) -> Metric:
-        if not isinstance(cutoff, Integral) or cutoff < 1:
+        if not isinstance(cutoff, Integral) or not 1 <= cutoff <= DEEPEST_RANK:
             raise InputError(
-                f"{self}: the cut-off must be a whole number of at least 1, got {cutoff!r}."
+                f"{self}: the cut-off must be a whole number from 1 to {DEEPEST_RANK:,}, got "
+                f"{cutoff!r}."
             )
         return replace(self, cutoff=int(cutoff))
 
     def average(self, scores: Floats) -> Floats:
         """Average scores over the users, the last axis, by the arithmetic or geometric mean."""
-        means = scores.mean(axis=-1)
+        means = mean_in_order(scores)
         return np.asarray(np.exp(means) if self.is_geometric else means)
 
     def __call__(
@@ -382,7 +383,7 @@ def geometric_mean(scores: Floats, *, floor: float = FLOOR) -> Floats:
     >>> float(geometric_mean(np.array([0.1, 0.4])))
     0.2
     """
-    return np.asarray(np.exp(logarithms(scores, floor=floor).mean(axis=-1)))
+    return np.asarray(np.exp(mean_in_order(logarithms(scores, floor=floor))))
 
 
 def logarithms(scores: Floats, *, floor: float = FLOOR) -> Floats:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from runs import InputError
+from runs.shared.arrays import DEEPEST_RANK
+from runs.shared.errors import found_in
 
 Value: TypeAlias = int | float | str | dict[int, float]
 
@@ -17,6 +19,9 @@ DECIMAL = re.compile(r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?")
 SWITCHES = {"true": True, "false": False}
 WORD = re.compile(r"[A-Za-z0-9_.+-]+")
 GRAMMAR = "a metric is written NAME, NAME@10, NAME@all or NAME(option=value, ...)@10"
+MOST_DIGITS = 18
+"""Digits of a number that is read."""
+
 WHOLE = "all"
 """What stands behind the ``@`` for whole lists."""
 
@@ -49,12 +54,22 @@ def split_depth(text: str) -> tuple[str, int | None, bool]:
     name, sign, depth = text.strip().partition("@")
     if not sign or depth == WHOLE:
         return name, None, depth == WHOLE
-    if not (depth.isascii() and depth.isdigit() and int(depth) >= 1):
+    with found_in(f"{text!r}: behind the @ stands a cut-off, or {WHOLE!r} for whole lists"):
+        return name, read_cutoff(depth), False
+
+
+def read_cutoff(text: str) -> int:
+    """Read a cut-off.
+
+    >>> read_cutoff("10")
+    10
+    """
+    is_whole = text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    if not (is_whole and 1 <= int(text) <= DEEPEST_RANK):
         raise InputError(
-            f"{text!r}: behind the @ stands a cut-off of at least 1, or {WHOLE!r} for whole lists, "
-            f"got {depth!r}."
+            f"a cut-off must be a whole number from 1 to {DEEPEST_RANK:,}, got {text!r}."
         )
-    return name, int(depth), False
+    return int(text)
 
 
 def parse_name(text: str) -> ParsedName:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from hypothesis import given
 
 from harness.cli.main import main
 from harness.metrics.shared.register import built_in_metrics
+from harness.notebook import score
 from harness.trec_eval.evaluate import Evaluations, evaluate_runs
 from harness.trec_eval.measures import LEFT_OUT, read_measures
 from qrels import Qrels
@@ -369,3 +371,53 @@ def test_json_has_averages_topics_and_coverage(collection: tuple[Path, Path]) ->
     assert document["runs"][0]["topics without recommendations"] == 1
     assert document["runs"][0]["all"]["RR@4"] == 0.125
     assert document["runs"][0]["topics"]["u1"]["recip_rank"] == 0.25
+
+
+def test_means_add_topics_one_after_the_other_as_trec_eval_does(tmp_path: Path) -> None:
+    """trec_eval prints P_500 = 0.5496 of these 40 topics; sums in pairs round to 0.5497."""
+    hits = np.random.default_rng(6).integers(0, 501, 40)
+    lists = {f"t{topic:02}": [f"d{n}" for n in range(count)] for topic, count in enumerate(hits)}
+    qrels = write_qrels(
+        tmp_path, {topic: dict.fromkeys([*items, "z"], 1) for topic, items in lists.items()}
+    )
+    run = write_run(tmp_path, "s", lists)
+    assert f"{np.mean(hits / 500):.4f}" == "0.5497"
+    assert evaluate("--qrels", qrels, run, "-mP.500").stdout.split() == ["P_500", "all", "0.5496"]
+    scores = score([run], qrels, ["P@500"])
+    assert f"{scores.mean_values()[0, 0]:.4f}" == "0.5496"
+
+
+@pytest.mark.slow
+def test_one_long_list_takes_no_memory_for_the_others(tmp_path: Path) -> None:
+    """4,000 topics times the longest list would take 1.9 GB of grades."""
+    n_topics, longest = 4_000, 60_000
+    lists = {f"t{topic}": ["x", "b", "y", "a"] for topic in range(n_topics)}
+    lists["t7"] = ["a", *(f"d{number}" for number in range(longest)), "b"]
+    grades = {topic: {"a": 2, "b": 0, "c": 1} for topic in lists}
+    qrels = write_qrels(tmp_path, grades)
+    run = write_run(tmp_path, "s", lists)
+    names = ("map", "bpref", "ndcg", "Rndcg", "ndcg_rel", "G", "binG", "P_5", "set_P", "num_ret")
+    columns = read_measures([name.replace("P_5", "P.5") for name in names], built_in_metrics())
+    tracemalloc.start()
+    evaluation = evaluate_runs(qrels, [run], columns).runs[0]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6
+    scored_lists = {
+        topic: {item: float(-rank) for rank, item in enumerate(lists[topic])}
+        for topic in ("t7", "t11")
+    }
+    evaluator = pytrec_eval.RelevanceEvaluator(grades, {*names} - {"P_5"} | {"P.5"})
+    for topic, expected in evaluator.evaluate(scored_lists).items():
+        values = evaluation.values[:, evaluation.topics.index(topic)]
+        by_name = {column.name: value for column, value in zip(columns, values, strict=True)}
+        assert by_name == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_mean_over_ranks_of_whole_lists_sees_all_topics_equally_deep(
+    collection: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P without a cut-off divides by the depth of the run, in whatever blocks topics are scored."""
+    assert averages(collection, "P(rel=1)") == [0.125]
+    monkeypatch.setattr("harness.trec_eval.evaluate.CELLS_AT_ONCE", 1)
+    assert averages(collection, "P(rel=1)") == [0.125]
