@@ -24,6 +24,7 @@ from analyses.significance.question import Question
 from analyses.validity.comparison import Comparison
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.settings import Repeats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +49,7 @@ class Settings(Question):
     top: tuple[int, ...] = Field(
         (5, 10), description="Numbers of best systems, by the second assessor, that are ordered."
     )
-    replicates: int = Field(1000, ge=20, description="Bootstrap replicates of the users.")
+    replicates: Repeats = Field(1000, ge=20, description="Bootstrap replicates of the users.")
 
 
 @analysis(

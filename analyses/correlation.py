@@ -33,7 +33,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs.shared.arrays import Floats, Masks
-from runs.shared.settings import Whole, read_by
+from runs.shared.settings import Repeats, read_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ class Settings(AnalysisSettings):
         description="Coefficient of figures and intervals; the CSV files have all: "
         f"{', '.join(COEFFICIENTS)}.",
     )
-    replicates: Whole = Field(1000, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    replicates: Repeats = Field(1000, ge=0, description="Bootstrap replicates; 0: no intervals.")
     every_pair: bool = Field(
         False, description="Intervals also for measures that share neither metric nor cut-off."
     )

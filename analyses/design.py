@@ -35,7 +35,7 @@ from analyses.significance.question import Standard, standardised
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.parallel import single_threaded
-from runs.shared.settings import Whole
+from runs.shared.settings import Repeats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,7 @@ class Settings(AnalysisSettings):
     standardised: Standard | None = Field(
         None, description="Standardise the scores of each user over the systems."
     )
-    replicates: Whole = Field(1000, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    replicates: Repeats = Field(1000, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(

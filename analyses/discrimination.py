@@ -41,7 +41,7 @@ from analyses.significance.question import (
 )
 from runs.shared.arrays import Floats, Masks, Numbers
 from runs.shared.errors import require_choice, require_known
-from runs.shared.settings import Whole
+from runs.shared.settings import Repeats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +112,7 @@ Convention = Literal["dp", "dp_ordered"]
 class Settings(Question):
     """Tests between pairs of systems."""
 
-    replicates: Whole = Field(
+    replicates: Repeats = Field(
         REPLICATES, ge=0, description="Bootstrap replicates; 0: no intervals."
     )
     baseline: Annotated[

@@ -27,7 +27,7 @@ from analyses.significance.permutation import pair_differences
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.settings import Cutoffs, Whole
+from runs.shared.settings import Cutoffs, Repeats, Whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +46,12 @@ class Settings(AnalysisSettings):
         description="Cut-offs; default: those of the metrics, or else whole lists.",
     )
     groups: Whole = Field(
-        5, ge=2, description="Number of groups of items by popularity, with equally many ratings."
+        5,
+        ge=2,
+        le=1000,
+        description="Number of groups of items by popularity, with equally many ratings.",
     )
-    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
     def check(self, given: StudyFacts) -> None:
         """Refuse ranks that lists need not have."""
@@ -175,7 +178,8 @@ class Exposure(Result):
     def table(self, *, cutoff: int | None = None) -> Table:
         """Tabulate the aspects by system, at the deepest cut-off unless told otherwise."""
         if cutoff not in (None, *self.cutoffs):
-            raise InputError(f"nothing was measured for cut-off {cutoff}.")
+            depths = ", ".join(map(str, self.cutoffs))
+            raise InputError(f"nothing was measured at cut-off {cutoff}; there are {depths}.")
         place = -1 if cutoff is None else self.cutoffs.index(cutoff)
         columns = {"system": self.systems} | dict(zip(ASPECTS, self.values[:, place], strict=True))
         title = f"Exposure of items at cut-off {self.cutoffs[place]}"

@@ -34,6 +34,7 @@ from analyses.significance.permutation import pair_differences
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.fields import check_width, read_lines
+from runs.shared.settings import Repeats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,8 +67,10 @@ class Settings(AnalysisSettings):
         description='Groups: "activity", the quartiles of the number of training ratings (of '
         "judgements, where nothing is trained); or a table with the columns user and group.",
     )
-    samples: int = Field(20, ge=1, description="Random samples of the judgements at each level.")
-    replicates: int = Field(400, ge=20, description="Bootstrap replicates of the users.")
+    samples: Repeats = Field(
+        20, ge=1, description="Random samples of the judgements at each level."
+    )
+    replicates: Repeats = Field(400, ge=20, description="Bootstrap replicates of the users.")
 
 
 @analysis(

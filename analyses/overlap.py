@@ -19,6 +19,7 @@ from analyses.shared.sentences import listed
 from analyses.shared.table import Table, frame_table
 from analyses.significance.permutation import pair_indices
 from runs.shared.arrays import Floats
+from runs.shared.settings import Depth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,7 @@ NEARLY_THE_SAME = 0.9
 class Settings(AnalysisSettings):
     """Lists that are compared."""
 
-    cutoff: int = Field(10, ge=1, description="Number of first items that are compared.")
+    cutoff: Depth = Field(10, description="Number of first items that are compared.")
     persistence: float = Field(
         0.9, gt=0, lt=1, description="Parameter p of RBO: the weight of deeper ranks."
     )

@@ -20,7 +20,7 @@ from analyses.shared.table import Table, rounded
 from qrels import match
 from runs import Run
 from runs.shared.arrays import Floats, Masks
-from runs.shared.settings import Cutoffs, Whole
+from runs.shared.settings import Cutoffs, Repeats
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ class Settings(AnalysisSettings):
         min_length=1,
         description="Pool depths: numbers of top items of each system that are judged.",
     )
-    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(

@@ -29,7 +29,7 @@ from analyses.shared.sentences import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.settings import Levels, Whole
+from runs.shared.settings import Levels, Repeats
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class Settings(CountedSettings):
     cut: Cut = Field(
         "items", description="Whether a level is a share of the items or of their ratings."
     )
-    orders: Whole = Field(
+    orders: Repeats = Field(
         10, ge=1, description="Number of random orders of equally popular items to average over."
     )
-    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 @analysis(

@@ -17,7 +17,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_differences
 from runs.shared.arrays import Floats
-from runs.shared.settings import Whole
+from runs.shared.settings import Repeats
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Settings(AnalysisSettings):
     """Random halves of the users."""
 
-    repeats: Whole = Field(
+    repeats: Repeats = Field(
         200, ge=1, description="Number of times that the users are split into two random halves."
     )
 

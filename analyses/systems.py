@@ -21,6 +21,7 @@ from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
 from analyses.significance.question import JOINT, by_user_id
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.settings import Permutations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,7 @@ class Settings(AnalysisSettings):
         lt=1,
         description="Chance of at least one wrong difference among all pairs of a measure.",
     )
-    permutations: int = Field(10_000, ge=99, description="Number of random permutations.")
+    permutations: Permutations = Field(10_000, ge=99, description="Number of random permutations.")
 
 
 @analysis(

@@ -22,7 +22,7 @@ from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
 from runs.shared.arrays import Floats, Numbers
 from runs.shared.parallel import single_threaded
-from runs.shared.settings import Sizes, Whole
+from runs.shared.settings import Permutations, Repeats, Sizes
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class Settings(AnalysisSettings):
     sizes: Sizes | None = Field(
         None, description="Numbers of users in a subset; default: 50, 100, 200, 500 and so on."
     )
-    repeats: Whole = Field(50, ge=1, description="Number of random subsets of each size.")
-    permutations: Whole = Field(
+    repeats: Repeats = Field(50, ge=1, description="Number of random subsets of each size.")
+    permutations: Permutations = Field(
         1000, ge=99, description="Number of random permutations of the test."
     )
 

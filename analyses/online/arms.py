@@ -28,7 +28,7 @@ from qrels.interactions.interactions import Interactions
 from qrels.ranks.hidden_ranks import HiddenRanks
 from runs import Numbering
 from runs.shared.progress import Progress
-from runs.shared.settings import Whole
+from runs.shared.settings import Permutations, Whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,7 +58,9 @@ class ArmSettings(RecallSettings, AnalysisSettings):
     robots_per_day: Whole | None = Field(
         None, ge=1, description="Exclude users with more lists than this on a day (likely bots)."
     )
-    permutations: Whole = Field(PERMUTATIONS, ge=1, description="Random orders of the rates.")
+    permutations: Permutations = Field(
+        PERMUTATIONS, ge=1, description="Random orders of the rates."
+    )
 
 
 @dataclass(frozen=True, eq=False)

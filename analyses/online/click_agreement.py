@@ -28,7 +28,7 @@ from analyses.shared.drawing import categories, label_curves, shades
 from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
 from runs import InputError, InputWarning
-from runs.shared.settings import Whole
+from runs.shared.settings import Permutations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ class Settings(AnalysisSettings):
         description="Rate of several periods: the mean of their rates, weighted by users where "
         "they are known (thesis); or all accepted over all recommendations (pooled).",
     )
-    permutations: Whole = Field(
+    permutations: Permutations = Field(
         PERMUTATIONS,
         ge=99,
         description="Number of random orders of the rates; one experiment of up to 9 models uses "

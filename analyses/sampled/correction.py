@@ -30,7 +30,7 @@ from runs import InputError
 from runs.shared.arrays import Floats, Integers, Masks
 from runs.shared.errors import found_in, with_known_keywords
 from runs.shared.progress import Progress, Silent
-from runs.shared.settings import Whole, read_by, read_settings_of
+from runs.shared.settings import Repeats, read_by, read_settings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ class Settings(AnalysisSettings):
         description="Estimator, with options; default: mle(iters=100), and bv(gamma=0.01) to test "
         "differences, or ht-plugin (for AUC) if negatives were drawn with probabilities.",
     )
-    replicates: Whole = Field(
+    replicates: Repeats = Field(
         1000, ge=100, description="Number of bootstrap replicates of the users."
     )
 

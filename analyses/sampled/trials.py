@@ -36,7 +36,7 @@ from qrels.ranks.full_ranks import CandidateRanks
 from runs import InputError
 from runs.shared.arrays import Floats, Longs
 from runs.shared.parallel import processes, single_threaded
-from runs.shared.settings import Sizes, Whole, read_by, without_repetition
+from runs.shared.settings import Repeats, Sizes, Whole, read_by, without_repetition
 from runs.shared.streams import random_uniforms
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Settings(RankSettings):
         Sizes, BeforeValidator(lambda of: (of,) if isinstance(of, int) else of)
     ] = Field((100,), min_length=1, description="Numbers of negatives to sample for each user.")
     replace: bool = Field(True, strict=True, description="Sample negatives with replacement.")
-    repeats: Whole = Field(100, ge=2, description="Number of samples of each system.")
+    repeats: Repeats = Field(100, ge=2, description="Number of samples of each system.")
     n_max: Whole | None = Field(
         None,
         description="Largest adaptive samples; default: 32 times n0, or 1/3 of the candidates.",

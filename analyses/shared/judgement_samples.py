@@ -13,7 +13,7 @@ from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts
 from analyses.shared.work import CountedIn
 from qrels import Qrels
 from runs.shared.arrays import Masks, Numbers
-from runs.shared.settings import Levels, Whole
+from runs.shared.settings import Levels, Repeats
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ class LossSettings(AnalysisSettings):
     """Settings of an analysis of random samples of the judgements."""
 
     levels: Levels = Field(percents(100, 0, -5), description="Shares of the judgements to keep.")
-    samples: Whole = Field(50, ge=1, description="Number of random samples at each level.")
-    replicates: Whole = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    samples: Repeats = Field(50, ge=1, description="Number of random samples at each level.")
+    replicates: Repeats = Field(200, ge=0, description="Bootstrap replicates; 0: no intervals.")
 
 
 RATINGS_IN_WORDS = {"train": "training ratings", "test": "judgements", "all": "ratings"}

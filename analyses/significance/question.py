@@ -25,7 +25,7 @@ from analyses.significance.paired_tests import sakai_test, sign_test, t_test, wi
 from analyses.significance.permutation import PairTests, exact_test, monte_carlo_test, on_lattice
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
-from runs.shared.settings import Whole
+from runs.shared.settings import Permutations
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
@@ -74,7 +74,7 @@ class Question(AnalysisSettings):
         lt=1,
         description="Significance level, for required differences and adjusted p-values.",
     )
-    permutations: Whole | None = Field(
+    permutations: Permutations | None = Field(
         None,
         ge=99,
         description="Number of random permutations or bootstrap replicates; default: 100,000 for "

@@ -15,7 +15,7 @@ from analyses.validity.comparison import Comparison, JointUsers
 from analyses.validity.loss_curves import LossOfJudgements
 from analyses.validity.truth_agreement import ITSELF, ResampledComparison
 from analyses.validity.validity_result import Validity
-from runs.shared.settings import Levels, Whole
+from runs.shared.settings import Levels, Repeats
 
 if TYPE_CHECKING:
     from analyses.shared.work import Work
@@ -25,10 +25,10 @@ class Settings(Question):
     """Comparison with the true ordering of the systems."""
 
     test: Test = Field("t", description="Significance test of measured and of true differences.")
-    replicates: Whole = Field(400, ge=0, description="Bootstrap replicates; 0: no intervals.")
+    replicates: Repeats = Field(400, ge=0, description="Bootstrap replicates; 0: no intervals.")
     judgements: bool = Field(True, description="Also compute validity when judgements are lost.")
     levels: Levels = Field(percents(100, 0, -10), description="Shares of the judgements to keep.")
-    samples: Whole = Field(20, ge=1, description="Number of random samples at each level.")
+    samples: Repeats = Field(20, ge=1, description="Number of random samples at each level.")
     popular_levels: Levels = Field(
         percents(100, 79, -2),
         description="Shares of the items to keep when popular items are removed.",

@@ -28,7 +28,7 @@ from analyses.validity.truth_agreement import ITSELF
 from analyses.validity.validity_result import LEAST_TAU, draw_robustness
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.settings import Levels, Whole, without_repetition
+from runs.shared.settings import Levels, Repeats, without_repetition
 from runs.shared.streams import random_words
 
 if TYPE_CHECKING:
@@ -132,12 +132,12 @@ class Settings(Question):
         min_length=1,
         description="Numbers of ratings, as multiples of that of the study's world.",
     )
-    worlds: Whole = Field(10, ge=2, description="Number of worlds of each strength and density.")
+    worlds: Repeats = Field(10, ge=2, description="Number of worlds of each strength and density.")
     levels: Levels = Field(
         (0.5,),
         description="Shares of the judgements to keep, for robustness (mean over the shares).",
     )
-    samples: Whole = Field(10, ge=1, description="Number of random samples at each level.")
+    samples: Repeats = Field(10, ge=1, description="Number of random samples at each level.")
 
     def other_worlds(self, seed: int) -> list[OtherWorld]:
         """Give the worlds by strength, density and number, none depending on the others."""

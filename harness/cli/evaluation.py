@@ -11,7 +11,7 @@ import click
 
 from analyses.shared.table import FORMATS, Table
 from harness.cli.console import BROKEN, print_tables, write_and_name
-from harness.cli.options import PATH, Paths, choice, extensible, formatted, named_columns
+from harness.cli.options import FILE, PATH, Paths, choice, extensible, formatted, named_columns
 
 GROUP = 2, "Measures"
 
@@ -108,7 +108,7 @@ def check(
 @click.command()
 @click.argument("metric", metavar="MEASURE")
 @click.argument("studies", nargs=-1, metavar="[STUDY]...", type=PATH)
-@click.option("--output", type=PATH, help="HTML file to write; default: card-MEASURE.html.")
+@click.option("--output", type=FILE, help="HTML file to write; default: card-MEASURE.html.")
 @tried
 @extensible
 def card(

@@ -21,7 +21,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Settings = TypeVar("Settings", bound="BaseModel")
 
 Paths: TypeAlias = tuple[Path, ...]
-PATH, FOLDER = (click.Path(path_type=Path, file_okay=is_file) for is_file in (True, False))
+PATH = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+FILE = click.Path(path_type=Path, dir_okay=False)
 SEED = click.IntRange(0, 2**63 - 1)
 
 

@@ -11,6 +11,7 @@ from analyses.shared.table import FORMATS, Table
 from harness.cli.console import BROKEN, print_tables, write_and_name
 from harness.cli.data import describe_ratings, print_description, reads_ratings
 from harness.cli.options import (
+    FILE,
     FOLDER,
     PATH,
     SEED,
@@ -42,7 +43,7 @@ StudyT = TypeVar("StudyT", bound="StudyFile")
 @click.command(cls=SettingsCommand)
 @click.argument("data", type=PATH)
 @click.option(
-    "--output", type=PATH, default=Path("study.toml"), show_default=True, help="File to write."
+    "--output", type=FILE, default=Path("study.toml"), show_default=True, help="File to write."
 )
 @click.option("--overwrite", is_flag=True, help="Overwrite the study file if it exists.")
 @click.option(
@@ -185,7 +186,7 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
 @click.argument("name", metavar="[fig1|fig2|...]", required=False)
 @click.option(
     "--output",
-    type=PATH,
+    type=FILE,
     help="File to write, in any format of matplotlib: .pdf, .svg, .png, .eps, ...; default: "
     "FIGURE.svg.",
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
@@ -148,7 +148,8 @@ class Table:
 
     def parts(self, column: Any) -> dict[str, Table]:
         """Part the table by the values of a column."""
-        rows = self.frame.groupby(column, sort=False)
+        # Categories that no row has are no parts.
+        rows = self.frame.groupby(column, sort=False, observed=True)
         return {str(name): replace(self, frame=part) for name, part in rows}
 
 
@@ -180,9 +181,23 @@ def frame_of(data: Any) -> pd.DataFrame:
         data = data.to_df()
     if hasattr(data, "collect"):  # a lazy frame of polars
         data = data.collect()
-    what = f"{type(data).__name__} is no table that can be read"
-    with refusing(what, pa.ArrowException, TypeError, ValueError):
-        return data if hasattr(data, "iloc") else pa.table(data).to_pandas()
+    if hasattr(data, "iloc"):
+        return data
+    is_table = hasattr(data, "__arrow_c_stream__") or hasattr(data, "__dataframe__")
+    if not is_table and not _are_columns(data):
+        raise InputError(
+            f"{type(data).__name__} is no table: give a data frame of pandas or polars, a table of "
+            "Arrow, or a dictionary of columns, {name: [value, ...]}."
+        )
+    with refusing(f"{type(data).__name__} is no table that can be read", pa.ArrowException):
+        return pa.table(data).to_pandas()
+
+
+def _are_columns(data: Any) -> bool:
+    """Tell whether it is a dictionary of columns."""
+    if not isinstance(data, Mapping) or not data:
+        return False
+    return all(isinstance(column, Sequence | np.ndarray) for column in data.values())
 
 
 Found: TypeAlias = "Table | Mapping[str, Any] | None"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from harness.readers.columns import (
-    NAMES,
     ColumnNames,
     Table,
     column_of,
@@ -115,6 +114,8 @@ def is_single(data: Any) -> bool:
     """Tell whether it is one run, not several: a dictionary of dictionaries, or records."""
     if isinstance(data, Mapping):
         return all(isinstance(one, Mapping) and _is_of_numbers(one) for one in data.values())
+    if isinstance(data, list | tuple):
+        return len(data) > 0 and hasattr(data[0], "_fields")
     return hasattr(data, "to_dict") or is_frame(data)
 
 
@@ -151,6 +152,9 @@ def _frame_of(data: Any, what: str, number: Number) -> pd.DataFrame:
         raise InputError(f"{what} must be {FORMS[number]}, got {kind}.")
     return pd.DataFrame(records, columns=records[0]._fields if records else names)
 
+
+NAMELESS = "run"
+"""What a single run is called that has no name."""
 
 Runs: TypeAlias = "str | PathLike[str] | Sequence[Any] | Mapping[str, Any] | pd.DataFrame"
 """Run files, or runs by the names of their systems; see `runs_of`."""
@@ -201,7 +205,8 @@ def runs_of(given: Runs) -> list[RunFile]:
         ``{topic: {item: score}}``, a data frame with columns such as query_id, doc_id and score, or
         of TREC's six columns without names, an iterable of ir_measures' ScoredDoc, or a Run of
         ranx. One data frame of several runs, whose column system, run_id or tag tells them apart.
-        Or a list of Runs of ranx that have names.
+        A list of Runs of ranx that have names. Or a single run without a name, which is called
+        "run".
 
     Returns
     -------
@@ -209,11 +214,14 @@ def runs_of(given: Runs) -> list[RunFile]:
     """
     if is_frame(given):
         table = Table(with_index(frame_of(given)), "the runs")
+        if _system_column(table) is None:
+            return [_named(NAMELESS, replace(table, what="the run"))]
         return [_named(name, run) for name, run in _parts(table).items()]
     if isinstance(given, str | PathLike):
         return read_run_files(find_run_files([str(given)]))
     if is_single(given):
-        return [_own(given)]
+        name = getattr(given, "name", None)
+        return [_named(name if isinstance(name, str) and name else NAMELESS, given)]
     if isinstance(given, Mapping):
         return [_named(str(name), run) for name, run in given.items()]
     if not isinstance(given, Sequence):
@@ -274,17 +282,15 @@ def _named(name: str, run: Any, path: Path | None = None) -> RunFile:
 
 def _parts(table: Table) -> dict[str, Table]:
     """Part a table by the systems of its rows."""
-    frame = table.frame
-    if has_columns_of_trec(frame, width=N_FIELDS):
-        return table.parts(frame.columns[TAG_FIELD])
-    column = column_of(frame.columns, "system")
-    if column is None:
-        raise InputError(
-            "no column of the runs holds the systems; it is called "
-            f"{' or '.join(NAMES['system'])}. Frames of one run each are given by name: "
-            "{name: frame}."
-        )
-    return table.parts(column)
+    return table.parts(_system_column(table))
+
+
+def _system_column(table: Table) -> Any | None:
+    """Look up the column that names the systems; None for a single run."""
+    columns = table.frame.columns
+    if has_columns_of_trec(table.frame, width=N_FIELDS):
+        return columns[TAG_FIELD]
+    return column_of(columns, "system")
 
 
 Judgements: TypeAlias = (

@@ -341,6 +341,13 @@ def scores_of(data: Framed) -> Scores:
         if long is not None:
             return _of_long([long])
         data = {"score": frame}
+    for name, value in data.items():
+        if isinstance(value, Sequence | np.ndarray):
+            raise InputError(
+                f"scores are a data frame for each measure, {{'AP': frame}}, and {name!r} has "
+                f"{type(value).__name__}. If these are scores by system, give a frame of them: "
+                "pandas.DataFrame(scores)."
+            )
     frames = {name: _by_topic(frame_of(frame)) for name, frame in data.items()}
     if not frames:
         raise InputError("there is no measure: give a frame for each, by its name.")

@@ -29,7 +29,7 @@ from qrels.ranks.judged_ranks import Validation
 from qrels.ratings.world import like_settings, world_settings
 from recommenders import find_system, label_of, read_settings
 from runs import InputError, InputWarning, Run
-from runs.shared.errors import remarks_of, warn
+from runs.shared.errors import Findings, remarks_of, warn
 from runs.shared.ids import require_fit_name
 from runs.shared.progress import Progress, Silent
 
@@ -93,8 +93,12 @@ def check_metrics(
     metrics: dict[str, Metric] = {}
     for key, names in (("names", section.names), ("report", section.report or ())):
         with errors_at("metrics", key):
-            labels = [parse_name(name).label for name in names]
-            metrics |= {label: find_metric(label, available) for label in labels}
+            findings = Findings()
+            for name in names:
+                with findings.noted():
+                    label = parse_name(name).label
+                    metrics[label] = find_metric(label, available)
+            findings.tell()
             first: dict[str, str] = {}
             for label, metric in metrics.items():
                 # One of them may spell a default out.
@@ -125,9 +129,12 @@ def check(study: Study) -> dict[str, Metric]:
     if study.ratings is None:
         return metrics
     with study.errors_at("systems", "names"):
+        findings = Findings()
         for name in study.systems.names:
-            find_system(name)
-            require_fit_name(label_of(name))
+            with findings.noted():
+                find_system(name)
+                require_fit_name(label_of(name))
+        findings.tell()
         if study.runs is None and len(study.systems.names) < 2:
             raise InputError("a study compares at least two systems.")
         if len(study.systems.labels) < len(study.systems.names):
@@ -187,9 +194,9 @@ def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = No
         If it does not, asks for something that the catalogue does not hold, or one user's score
         depends on who else is scored.
     """
-    together = metric(_tried(slice(3), catalogue), cutoff=cutoff)
+    together = metric(_example_lists(slice(3), catalogue), cutoff=cutoff)
     for user, among_others in enumerate(together):
-        (alone,) = metric(_tried(slice(user, user + 1), catalogue), cutoff=cutoff)
+        (alone,) = metric(_example_lists(slice(user, user + 1), catalogue), cutoff=cutoff)
         if not np.isclose(among_others, alone, rtol=0, atol=1e-12):
             raise InputError(
                 f"metric {metric.label!r} must score every user by that user's lists alone: it "
@@ -200,22 +207,43 @@ def try_out(metric: Metric, cutoff: int | None, catalogue: Catalogue | None = No
 def _try_on_items(stages: Stages) -> None:
     """Score one user by what is known of the items, which may be no categories, before training."""
     if stages.catalogue.n_items >= 3:
+        qrels = stages.collection.qrels
+        lists = _example_lists(
+            slice(1),
+            stages.catalogue,
+            highest_grade=float(qrels.grades.max()),
+            relevance_level=float(qrels.relevance_level),
+        )
         with stages.study.errors_at("metrics", "names"):
             for metric in stages.metrics.values():
                 if not metric.needs:
-                    metric(_tried(slice(1), stages.catalogue), cutoff=1)
+                    metric(lists, cutoff=1)
 
 
-def _tried(users: slice, catalogue: Catalogue | None) -> Judged:
-    """Give lists of three items to some of three users; the judgements are of the same items."""
-    lists = np.array([[4.0, np.nan, 1.0], [np.nan, 4.0, np.nan], [np.nan, np.nan, np.nan]])
-    judgements = np.array([[4.0, 4.0, 1.0], [4.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
-    judged = Judged(lists[users], judgements[users], relevance_level=4.0)
+def _example_lists(
+    users: slice,
+    catalogue: Catalogue | None,
+    *,
+    highest_grade: float = 1.0,
+    relevance_level: float = 1.0,
+) -> Judged:
+    """Give lists of three items to some of three users; the judgements are of the same items.
+
+    Before the data are read grades are 0 and 1, which every metric must take: a higher one might be
+    above those of the data, and a score by it outside the range that the metric declares.
+    """
+    lists = np.array([[1.0, np.nan, 0.0], [np.nan, 1.0, np.nan], [np.nan, np.nan, np.nan]])
+    judgements = np.array([[1.0, 1.0, 0.0], [1.0, np.nan, np.nan], [np.nan, np.nan, np.nan]])
+    judged = Judged(
+        highest_grade * lists[users],
+        highest_grade * judgements[users],
+        relevance_level=relevance_level,
+    )
     listed = np.array([[0, 1, 2], [2, 1, 0], [1, 2, 0]])[users].T
     about = np.array([[0, 1, 2], [1, -1, -1], [-1, -1, -1]])[users].T
     judged_as = np.array([[0, 1, 2], [3, -1, -1], [-1, -1, -1]])[users].T
-    numbers, known = np.arange(3)[users], catalogue or Catalogue(3)
-    seen = ItemsSeen(known, numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
+    numbers = np.arange(3)[users]
+    seen = ItemsSeen(catalogue or Catalogue(3), numbers, listed, about, judged_as, EXAMPLE_SYSTEM)
     return judged.with_items(lambda: seen)
 
 

@@ -38,7 +38,7 @@ from recommenders import file_of, is_user_system, label_of, system_set
 from runs import InputError
 from runs.formats import find_run_files
 from runs.shared.arrays import Masks
-from runs.shared.settings import Cutoffs, Names, Section, Whole, read_by
+from runs.shared.settings import Cutoffs, Depth, Names, Section, Whole, read_by
 
 PAPER_CUTOFFS = (5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 PAPER_METRICS = ("P", "Recall", "AP", "nDCG", "RR", "bpref", "infAP")
@@ -113,7 +113,7 @@ class SystemsSection(Section):
     names: Annotated[Names, BeforeValidator(_of_set)] = Field(
         SYSTEMS, description="Names of systems, or of a set: valcarce-2018, all."
     )
-    depth: Whole = Field(100, ge=1, description="Depth of the rankings.")
+    depth: Depth = Field(100, description="Depth of the rankings.")
     candidates: Literal["trained", "test"] = Field(
         "trained",
         description="Candidate items: all items with training ratings, or only those of them with "

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
+from runs.shared.arrays import DEEPEST_RANK
 from runs.shared.errors import InputError, nearest
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -104,8 +105,17 @@ def read_by(reader: Callable[[Any], Any]) -> AfterValidator:
 
 
 Whole = Annotated[int, Field(strict=True)]
+Repeats = Annotated[int, Field(strict=True, le=100_000)]
+"""A number of random samples, replicates or repeats: results are kept for each."""
+
+Permutations = Annotated[int, Field(strict=True, le=1_000_000)]
+"""A number of random permutations: a statistic is kept for each."""
+
+Depth = Annotated[int, Field(strict=True, ge=1, le=DEEPEST_RANK)]
+"""A cut-off, or the depth of a ranking."""
+
 DISTINCT = AfterValidator(without_repetition)
 Names = Annotated[tuple[str, ...], DISTINCT]
 Sizes = Annotated[tuple[Annotated[int, Field(strict=True, ge=1)], ...], DISTINCT]
-Cutoffs = Sizes
+Cutoffs = Annotated[tuple[Depth, ...], DISTINCT]
 Levels = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1), DISTINCT]

@@ -92,9 +92,10 @@ def repeated(collection: Collection, *, n_users: int) -> Collection:
 
 
 class PytrecEval:
-    """The 77 values of one run: 44 in one call, 33 from the run cut to each depth.
+    """The values of one run that it has: 47 of the 77 in one call; all 77 to check ours by.
 
-    Its dictionaries and evaluators are made once, and are not timed.
+    The others (RR, bpref and infAP at cut-offs) are those of eleven runs that are cut before. Its
+    dictionaries and evaluators are made once, and are not timed.
     """
 
     def __init__(self, run: Run, qrels: Qrels) -> None:
@@ -103,16 +104,15 @@ class PytrecEval:
         cut = {f"{name}.{','.join(map(str, CUTOFFS))}" for name in CUT.values()}
         self._cut = self._evaluator(qrels_as_dicts(qrels), cut)
         self._uncut = self._evaluator(qrels_as_dicts(qrels), set(UNCUT.values()))
+        self._all = self._evaluator(qrels_as_dicts(qrels), cut | set(UNCUT.values()))
 
     def _evaluator(self, judgements: Any, names: set[str]) -> Any:
         level = self._qrels.relevance_level
         return pytrec_eval.RelevanceEvaluator(judgements, names, relevance_level=level)
 
     def __call__(self) -> None:
-        """Score: the work that is timed."""
-        self._cut.evaluate(self._lists[DEPTH])
-        for lists in self._lists.values():
-            self._uncut.evaluate(lists)
+        """Score 47 values of every user: the work that is timed."""
+        self._all.evaluate(self._lists[DEPTH])
 
     @cached_property
     def seconds(self) -> float:
@@ -182,9 +182,9 @@ def test_one_run_by_the_readable_definitions(
 
     np.testing.assert_allclose(by_definition(), peer.scores(), rtol=0, atol=1e-12)
     seconds, preparing = best(by_definition), best(lambda: divide([run], qrels, depth=DEPTH))
-    print(f"\npytrec_eval, one run, 77 values: {peer.seconds:.3f} CPU-s")
+    print(f"\npytrec_eval, one run, the 47 values that it has: {peer.seconds:.3f} CPU-s")
     report("one run, 77 values, by definition, run and qrels matched first", seconds, peer.seconds)
-    report("... matched before, as theirs are", seconds - preparing, peer.seconds, target="30")
+    report("... matched before, as theirs are", seconds - preparing, peer.seconds, target="5")
     benchmark.pedantic(by_definition)
 
 
@@ -196,7 +196,7 @@ def test_one_run_by_the_kernel(benchmark: Any, collection: Collection, peer: Pyt
     finding = best(lambda: find_hits([run], qrels, depth=DEPTH))
     report("finding the hits of one run, once", finding, peer.seconds)
     means = best(lambda: means_on(scorer, qrels))
-    report("one run, 77 means, kernel", means, peer.seconds, target="150")
+    report("one run, 77 means, kernel", means, peer.seconds, target="15")
     per_user = best(lambda: users_on(scorer, qrels))
     report("one run, 77 values of every user, kernel", per_user, peer.seconds)
     benchmark.pedantic(means_on, args=(scorer, qrels))
@@ -216,7 +216,7 @@ def test_the_sparsity_study(benchmark: Any, collection: Collection, peer: Pytrec
     theirs = peer.seconds * N_SYSTEMS * n_samples
     print(f"\npytrec_eval is extrapolated from one run and sample to {theirs:,.0f} CPU-s")
     scoring = best(lambda: [means_on(scorer, qrels, kept) for kept in masks], rounds=2)
-    report("21 systems x 1,000 samples x 77 means", scoring, theirs, target="3,000, under 5 s")
+    report("21 systems x 1,000 samples x 77 means", scoring, theirs, target="500, under 5 s")
     report(
         "... the study: samples drawn, scored, compared",
         best(lambda: study(scorer, qrels), rounds=2),
@@ -306,8 +306,8 @@ def test_ir_measures(benchmark: Any, collection: Collection, peer: PytrecEval) -
             assert abs(found[measures[measure]] - ours[number]) < 1e-12, measure
     seconds = best(lambda: evaluator.calc_aggregate(lists), rounds=2)
     print(
-        f"\nir_measures, one run, {len(measures)} means: {seconds:.3f} CPU-s; all 77 by "
-        f"pytrec_eval: {peer.seconds:.3f} CPU-s"
+        f"\nir_measures, one run, {len(measures)} means: {seconds:.3f} CPU-s; 47 values "
+        f"by pytrec_eval: {peer.seconds:.3f} CPU-s"
     )
     benchmark.pedantic(evaluator.calc_aggregate, args=(lists,))
 
@@ -332,6 +332,6 @@ def test_ranx(benchmark: Any, collection: Collection, peer: PytrecEval) -> None:
     seconds = best(evaluate, rounds=2)
     print(
         f"\nranx {version('ranx')}, one run, {len(wanted)} means: {seconds:.3f} CPU-s, largest "
-        f"difference from ours {max(gaps):.1e}; all 77 by pytrec_eval: {peer.seconds:.3f} CPU-s"
+        f"difference from ours {max(gaps):.1e}; 47 values by pytrec_eval: {peer.seconds:.3f} CPU-s"
     )
     benchmark.pedantic(evaluate)

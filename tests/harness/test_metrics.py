@@ -548,3 +548,15 @@ def test_the_relevance_level_of_a_name_is_that_of_the_qrels(
             named = find_metric(f"{name}(rel={level}{options})", METRICS)(judged, cutoff=5)
             expected = find_metric(f"{name}({options})", METRICS)(levelled, cutoff=5)
             np.testing.assert_array_equal(named, expected, err_msg=name)
+
+
+def test_a_metric_is_tried_out_with_grades_that_are_in_the_data() -> None:
+    """The highest grade is 1, and so is the top of the range: nothing is warned of."""
+
+    @harness.metric("top-grade", source="by hand")
+    def top_grade(judged: Judged, *, cutoff: int | None = None) -> Any:
+        return judged.gains[:, :cutoff].max(axis=1, initial=0.0)
+
+    lists = {"a": {"ann": {"x": 1.0}, "bob": {"x": 1.0}}}
+    judged = {"ann": {"x": 1}, "bob": {"x": 0, "y": 1}}
+    assert harness.score(lists, judged, top_grade @ 5).means().loc["a"].tolist() == [0.5]

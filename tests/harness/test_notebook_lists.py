@@ -140,9 +140,8 @@ def test_a_negative_grade_of_any_size_means_not_judged() -> None:
 
 RUN = LISTS["full"]
 REFUSED_RUNS: list[tuple[Any, str]] = [
-    (RUN, "a run needs the name of its system, and dict has none: give {name: run}, where"),
-    (records("full"), "a run needs the name of its system, and ScoredDoc has none"),
-    (OfRanx(RUN), "a run needs the name of its system, and OfRanx has none"),
+    ([RUN, RUN], "a run needs the name of its system, and dict has none: give {name: run}, where"),
+    ([OfRanx(RUN)], "a run needs the name of its system, and OfRanx has none"),
     (3, "a run needs the name of its system, and int has none"),
     ({"a": RUN, "b": 3}, "the run 'b' must be a path, a dictionary"),
     ({"a": RUN, "b": [1]}, "ScoredDocs of ir_measures or a Run of ranx, got a list of int."),
@@ -155,7 +154,6 @@ REFUSED_RUNS: list[tuple[Any, str]] = [
     ({"a": RUN, "b": {"u9": {"d": 1.0}}}, "the run 'b': none of its 1 users is in the qrels"),
     ({"a": RUN, "b": records("full") * 2}, "the run 'b': item 'a' of topic 'u1' is duplicated."),
     ({"a": RUN, "b": pd.DataFrame(records("full")).drop(columns="score")}, "the run 'b': no col"),
-    (pd.DataFrame(records("full")), "no column of the runs holds the systems; it is called system"),
     ({1: RUN, "1": RUN}, "the run '1': the tag '1' is also that of the run '1'"),
 ]
 
@@ -285,3 +283,40 @@ def test_judgements_are_taken_away_from_all_runs_of_a_system() -> None:
         {"both": LISTS["full"], "partial": LISTS["partial"]}, JUDGEMENTS, MEASURES, **FEW
     )
     assert found.frame().tau.tolist() == single.frame().tau.tolist()
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        RUN,
+        OfRanx(RUN),
+        records("full"),
+        pd.DataFrame(records("full")),
+    ],
+)
+def test_a_single_run_needs_no_name(run: Any) -> None:
+    named = score({"full": LISTS["full"]}, JUDGEMENTS, MEASURES)
+    alone = score(run, JUDGEMENTS, MEASURES)
+    assert alone.systems == ("run",)
+    np.testing.assert_array_equal(alone.values, named.values)
+
+
+def test_a_category_without_rows_is_no_system() -> None:
+    frames = []
+    for system, lists in LISTS.items():
+        rows = [(t, item, s) for t, own in lists.items() for item, s in own.items()]
+        frames.append(pd.DataFrame(rows, columns=NAMES).assign(system=system))
+    runs = pd.concat(frames)
+    categories = ["full", "partial", "withdrawn"]
+    runs["system"] = pd.Categorical(runs["system"], categories=categories)
+    assert score(runs, JUDGEMENTS, MEASURES).systems == ("full", "partial")
+
+
+def test_scores_by_system_in_place_of_frames_by_measure_are_told_apart() -> None:
+    with pytest.raises(InputError, match="'a' has list"):
+        discriminate({"a": [0.1, 0.2], "b": [0.2, 0.3]})
+
+
+def test_all_wrong_names_are_told_at_once() -> None:
+    with pytest.raises(InputError, match=r"(?s)'ndgc'.*nDCG.*'bprev'.*bpref"):
+        score(LISTS, JUDGEMENTS, ["ndgc@10", "P@1", "bprev"])

@@ -198,7 +198,7 @@ def test_without_a_file_name_the_figure_lies_here(
     ("arguments", "finding"),
     [
         (["fig66"], "no figure is called 'fig66'"),
-        (["fig6", "--cutoff", "7"], "nothing was measured for cut-off 7"),
+        (["fig6", "--cutoff", "7"], "nothing was measured at cut-off 7"),
         (["fig2", "--measure", "nDGC"], "no measure is called 'nDGC'; did you mean 'nDCG'?"),
         (["fig6", "--system", "ease"], "fig6 does not show single systems"),
         (["fig6", "--axes", "pairs"], "fig6 has no 'axes' to choose"),

@@ -68,7 +68,7 @@ def parse(text: str, base: Path = Path("/data"), **changes: Any) -> Study:
         (RATINGS + "[metrics]\ncutoffs = [0]\n", "`cutoffs` in [metrics] must be at least"),
         (
             RATINGS + '[metrics]\nnames = ["nDCG@0"]\n',
-            "line 5: `names` in [metrics]: 'nDCG@0': behind the @ stands a cut-off of at least 1, ",
+            "line 5: `names` in [metrics]: 'nDCG@0': behind the @ stands a cut-off",
         ),
         (
             RATINGS + '[metrics]\nreport = ["P", "nDCG@10@5"]\n',
