@@ -10,6 +10,8 @@ QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypoth
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
+	rm -rf study-demo-export
+	$(BIN)/harness export study-demo --output study-demo-export
 
 # Two at a time.
 check: $(VENV)/installed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from runs.shared.progress import Progress
 
 GROUP = 1, "Studies"
+
+MOST_NAMED = 4
+"""Files of a folder that are named one by one."""
 
 StudyT = TypeVar("StudyT", bound="StudyFile")
 
@@ -127,6 +131,8 @@ def run(
         study = study_of(Study)
         with trained_on(dask, study.systems.names):
             report = run_study(add_plugins(study, plugins), n_jobs=n_jobs, progress=progress)
+        export = ["harness", "export", str(report.parent), "--output", f"{report.parent}-export"]
+        click.echo(f"To write its runs and qrels for trec_eval: {shlex.join(export)}")
     click.echo(f"The report is {report.resolve()}")
 
 
@@ -287,8 +293,16 @@ def export(study: Path, output: Path, run_formats: tuple[RunFormat, ...]) -> Non
     """
     from harness.trec_eval.export import export_study
 
+    folders: dict[Path, list[Path]] = {}
     for path in export_study(study, output, run_formats=run_formats):
-        click.echo(str(path))
+        folders.setdefault(path.parent, []).append(path)
+    for folder, paths in folders.items():
+        names = ", ".join(path.name for path in paths)
+        if len(paths) > MOST_NAMED:
+            names = f"{len(paths)} files, such as {paths[0].name}"
+        click.echo(f"{folder}: {names}")
+    folder_name = shlex.quote(str(output))
+    click.echo(f"Compare the means with trec_eval: cd {folder_name} && sh trec_eval.sh")
 
 
 @click.command()

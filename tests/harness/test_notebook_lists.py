@@ -285,15 +285,7 @@ def test_judgements_are_taken_away_from_all_runs_of_a_system() -> None:
     assert found.frame().tau.tolist() == single.frame().tau.tolist()
 
 
-@pytest.mark.parametrize(
-    "run",
-    [
-        RUN,
-        OfRanx(RUN),
-        records("full"),
-        pd.DataFrame(records("full")),
-    ],
-)
+@pytest.mark.parametrize("run", [RUN, OfRanx(RUN), records("full"), pd.DataFrame(records("full"))])
 def test_a_single_run_needs_no_name(run: Any) -> None:
     named = score({"full": LISTS["full"]}, JUDGEMENTS, MEASURES)
     alone = score(run, JUDGEMENTS, MEASURES)

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, stats
 
 from analyses.intervals.data_sets import DataSetRanks
-from runs import InputError
+from runs import InputError, InputWarning
 
 DEMSAR = """
 .763 .768 .771 .798  .599 .591 .590 .569  .954 .971 .968 .967  .628 .661 .654 .657
@@ -105,6 +105,19 @@ def test_strengths_have_the_highest_likelihood(rng: np.random.Generator, ties: b
 def test_who_always_comes_first_is_strongest_and_not_infinitely_so() -> None:
     strengths = ranks_of(np.tile([1.0, 3.0, 2.0], (50, 1))).strengths
     assert 0 < strengths[0] < strengths[2] < strengths[1] < 1
+
+
+def test_strengths_that_are_not_found_are_left_out_with_a_warning(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("analyses.intervals.data_sets.MOST_STEPS", 3)
+    ranks = ranks_of(some_scores(rng, (7, 4), ties=False))
+    with pytest.warns(InputWarning, match="still change after 3 steps"):
+        strengths = ranks.strengths
+    assert np.isnan(strengths).all()
+    with pytest.warns(InputWarning, match="still change after 3 steps"):
+        low, high = ranks.strength_limits
+    assert np.isnan([low, high]).all()
 
 
 def test_intervals_of_strengths_hold_those_of_all_data_sets(rng: np.random.Generator) -> None:
