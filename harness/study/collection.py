@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -168,7 +169,10 @@ def collect(study: Study) -> Collection:
 
 
 def _from_ratings(study: Study, section: RatingsSection) -> Collection:
-    ratings, inputs, world = load_ratings(section, study.split)
+    # Errors in files name the file.
+    is_world = section.format == "world" and section.like is None
+    with study.errors_at("ratings") if is_world else nullcontext():
+        ratings, inputs, world = load_ratings(section, study.split)
     truth = None if world is None else world.truth
     core = k_core(ratings, user_min=section.user_min, item_min=section.item_min)
     split = split_ratings(core, study.split, seed=study.seed)
@@ -177,7 +181,8 @@ def _from_ratings(study: Study, section: RatingsSection) -> Collection:
     with study.errors_at("ratings", "grades"):
         scale = rating_scale(ratings, threshold=threshold, rule=section.grades)
     is_implicit = bool(threshold <= ratings.rating.min())
-    qrels = judge_test(split, scale)
+    with study.errors_at("ratings", "threshold"):
+        qrels = judge_test(split, scale)
     if study.split.parts is not None:
         _warn_of_unknown(split, threshold=threshold)
     highest = split.train.rating.max(initial=-np.inf)
