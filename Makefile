@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test test-lowest wheel-test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted kills large-log sizes clean
+.PHONY: demo check test test-lowest wheel-test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted mutants kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -82,6 +82,10 @@ fuzz: $(VENV)/installed
 planted: $(VENV)/installed
 	$(BIN)/python -m tests.planted
 
+# Faults drawn at random: SAMPLE of them by SEED, each against the tests that mirror its module.
+mutants: $(VENV)/mutable
+	$(BIN)/python -m tests.planted.mutants --sample "$(SAMPLE)" --seed "$(SEED)"
+
 kills: $(VENV)/installed
 	$(BIN)/python -m tests.harness.study.kills --kills 50 --seed 1
 
@@ -112,6 +116,10 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 $(VENV)/documented: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+$(VENV)/mutable: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[mutants]'
 	@touch $@
 
 # Lines and lines of code of every package.
