@@ -298,16 +298,17 @@ def verify(study: Path) -> None:
     Prints which version of the program made each part of the study folder STUDY. Files that have
     changed or are missing are named, and the exit code is 1.
     """
-    from harness.report.study_folder import Ledger, read_manifest
+    from harness.report.manifest import read_manifest
+    from harness.report.study_folder import Ledger
 
-    versions = read_manifest(study)["versions"]
+    versions = read_manifest(study).versions
     ledger = Ledger(study)
     parts_by: dict[str, list[str]] = {}
     n_files = 0
     for part in ledger.parts:
-        if (entry := ledger.entry(part)) is not None:
-            n_files += len(entry.files)
-            parts_by.setdefault(entry.makers(), []).append(part)
+        entry = ledger.checked_entry(part)
+        n_files += len(entry.files)
+        parts_by.setdefault(entry.makers(), []).append(part)
     for made_by, parts in parts_by.items():
         click.echo(f"{', '.join(parts)}: by {made_by}.\n")
     changed = list(ledger.changed())

@@ -123,14 +123,21 @@ class Store:
         former = set() if earlier is None else earlier.files.keys()
         places = {name: self.ledger.place(name) for name in files}
         names = sorted(former | files.keys())
-        self.ledger.enter(part, Entry("", dict.fromkeys(names, ""), 0.0, 0.0))
+        announced = Entry(key="", files=dict.fromkeys(names, ""), seconds=0.0, cpu_seconds=0.0)
+        self.ledger.enter(part, announced)
         for name in former - files.keys():
             self.ledger.place(name).unlink(missing_ok=True)
         for name, content in files.items():
             write_whole(places[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
-        seconds, cpu_seconds = round(cost.seconds, 3), round(cost.cpu_seconds, 3)
-        self.ledger.enter(part, Entry(key, checksums, seconds, cpu_seconds, made_by))
+        entry = Entry(
+            key=key,
+            files=checksums,
+            seconds=round(cost.seconds, 3),
+            cpu_seconds=round(cost.cpu_seconds, 3),
+            made_by=made_by,
+        )
+        self.ledger.enter(part, entry)
 
     def unfinish(self) -> None:
         """Remove the manifest: it says that a study is finished, and does not outlive a change."""

@@ -140,7 +140,7 @@ OUTSIDE = ["../mine.txt", "tables/../../mine.txt", "/mine.txt", "", ".", "..", "
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_part_whose_files_lead_out_of_the_folder_is_not_written(store: Store, name: str) -> None:
-    with pytest.raises(InputError, match="is not in the study folder"):
+    with pytest.raises(InputError, match="is not in the folder"):
         write(store, {name: b"1"})
 
 
