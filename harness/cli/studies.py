@@ -168,13 +168,14 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
     """
     from harness.report.study_folder import FinishedStudy
     from harness.report.tables import tabulate, titles
+    from runs.shared.ids import escaped
 
     finished = FinishedStudy.at(study, plugins)
     if name is None:
         listed = Table("tables", "", "", ["name", "title"], [*titles(finished).items()])
         print_tables(listed, format_=format_)
         if format_ == "text":
-            names = ", ".join(f"{name}.csv" for name in finished.frames)
+            names = ", ".join(escaped(f"{name}.csv") for name in finished.frames)
             click.echo(f"CSV files with all digits are in {study / 'tables'}: {names}.")
         return
     click.echo(FORMATS[format_]([tabulate(finished, name, **options)]), nl=False)

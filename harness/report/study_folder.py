@@ -35,7 +35,7 @@ class Entry(Document):
     """What the ledger says of a part: its key, its files' checksums, its costs, what made it."""
 
     key: Text
-    files: dict[str, Text]
+    files: dict[Text, Text]
     seconds: Duration
     cpu_seconds: Duration
     made_by: dict[Text, Text] = Field(default_factory=dict)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, PlainValidator, ValidationError
 
 from runs.shared.errors import InputError
+from runs.shared.ids import escaped
 from runs.shared.settings import broken_rule, shortened
 
 DocumentT = TypeVar("DocumentT", bound="Document")
@@ -20,7 +21,7 @@ NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 """Pattern of the name of a study, which names its folder and files."""
 
 LONGEST_NAME = 200
-"""Characters that the name of a study may have: the names of its files have at most 255."""
+"""Characters or bytes that a name may have: that of a file, with endings, has at most 255."""
 
 LONGEST_TEXT = 100_000
 """Characters that a text of a document may have."""
@@ -82,7 +83,9 @@ def bounded_text(value: Any) -> str:
 
 def _file_name(value: Any) -> str:
     name = bounded_text(value)
-    if name in ("", ".", "..") or "/" in name or "\\" in name:
+    if len(name.encode()) > LONGEST_NAME:
+        raise ValueError(f"must have at most {LONGEST_NAME} bytes, got {len(name.encode())}")
+    if name in ("", ".", "..") or name != escaped(name) or "/" in name or "\\" in name:
         raise ValueError(f"must be the name of a file, without a folder, got {shortened(value)}")
     return name
 
@@ -178,6 +181,8 @@ def checked_document(path: Path, value: Any, kind: type[DocumentT], *, what: str
     key = f"`{shortened('.'.join(map(str, fault['loc'])))[1:-1]}`" if fault["loc"] else ""
     if fault["type"] == "missing":
         raise InputError(f"{path} is not {what}: {key} is missing.")
+    if fault["type"] == "extra_forbidden":
+        raise InputError(f"{path} is not {what}: there is no {key}.")
     raise InputError(f"{path} is not {what}: {broken_rule(key, fault)}")
 
 

@@ -61,7 +61,10 @@ WORDING = {
 
 def shortened(value: Any, *, length: int = 200) -> str:
     """Print a value, cut off where it is long."""
-    text = repr(value[:length] if isinstance(value, str) else value)
+    try:
+        text = repr(value[:length] if isinstance(value, str) else value)
+    except RecursionError:
+        return "a value that is nested too deeply"
     return text if len(text) <= length else f"{text[:length]}..."
 
 
