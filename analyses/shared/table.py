@@ -261,7 +261,7 @@ def unpadded(text: str) -> str:
 
 def _markdown(text: str) -> str:
     r"""Escape what would be markup."""
-    return LINE_BREAK.sub("<br>", re.sub(r"([\\|*_<`\[])", r"\\\1", text))
+    return LINE_BREAK.sub("<br>", re.sub(r"([\\|*_<`$\[])", r"\\\1", text))
 
 
 def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
@@ -353,6 +353,9 @@ def room_for(widths: Sequence[int]) -> tuple[str, str]:
     return "table*", list(SIZES)[-1]
 
 
+NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""Classes of HTML in which notebooks look for no formulas between dollar signs."""
+
 ROWS, COLUMNS = 6, 12
 """Rows that a view of a frame shows by default, and columns that its HTML shows."""
 
@@ -372,7 +375,7 @@ def excerpt(
         )
         is_whole = len(frame) <= rows and len(frame.columns) <= COLUMNS
         parts.insert(1, table if is_whole else f"{table}<p>{_size(frame, rows)}</p>")
-    return f"<div>{''.join(parts)}</div>"
+    return f'<div class="{NO_FORMULAS}">{"".join(parts)}</div>'
 
 
 def overview(title: str, frame: pd.DataFrame, calls: str, *, rows: int = ROWS) -> str:

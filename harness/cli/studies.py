@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyses.shared.table import FORMATS, Table
-from harness.cli.console import BROKEN, print_tables, write_and_name
+from harness.cli.console import BROKEN, print_tables, reads_studies, write_and_name
 from harness.cli.data import describe_ratings, print_description, reads_ratings
 from harness.cli.options import (
     FOLDER,
@@ -132,6 +132,7 @@ def run(
 @click.command()
 @click.argument("study", type=PATH)
 @redrawing
+@reads_studies
 def report(study: Path, plugins: Paths) -> None:
     """Write the report again, from saved results.
 
@@ -161,6 +162,7 @@ def report(study: Path, plugins: Paths) -> None:
     "over ordered pairs, as in the RecSys'18 paper (dp_ordered).",
 )
 @redrawing
+@reads_studies
 def table(study: Path, name: str | None, format_: str, plugins: Paths, **options: Any) -> None:
     """Print a table of a study; without a name, list its tables.
 
@@ -198,6 +200,7 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
     "order, as in the RecSys'18 paper.",
 )
 @redrawing
+@reads_studies
 def figure(
     study: Path,
     name: str | None,
@@ -237,6 +240,7 @@ def figure(
 @formatted
 @click.option("--output", type=FOLDER, help="Folder to write a page with tables and figures to.")
 @redrawing
+@reads_studies
 def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -> None:
     """Compare studies with each other, or with published values.
 
@@ -279,6 +283,7 @@ def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -
     help="Format of runs beside TREC; ir_metadata: TREC with a description in comments, which "
     "trec_eval 9 cannot read. May be repeated.",
 )
+@reads_studies
 def export(study: Path, output: Path, run_formats: tuple[RunFormat, ...]) -> None:
     """Export the runs, qrels and split of a study.
 

@@ -144,7 +144,7 @@ def _figure(
 ) -> dict[str, Any]:
     svg = study.read(figure_name(face))
     title, caption = study.title(face), face.caption(result)
-    width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg)
+    width = re.search(rb'<svg[^>]{,9999} width="([0-9]{1,6}(?:[.][0-9]{,9})?)pt"', svg)
     return {
         "name": face.file,
         "place": face.place,

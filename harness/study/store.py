@@ -27,7 +27,7 @@ from analyses.shared.publish import as_csv, figure_files, with_texts
 from analyses.shared.result import Result, figures_of
 from analyses.shared.table import guarded
 from harness.report.kept_result import keep_result
-from harness.report.study_folder import Entry, Ledger, evidence_name, kept_name
+from harness.report.study_folder import LEDGER, Entry, Ledger, evidence_name, kept_name
 from qrels import Qrels, Ratings
 from runs import InputError, Numbering
 from runs.shared.errors import refusing
@@ -77,9 +77,10 @@ class Store:
         """Keep other processes from writing here."""
         from filelock import FileLock, Timeout
 
+        path = self.ledger.place(f"{LEDGER}/lock")
         with refusing(f"{self.folder}: the study folder cannot be made", OSError):
             self.ledger.folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.ledger.folder / "lock")
+        lock = FileLock(path)
         try:
             lock.acquire(timeout=0)
         except Timeout:

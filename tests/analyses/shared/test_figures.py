@@ -13,7 +13,7 @@ from analyses.popularity import Popularity, Removal
 from analyses.shared.drawing import label_curves, write_plain_numbers
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.figure_options import FigureOptions
-from analyses.shared.figures import WRITERS, as_svg, draw_figure
+from analyses.shared.figures import WRITERS, as_svg, draw_figure, write_texts_for_latex
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
 
@@ -154,3 +154,27 @@ def test_powers_beside_a_logarithmic_axis_are_plain_numbers() -> None:
     minor = [text.get_text() for text in ax.get_yticklabels(minor=True)]
     assert {"2", "3", "4", "6"} <= {*minor}
     assert not any("$" in label for label in (*labels, *minor))
+
+
+class Commands(Result):
+    """A result whose names would be commands of LaTeX."""
+
+    @figure("commands", "Commands")
+    def plot_commands(self, ax: Axes) -> Axes:
+        command = "\\input{x}%"
+        ax.plot([0, 1], [0, 1], label=command)
+        label_curves(ax)
+        ax.set_yticks([0, 1], [command, "a_b"])
+        ax.set(title=command, xlabel=command, ylabel=command)
+        ax.annotate(command, (0, 0))
+        return ax
+
+
+@pytest.mark.slow
+def test_names_are_no_commands_in_files_whose_text_latex_sets() -> None:
+    (face,) = figures_of(Commands)
+    drawn = draw_figure(Commands(), face)
+    write_texts_for_latex(drawn)
+    texts = {*texts_of(as_svg(drawn))}
+    assert {r"\textbackslash{}input\{x\}\%", r"a\_b"} <= texts
+    assert not any("\\input" in text for text in texts)

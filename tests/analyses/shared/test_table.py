@@ -55,3 +55,9 @@ def test_a_text_of_two_lines_stays_in_its_cell(line_break: str) -> None:
     table = small([[f"a{line_break}b", 0.5]])
     assert "| a<br>b |" in table.to_markdown()
     assert r"\shortstack[r]{a \\ b}" in table.to_latex()
+
+
+def test_dollar_signs_begin_no_formula_in_markdown_and_in_notebooks() -> None:
+    table = small([["$x_2$", 0.5]])
+    assert r"| \$x\_2\$ |" in table.to_markdown()
+    assert table._repr_html_().startswith('<div class="tex2jax_ignore mathjax_ignore">')

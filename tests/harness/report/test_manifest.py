@@ -299,6 +299,20 @@ def test_no_name_of_a_metric_is_run(copy: Path, tmp_path: Path, text: str) -> No
     assert list(tmp_path.rglob("PWNED")) == []
 
 
+@pytest.mark.parametrize("command", ["report", "table", "figure"])
+def test_results_that_do_not_fit_together_are_refused_in_a_sentence(
+    copy: Path, command: str
+) -> None:
+    path = copy / "evidence/correlation.npz"
+    facts = json.loads(facts_in(path))
+    put_facts(path, json.dumps(with_key(facts, ("values", "mapping", "tau-b"), "x")))
+    more = {"report": [], "table": ["correlation"], "figure": ["fig5"]}
+    answer = harness(command, copy, *more[command])
+    assert answer.exit_code == 2
+    assert f"{copy}" in answer.stderr
+    assert "the results do not fit together; `harness run` makes them again" in answer.stderr
+
+
 def test_files_that_links_lead_out_to_are_not_read(copy: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("mine")
