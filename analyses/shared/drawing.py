@@ -12,6 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.ticker import LogFormatterMathtext
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
@@ -191,6 +192,35 @@ def scale_by_factors(ax: Axes, *, along: Literal["x", "y"]) -> None:
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < FAR * low else (1.0,)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
+
+
+class PlainLogNumbers(LogFormatterMathtext):
+    """Numbers beside a logarithmic axis where matplotlib's formulas stand, such as 100 or 1e-05."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Write a number, if matplotlib writes one there."""
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def write_plain_numbers(ax: Axes) -> None:
+    """Write powers beside logarithmic axes as plain numbers: no text is parsed as a formula."""
+    for axis in (ax.xaxis, ax.yaxis):
+        base = getattr(axis.get_transform(), "base", 10.0)
+        if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+            axis.set_major_formatter(PlainLogNumbers(base=base))
+        if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
+            axis.set_minor_formatter(PlainLogNumbers(base=base, labelOnlyBase=False))
+
+
+def keep_texts_unparsed(ax: Axes) -> None:
+    """Make the labels beside ticks now, as later ones would be parsed as formulas.
+
+    Title and labels of the axes may be replaced by formulas, unless they have a dollar sign.
+    """
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.get_ticklabels()
+    for text in (ax.title, ax.xaxis.label, ax.yaxis.label):
+        text.set_parse_math("$" not in text.get_text())
 
 
 def draw_matrix(

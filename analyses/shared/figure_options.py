@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_serializer
 
 from analyses.shared.measure import Measures
 from runs import InputError
-from runs.shared.errors import nearest, require_known
+from runs.shared.errors import nearest, require_known, warn
 from runs.shared.settings import Cutoffs, Names, Section, read_settings_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ STYLE: Any = {
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
 }
+
+
+def shipped_styles() -> set[str]:
+    """Name the styles that matplotlib ships; a user's own are not among them."""
+    from matplotlib import get_data_path
+
+    files = Path(get_data_path(), "stylelib").glob("*.mplstyle")
+    return {"default", *(file.stem for file in files)}
 
 
 def _inches(width: Any) -> Any:
@@ -121,6 +129,19 @@ class FigureOptions(Section):
         """Take from usual options what is not given here."""
         return self.model_copy(update=usual.given | self.given)
 
+    def without_style_file(self, *, found_in: Path) -> Self:
+        """Leave out a style that is not one of matplotlib's, with a warning.
+
+        Options that were found in a folder may come from anybody, and a style may run programs.
+        """
+        if self.style is None or self.style in shipped_styles():
+            return self
+        warn(
+            f"{found_in}: the style {self.style!r} is not one that matplotlib ships, and a study "
+            "folder cannot choose another; `harness figure --style` can."
+        )
+        return self.model_copy(update={"style": None})
+
     def anchored(self, anchor: Callable[[Path], Path]) -> Self:
         """Make the path of a style file absolute."""
         if self.style is None or not Path(self.style).suffix:
@@ -153,6 +174,8 @@ class FigureOptions(Section):
                 except OSError:
                     hint = nearest(self.style, style.available)
                     raise InputError(f"matplotlib has no style {self.style!r}; {hint}") from None
+            # Names of systems and measures are no formulas, and no commands of LaTeX.
+            rcParams.update({"text.parse_math": False, "text.usetex": False})
             if self.font_size is not None:
                 rcParams["font.size"] = self.font_size
             if self.palette is not None:

@@ -19,6 +19,7 @@ import numpy as np
 from analyses.shared.drawing import hidden_spreads, label_curves, remove_names, single_out
 from analyses.shared.figure_options import COLUMN_WIDTHS, STYLE, FigureOptions
 from analyses.shared.result import METRIC, FigureFace, Result, measures_of
+from analyses.shared.table import latex
 from runs import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import Formatter
 
 RESOLUTION = 160
 
@@ -48,6 +50,9 @@ labels of ticks on an x-axis, in pixels."""
 
 CELL_TEXT, LEAST_TEXT = 2.0, 5.0
 """Width of a number in a cell in units of its size, and the least size printed, in points."""
+
+SET_BY_LATEX = {"pgf"}
+"""Kinds of files whose text LaTeX sets, when they are written and where they are used."""
 
 CURVE = "curve"
 CANVASES = {
@@ -366,10 +371,39 @@ def written_as(path: Path) -> Callable[[Figure], bytes]:
 def _save(figure: Figure, *, kind: str) -> bytes:
     from matplotlib import rc_context
 
+    if kind in SET_BY_LATEX:
+        write_texts_for_latex(figure)
     stream = BytesIO()
     with rc_context(STYLE):
         figure.savefig(stream, format=kind, dpi=RESOLUTION)
     return stream.getvalue()
+
+
+def write_texts_for_latex(figure: Figure) -> None:
+    """Escape what would be a command of LaTeX in all texts of a figure, which is drawn once more.
+
+    Names of systems and measures come from data.
+    """
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+    for axes in figure.findobj(Axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(_in_latex(axis.get_major_formatter()))
+            axis.set_minor_formatter(_in_latex(axis.get_minor_formatter()))
+    for text in figure.findobj(Text):
+        text.set_text(_lines_in_latex(text.get_text()))
+
+
+def _in_latex(formatter: Formatter) -> Formatter:
+    """Escape what a formatter writes beside ticks that stay where they are."""
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, place: _lines_in_latex(formatter(value, place)))
+
+
+def _lines_in_latex(text: str) -> str:
+    return "\n".join(map(latex, text.split("\n")))
 
 
 def _render(figure: Figure, kind: str) -> bytes:

@@ -14,7 +14,7 @@ from analyses.shared.figures import NO_OPTIONS, WRITERS, draw_figure
 from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import FORMATS, Table
 from runs import InputError
-from runs.shared.files import write_whole
+from runs.shared.files import write_within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,11 +98,11 @@ def write_results(results: Results, folder: Path) -> None:
     """Write frames and figures into a folder; figures under their names, without numbers."""
     for result in results.values():
         for name, frame in result.frames().items():
-            write_whole(folder / f"{name}.csv", as_csv(frame).encode())
+            write_within(folder, f"{name}.csv", as_csv(frame).encode())
         for face in figures_of(type(result)):
             if face.is_of(result):
                 for ending, content in figure_files(result, face).items():
-                    write_whole(folder / f"{face.name}.{ending}", content)
+                    write_within(folder, f"{face.name}.{ending}", content)
 
 
 def figure_files(

@@ -316,8 +316,11 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
 
     @wraps(method)
     def plot(self: Result, ax: Axes | None = None, **chosen: Any) -> Axes:
+        from analyses.shared.drawing import keep_texts_unparsed, write_plain_numbers
+
         name = method.__name__
         options, own = _options_in(self, method, chosen, name)
+        is_new = ax is None
         with options.look(STYLE if ax is None else None):
             shown = options.chosen_of(self, figure=name)
             if ax is None:
@@ -328,6 +331,9 @@ def _with_options(method: Callable[..., Any]) -> Callable[..., Axes]:
                 ax = pyplot.figure(figsize=size, layout="constrained").subplots()
             method(shown, ax, **own)
             options.applied(ax, figure=name, systems=getattr(self, "systems", ()))
+            write_plain_numbers(ax)
+            if is_new:
+                keep_texts_unparsed(ax)
         if options.title is False:
             ax.set_title("")
         return ax

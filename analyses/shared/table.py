@@ -150,7 +150,7 @@ class Table:
                 r"% needs \usepackage{booktabs}",
                 f"\\begin{{{floating}}}",
                 f"  \\caption{{{latex(f'{self.title}. {self.typeset_note}')}}}",
-                f"  \\label{{tab:{self.name}}}",
+                f"  \\label{{tab:{NO_LABEL.sub('-', self.name)}}}",
                 f"  \\centering{size}",
                 f"  \\begin{{tabular}}{{@{{}}l{'r' * (len(self.headings) - 1)}@{{}}}}",
                 r"    \toprule",
@@ -261,7 +261,7 @@ def unpadded(text: str) -> str:
 
 def _markdown(text: str) -> str:
     r"""Escape what would be markup."""
-    return re.sub(r"([\\|*_<`\[])", r"\\\1", text).replace("\n", "<br>")
+    return LINE_BREAK.sub("<br>", re.sub(r"([\\|*_<`$\[])", r"\\\1", text))
 
 
 def fitted(lines: Sequence[Sequence[str]], *, width: int = TERMINAL) -> str:
@@ -317,14 +317,18 @@ SPECIAL = {
     "–": "--",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
+LINE_BREAK = re.compile(r"\r\n?|\n")
+NO_LABEL = re.compile(r"[^\w:.-]+")
+"""What a label of LaTeX does not have here: such signs would end it."""
+
 POWER = re.compile(r"(< )?([0-9.]+)e([+-])0*([0-9]+)")
 MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 def latex(text: str) -> str:
     r"""Write text as LaTeX: escape what has a meaning there, powers and signs as formulas."""
-    if "\n" in text:
-        lines = r" \\ ".join(map(latex, text.splitlines()))
+    if LINE_BREAK.search(text):
+        lines = r" \\ ".join(map(latex, LINE_BREAK.split(text)))
         return f"\\shortstack[r]{{{lines}}}"
     found = POWER.fullmatch(text)
     if found is None:
@@ -349,6 +353,9 @@ def room_for(widths: Sequence[int]) -> tuple[str, str]:
     return "table*", list(SIZES)[-1]
 
 
+NO_FORMULAS = "tex2jax_ignore mathjax_ignore"
+"""Classes of HTML in which notebooks look for no formulas between dollar signs."""
+
 ROWS, COLUMNS = 6, 12
 """Rows that a view of a frame shows by default, and columns that its HTML shows."""
 
@@ -368,7 +375,7 @@ def excerpt(
         )
         is_whole = len(frame) <= rows and len(frame.columns) <= COLUMNS
         parts.insert(1, table if is_whole else f"{table}<p>{_size(frame, rows)}</p>")
-    return f"<div>{''.join(parts)}</div>"
+    return f'<div class="{NO_FORMULAS}">{"".join(parts)}</div>'
 
 
 def overview(title: str, frame: pd.DataFrame, calls: str, *, rows: int = ROWS) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 FAILED, MISUSED = 1, 2
 BROKEN = 1
+
+MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""Errors of results in which one number or name does not fit another."""
 
 
 @contextmanager
@@ -32,6 +36,31 @@ def warnings_as_sentences() -> Iterator[None]:
     finally:
         for remark in remarks_of(caught):
             click.echo(f"Warning: {remark}", err=True)
+
+
+def reads_studies(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command on study folders say in a sentence that their results do not fit together.
+
+    Each file is checked when it is read; whether all fit together shows where they are used. Errors
+    in a user's plug-in, which is run, are shown as they are.
+    """
+
+    @wraps(command)
+    def call(**options: Any) -> None:
+        from runs.shared.errors import refusing
+
+        folders = options["studies"] if "studies" in options else [options["study"]]
+        named = ", ".join(map(str, folders))
+        finding = (
+            f"{named}: the results do not fit together; `harness run` makes them again. If "
+            "`harness verify` finds all files as they were written, please report this as a fault "
+            "of the harness"
+        )
+        errors = () if options.get("plugins") else MISFITS
+        with refusing(finding, *errors):
+            command(**options)
+
+    return call
 
 
 def print_tables(*tables: Table, format_: str = "text", in_records: bool = False) -> None:
@@ -52,9 +81,9 @@ def print_tables(*tables: Table, format_: str = "text", in_records: bool = False
             rows = [[Text(shown(cell)) for cell in row] for row in table.rows]
             if not in_records:
                 title = Text(table.title) if table.title else None
-                grid = rich.Table(
-                    *table.headings, title=title, title_justify="left", box=box.SIMPLE
-                )
+                # Texts of rich, as words in brackets would be its markup.
+                headings = [rich.Column(Text(heading)) for heading in table.headings]
+                grid = rich.Table(*headings, title=title, title_justify="left", box=box.SIMPLE)
                 for row in rows:
                     grid.add_row(*row)
                 console.print(grid)
@@ -63,7 +92,7 @@ def print_tables(*tables: Table, format_: str = "text", in_records: bool = False
                 for name, *cells in rows:
                     grid = rich.Table.grid(rich.Column(min_width=width), "", padding=(0, 2))
                     for heading, cell in zip(table.headings[1:], cells, strict=True):
-                        grid.add_row(f"  {heading}", cell)
+                        grid.add_row(Text(f"  {heading}"), cell)
                     console.print(name, grid, "", sep="\n")
             if table.note:
                 console.print(Text(table.note))

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from analyses.shared.table import FORMATS, Table
-from harness.cli.console import BROKEN, print_tables, write_and_name
+from harness.cli.console import BROKEN, print_tables, reads_studies, write_and_name
 from harness.cli.options import FILE, PATH, Paths, choice, extensible, formatted, named_columns
 
 GROUP = 2, "Measures"
@@ -111,6 +111,7 @@ def check(
 @click.option("--output", type=FILE, help="HTML file to write; default: card-MEASURE.html.")
 @tried
 @extensible
+@reads_studies
 def card(
     metric: str, studies: Paths, output: Path | None, tries: int | None, plugins: Paths
 ) -> None:

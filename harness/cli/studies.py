@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from analyses.shared.table import FORMATS, Table
-from harness.cli.console import BROKEN, print_tables, write_and_name
+from harness.cli.console import BROKEN, print_tables, reads_studies, write_and_name
 from harness.cli.data import describe_ratings, print_description, reads_ratings
 from harness.cli.options import (
     FILE,
@@ -139,6 +139,7 @@ def run(
 @click.command()
 @click.argument("study", type=PATH)
 @redrawing
+@reads_studies
 def report(study: Path, plugins: Paths) -> None:
     """Write the report again, from saved results.
 
@@ -168,6 +169,7 @@ def report(study: Path, plugins: Paths) -> None:
     "over ordered pairs, as in the RecSys'18 paper (dp_ordered).",
 )
 @redrawing
+@reads_studies
 def table(study: Path, name: str | None, format_: str, plugins: Paths, **options: Any) -> None:
     """Print a table of a study; without a name, list its tables.
 
@@ -175,13 +177,14 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
     """
     from harness.report.study_folder import FinishedStudy
     from harness.report.tables import tabulate, titles
+    from runs.shared.ids import escaped
 
     finished = FinishedStudy.at(study, plugins)
     if name is None:
         listed = Table("tables", "", "", ["name", "title"], [*titles(finished).items()])
         print_tables(listed, format_=format_)
         if format_ == "text":
-            names = ", ".join(f"{name}.csv" for name in finished.frames)
+            names = ", ".join(escaped(f"{name}.csv") for name in finished.frames)
             click.echo(f"CSV files with all digits are in {study / 'tables'}: {names}.")
         return
     click.echo(FORMATS[format_]([tabulate(finished, name, **options)]), nl=False)
@@ -204,6 +207,7 @@ def table(study: Path, name: str | None, format_: str, plugins: Paths, **options
     "order, as in the RecSys'18 paper.",
 )
 @redrawing
+@reads_studies
 def figure(
     study: Path,
     name: str | None,
@@ -243,6 +247,7 @@ def figure(
 @formatted
 @click.option("--output", type=FOLDER, help="Folder to write a page with tables and figures to.")
 @redrawing
+@reads_studies
 def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -> None:
     """Compare studies with each other, or with published values.
 
@@ -285,6 +290,7 @@ def compare(studies: Paths, format_: str, output: Path | None, plugins: Paths) -
     help="Format of runs beside TREC; ir_metadata: TREC with a description in comments, which "
     "trec_eval 9 cannot read. May be repeated.",
 )
+@reads_studies
 def export(study: Path, output: Path, run_formats: tuple[RunFormat, ...]) -> None:
     """Export the runs, qrels and split of a study.
 
@@ -313,16 +319,17 @@ def verify(study: Path) -> None:
     Prints which version of the program made each part of the study folder STUDY. Files that have
     changed or are missing are named, and the exit code is 1.
     """
-    from harness.report.study_folder import Ledger, read_manifest
+    from harness.report.manifest import read_manifest
+    from harness.report.study_folder import Ledger
 
-    versions = read_manifest(study)["versions"]
+    versions = read_manifest(study).versions
     ledger = Ledger(study)
     parts_by: dict[str, list[str]] = {}
     n_files = 0
     for part in ledger.parts:
-        if (entry := ledger.entry(part)) is not None:
-            n_files += len(entry.files)
-            parts_by.setdefault(entry.makers(), []).append(part)
+        entry = ledger.checked_entry(part)
+        n_files += len(entry.files)
+        parts_by.setdefault(entry.makers(), []).append(part)
     for made_by, parts in parts_by.items():
         click.echo(f"{', '.join(parts)}: by {made_by}.\n")
     changed = list(ledger.changed())

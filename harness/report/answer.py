@@ -364,7 +364,7 @@ class Answer(Result):
         first = next(iter(self.deciding.values()), None)
         order = "" if first is None else f", ordered by {first.subject.lower()}"
         thin = f", and over {self._chance} (thin)" * self.is_over_more
-        subjects = [subject[0].lower() + subject[1:] for subject in self.subjects]
+        subjects = [subject[:1].lower() + subject[1:] for subject in self.subjects]
         definitions = {
             "An area is the mean, over smaller and smaller parts of the judgements, of the tau-b "
             "between the orderings on all judgements and on the part; the parts differ between "

@@ -47,10 +47,10 @@ class Check:
 
 def checks_of(study: FinishedStudy) -> list[Check]:
     """Check a finished study; each caution is given once, the most important first."""
-    facts, found = study.manifest["collection"], list[Check]()
+    facts, found = study.manifest.collection, list[Check]()
     if "means" in study.kinds:
         found += judgement_checks(facts, study.means.measures.metrics, study.unit)
-    found += map(Check, study.manifest["warnings"])
+    found += map(Check, study.manifest.warnings)
     if facts.get("truth", {}).get("truth") == OF_WORLD:
         found.append(Check(SIMULATED))
     else:

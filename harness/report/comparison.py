@@ -30,7 +30,7 @@ from harness.report.study_folder import FinishedStudy, Ledger
 from harness.report.tables import estimates_of
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.files import write_whole
+from runs.shared.files import write_within
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,17 +145,16 @@ class Comparison:
     @property
     def data(self) -> list[str]:
         """What the studies are of."""
-        return [study.manifest["data"] for study in self.studies.values()]
+        return [study.manifest.data for study in self.studies.values()]
 
     def tables(self) -> Iterator[Table]:
         """Tabulate the data sets (Table 2 of Valcarce et al. 2018), quantities, then levels."""
         rows: list[list[Cell]] = []
         for label, study in self.studies.items():
-            facts = study.manifest["collection"]
-            ratings = facts.get("ratings", {})
-            users = facts.get("users", facts.get("topics", nan))
+            facts, ratings = study.manifest.collection, study.manifest.ratings
+            users = facts["users"] if "users" in facts else facts.get("topics", nan)
             counts = [ratings.get(name, nan) for name in OF_RATINGS]
-            n_judgements, n_systems = facts.get("judgements", nan), len(study.manifest["systems"])
+            n_judgements, n_systems = facts.get("judgements", nan), len(study.manifest.systems)
             rows.append([label, users, *counts, n_judgements, n_systems])
         headings = ["study", "users", *OF_RATINGS.values(), "judgements", "systems"]
         note = "Users (or topics) with judgements; Gini index of the ratings over the items."
@@ -231,8 +230,8 @@ class Comparison:
         """Say what is best, and which differences hold on all data sets or reverse."""
         for ranks in self.mean_ranks:
             yield from ranks.findings()
-        first = [study.manifest["inputs"][0] for study in self.studies.values()]
-        origins = [each.get("sha256", each.get("world")) for each in first]
+        firsts = [study.manifest.inputs[0] for study in self.studies.values()]
+        origins = [first.get("sha256", first.get("world")) for first in firsts]
         again = [
             label
             for label, own in zip(self.studies, origins, strict=True)
@@ -295,7 +294,7 @@ def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:
     labels = [str(measure) for measure in study.means.measures]
     places = [(labels.index(m), study.means.systems.index(system)) for m, system in keys]
     chosen = tuple(np.array(places).T)
-    scores = read_score_tables([study.folder / SCORES_FILE]).values[chosen]
+    scores = read_score_tables([study.place(SCORES_FILE)]).values[chosen]
     plain = np.isclose(scores.mean(axis=-1), study.means.values[chosen], atol=1e-9)
     return np.where(plain[:, np.newaxis], scores, np.nan)
 
@@ -381,11 +380,10 @@ def write_comparison(compared: Comparison | Publication, folder: Path) -> Path:
     figures: list[dict[str, Any]] = []
     for face, caption, drawn in compared.figures():
         svg = as_svg(drawn)
-        write_whole(folder / f"figures/{face.file}.svg", svg)
-        write_whole(folder / f"figures/{face.file}.pdf", WRITERS["pdf"](drawn))
+        write_within(folder, f"figures/{face.file}.svg", svg)
+        write_within(folder, f"figures/{face.file}.pdf", WRITERS["pdf"](drawn))
         figures.append({"face": face, "caption": caption, "source": image_source(svg)})
     numbers = as_csv(with_texts(compared.frame(), guarded))
-    write_whole(folder / "tables/comparison.csv", numbers.encode())
+    write_within(folder, "tables/comparison.csv", numbers.encode())
     page = render_page("comparison.html", compared=compared, figures=figures)
-    write_whole(folder / "comparison.html", page)
-    return folder / "comparison.html"
+    return write_within(folder, "comparison.html", page)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,10 @@ from runs import InputError
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+
+MOST_DECIMALS = 20
+"""Decimals that a table may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +143,8 @@ def keep_result(result: Result) -> bytes:
 def read_kept_result(path: Path) -> KeptResult:
     """Read what `keep_result` wrote: a result that declares the same tables and figures."""
     kept = read_evidence(path, KeptResult)
+    for fault in filter(None, [*map(_fault_of_table, kept.tables), *map(_fault_of, kept.figures)]):
+        raise InputError(f"{path}: not a result of this analysis, or damaged: {fault}.")
     members: dict[str, Any] = {}
     for made in kept.tables:
         face, name = made.face, f"table_{made.face.name}"
@@ -151,6 +157,25 @@ def read_kept_result(path: Path) -> KeptResult:
         if panels not in (None, METRIC):
             members[f"{panels}s"] = drawn.panels
     return type(KeptResult.__name__, (KeptResult,), members)(**vars(kept))
+
+
+def _fault_of_table(kept: KeptTable) -> str:
+    """Say what no table has; empty if it may be one."""
+    widths = {len(row) for row in kept.rows} | ({len(kept.headings)} if kept.headings else set())
+    if len(widths) > 1:
+        return f"the rows of the table {kept.name!r} differ in length"
+    if not 0 <= kept.decimals <= MOST_DECIMALS:
+        return f"the table {kept.name!r} has {kept.decimals} decimals"
+    return ""
+
+
+def _fault_of(kept: KeptFigure) -> str:
+    """Say what no figure has; empty if it may be one."""
+    panels = kept.face.panels
+    members = {*dir(KeptResult), *(field.name for field in fields(KeptResult))}
+    if panels not in (None, METRIC) and (not panels.isidentifier() or f"{panels}s" in members):
+        return f"the figure {kept.face.name!r} has panels called {panels!r}"
+    return ""
 
 
 def _method(name: str, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -62,7 +62,7 @@ class OpenStudy:
     finished: FinishedStudy
 
     def __repr__(self) -> str:
-        title = f"Study in {self.finished.folder}\n{self.finished.manifest['lead']}"
+        title = f"Study in {self.finished.folder}\n{self.finished.manifest.lead}"
         named = {"results": self.results, "tables": self.tables, "figures": self.figures}
         calls = ".summary(), .result(name), .frame(name), .table(name), .figure(name)"
         return listing(title, named, calls)
@@ -108,7 +108,7 @@ class OpenStudy:
         import pandas as pd
 
         require_known(f"{self.finished.folder}: the study has no", [name], self.frames)
-        return with_texts(pd.read_csv(self.finished.folder / "tables" / f"{name}.csv"), unguarded)
+        return with_texts(pd.read_csv(self.finished.place(f"tables/{name}.csv")), unguarded)
 
     def table(self, name: str, **chosen: Any) -> Table:
         """Make a table for reading; it is rounded when it is printed.
@@ -153,7 +153,7 @@ class OpenStudy:
     def _repr_html_(self) -> str:
         """Show what was studied, and found, in a notebook."""
         found = self.summary()
-        return excerpt(self.finished.manifest["lead"], None, [*found.findings, *found.cautions])
+        return excerpt(self.finished.manifest.lead, None, [*found.findings, *found.cautions])
 
     def summary(self) -> Summary:
         """Give the findings and cautions of the study, in sentences."""

@@ -17,7 +17,7 @@ from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import Cell, Table, excerpt, shown
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
-from harness.report.study_folder import ANSWER, FinishedStudy
+from harness.report.study_folder import ANSWER, FinishedStudy, figure_name
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
 
 LAST = ("systems", "means", "coverage")
@@ -42,8 +42,10 @@ def render_report(study: FinishedStudy) -> bytes:
     answered = results.get(ANSWER)
     sections = {key: _section(study, key, result) for key, result in results.items()}
     compared = "systems" if "systems" in results else "means"
-    methods = manifest.get("sources", {})
-    sources = [[name, manifest["families"].get(name, ""), *each] for name, each in methods.items()]
+    sources = [
+        [name, manifest.families.get(name, ""), method, source]
+        for name, (method, source) in manifest.sources.items()
+    ]
     return render_page(
         "report.html",
         manifest=manifest,
@@ -55,13 +57,13 @@ def render_report(study: FinishedStudy) -> bytes:
         last=[section for key, section in sections.items() if key in LAST],
         frames=study.frames,
         methods=Table("", "Systems", "", ("system", "family", "method", "source"), sources),
-        facts=_facts(manifest["collection"]),
-        versions=_plain("Versions", list(manifest["versions"].items())),
+        facts=_facts(manifest.collection),
+        versions=_plain("Versions", list(manifest.versions.items())),
         seconds=_plain(
-            "CPU seconds", [[part, f"{c['cpu']:.1f}"] for part, c in manifest["seconds"].items()]
+            "CPU seconds", [[part, f"{cost.cpu:.1f}"] for part, cost in manifest.seconds.items()]
         ),
-        inputs=json.dumps(manifest["inputs"], indent=1),
-        study=(study.folder / "study.toml").read_text(encoding="utf-8"),
+        inputs=json.dumps(manifest.inputs, indent=1),
+        study=study.read("study.toml").decode(errors="replace"),
     )
 
 
@@ -140,9 +142,9 @@ def image_source(svg: bytes) -> str:
 def _figure(
     study: FinishedStudy, result: Result, face: FigureFace, findings: Sequence[str]
 ) -> dict[str, Any]:
-    svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
+    svg = study.read(figure_name(face))
     title, caption = study.title(face), face.caption(result)
-    width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg)
+    width = re.search(rb'<svg[^>]{,9999} width="([0-9]{1,6}(?:[.][0-9]{,9})?)pt"', svg)
     return {
         "name": face.file,
         "place": face.place,

@@ -102,7 +102,7 @@ class Publication:
             own = texts.map(unguarded).assign(value=lambda frame: _number(frame["value"]))
         else:
             study = FinishedStudy.at(folder, plugins)
-            own, name, data = _own(study, path, printed), study.name, (study.manifest["data"],)
+            own, name, data = _own(study, path, printed), study.name, (study.manifest.data,)
             if are_ranks:
                 falling = set(study.means.measures.falling)
                 falling |= {e.name for _, e in estimates_of(study) if e.lower_is_better}
@@ -299,7 +299,7 @@ def _own(study: FinishedStudy, path: Path, printed: pd.DataFrame) -> pd.DataFram
             for measure, value in zip(each.measures, each.values, strict=True)
         ]
         return _texts(pd.DataFrame(values, columns=["quantity", "metric", "cutoff", "value"]))
-    facts = {**study.manifest["collection"], **study.manifest["collection"].get("ratings", {})}
+    facts = {**study.manifest.collection, **study.manifest.ratings}
     facts["interactions"] = facts.get("ratings")
     numbers = {k: v for k, v in facts.items() if isinstance(v, int | float)}
     return _texts(pd.DataFrame({"quantity": list(numbers), "value": list(numbers.values())}))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest
 from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
+
+from pydantic import Field
 
 from analyses.shared.analysis import register_with
 from analyses.shared.evidence import read_evidence
@@ -18,29 +20,25 @@ from analyses.shared.result import FigureFace, Result, TableFace, figures_of, ta
 from analyses.shared.sentences import TOPIC, USER, plural
 from harness.report.answer import Answer
 from harness.report.kept_result import KeptResult, read_kept_result
+from harness.report.manifest import Manifest, read_manifest
 from harness.report.repeats import Repeats
 from harness.scoring.means import Coverage, Means
 from runs import InputError
-from runs.shared.errors import require_known, warn
-from runs.shared.files import write_whole
+from runs.shared.documents import Document, Duration, Text, read_document
+from runs.shared.errors import refusing, require_known, warn
+from runs.shared.files import path_within, write_within
 
 LEDGER = ".ledger"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Document):
     """What the ledger says of a part: its key, its files' checksums, its costs, what made it."""
 
-    key: str
-    files: dict[str, str]
-    seconds: float
-    cpu_seconds: float
-    made_by: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Refuse what JSON may hold in place of a table."""
-        if not (isinstance(self.files, dict) and isinstance(self.made_by, dict)):
-            raise TypeError("tables expected.")
+    key: Text
+    files: dict[Text, Text]
+    seconds: Duration
+    cpu_seconds: Duration
+    made_by: dict[Text, Text] = Field(default_factory=dict)
 
     def makers(self) -> str:
         """Name what made the part: the code, by the beginning of its hash, and the packages."""
@@ -65,53 +63,61 @@ class Ledger:
 
     def entry(self, part: str) -> Entry | None:
         """Read what the ledger says of a part; None if it says nothing readable."""
-        page = self._page(part)
         try:
-            entry = Entry(**json.loads(page.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError, RecursionError):
+            entry = self._read(part)
+        except (InputError, OSError):
             return None
-        try:
-            for name in entry.files:
-                self.place(name)
-        except InputError as error:
-            raise InputError(f"{page}: {error} No study wrote this; remove it.") from None
+        self._require_within(part, entry)
+        return entry
+
+    def checked_entry(self, part: str) -> Entry:
+        """Read what the ledger says of a part that has a page; refuse what is not readable."""
+        entry = self._read(part)
+        self._require_within(part, entry)
         return entry
 
     def enter(self, part: str, entry: Entry) -> None:
         """Write the page of a part."""
-        write_whole(self._page(part), json.dumps(asdict(entry), indent=1).encode())
+        content = json.dumps(entry.model_dump(), indent=1).encode()
+        write_within(self.study, f"{LEDGER}/{part}.json", content)
 
     def leave_out(self, part: str) -> None:
         """Remove the page of a part."""
         self._page(part).unlink()
 
     def place(self, name: str) -> Path:
-        """Give the path of a file of the study."""
-        path = self.study / name
-        try:
-            within = path.resolve().is_relative_to(self.study.resolve())
-        except (OSError, ValueError, RuntimeError):
-            within = False
-        if not within or not Path(name).name or ".." in Path(name).parts:
-            raise InputError(f"the file {name!r} is not in the study folder {self.study}.")
-        return path
+        """Give the path of a file of the study; see `path_within`."""
+        return path_within(self.study, name)
 
     def checksum(self, name: str) -> str | None:
         """Give the checksum of a file of the study as it is now; None if it is not there."""
         path = self.place(name)
-        return sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        if not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            return file_digest(stream, "sha256").hexdigest()
 
     def changed(self, folders: Sequence[str] = ("",)) -> Iterator[str]:
         """Name the files, of some folders or all, that are not as the study wrote them."""
         for part in self.parts:
-            entry = self.entry(part)
-            files = {} if entry is None else entry.files
-            for name, known in files.items():
-                if name.startswith(tuple(folders)) and self.checksum(name) != known:
+            for name, checksum in self.checked_entry(part).files.items():
+                if name.startswith(tuple(folders)) and self.checksum(name) != checksum:
                     yield name
 
     def _page(self, part: str) -> Path:
-        return self.folder / f"{part}.json"
+        return self.place(f"{LEDGER}/{part}.json")
+
+    def _read(self, part: str) -> Entry:
+        return read_document(self._page(part), Entry, what="a page of the ledger of a study")
+
+    def _require_within(self, part: str, entry: Entry) -> None:
+        """Refuse a page that names files outside of the study."""
+        try:
+            for name in entry.files:
+                self.place(name)
+        except InputError as error:
+            page = self._page(part)
+            raise InputError(f"{page}: {error} No study wrote this; remove it.") from None
 
 
 ANSWER, REPEATS = "answer", "repeats"
@@ -134,6 +140,11 @@ def kept_name(key: str) -> str:
     return f"evidence/{key}.shown.npz"
 
 
+def figure_name(face: FigureFace) -> str:
+    """Name the file of a figure."""
+    return f"figures/{face.file}.svg"
+
+
 RESULTS = ("evidence/", "figures/", "tables/")
 """Folders of what a study found."""
 
@@ -147,26 +158,6 @@ def warn_of_changes(folder: Path, among: Sequence[str]) -> None:
         )
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a finished study."""
-    path = folder / "manifest.json"
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{folder}: no finished study is here (no manifest.json).") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not the manifest of a study ({error}).") from None
-    if not isinstance(manifest, dict) or "study" not in manifest:
-        raise InputError(f"{path}: not the manifest of a study.")
-    if "results" not in manifest:
-        version = manifest.get("versions", {}).get("harness", "of old")
-        raise InputError(
-            f"{folder}: the study was made by the harness {version}; make it again with "
-            "`harness run`."
-        )
-    return manifest
-
-
 @dataclass(frozen=True)
 class FinishedStudy:
     """The folder of a finished study, and what its manifest says.
@@ -176,7 +167,7 @@ class FinishedStudy:
     """
 
     folder: Path
-    manifest: Mapping[str, Any]
+    manifest: Manifest
     plugins: tuple[Path, ...] = ()
     _read: dict[str, Result] = field(default_factory=dict)
 
@@ -190,12 +181,12 @@ class FinishedStudy:
     @property
     def name(self) -> str:
         """Name of the study."""
-        return str(self.manifest["study"])
+        return self.manifest.study
 
     @property
     def unit(self) -> str:
         """What scores are of: a topic in a study of TREC's files, else a user."""
-        return TOPIC if self.manifest.get("ranked for") == plural(TOPIC) else USER
+        return TOPIC if self.manifest.ranked_for == plural(TOPIC) else USER
 
     @property
     def units(self) -> str:
@@ -204,8 +195,18 @@ class FinishedStudy:
 
     @property
     def figure_options(self) -> FigureOptions:
-        """How the study has its figures drawn."""
-        return FigureOptions(**self.manifest.get("figures", {}))
+        """How the study has its figures drawn; the folder cannot name a file of a style."""
+        return self.manifest.figures.without_style_file(found_in=self.folder)
+
+    def place(self, name: str) -> Path:
+        """Give the path of a file of the study; see `path_within`."""
+        return path_within(self.folder, name)
+
+    def read(self, name: str) -> bytes:
+        """Read a file of the study."""
+        path = self.place(name)
+        with refusing(f"{path}: the file of the study cannot be read", OSError):
+            return path.read_bytes()
 
     @property
     def means(self) -> Means:
@@ -229,7 +230,7 @@ class FinishedStudy:
             **SCORED,
             **{key: analysis.result for key, analysis in register.items()},
         }
-        found = {key: known[key] for key in self.manifest["results"] if key in known}
+        found = {key: known[key] for key in self.manifest.results if key in known}
 
         def place(key: str) -> tuple[bool, bool, float]:
             numbers = (face.place for face in figures_of(found[key]))
@@ -241,7 +242,7 @@ class FinishedStudy:
     @cached_property
     def _kept(self) -> Mapping[str, KeptResult]:
         """What users' analyses showed, by key."""
-        paths = {key: self.folder / kept_name(key) for key in self.manifest["results"]}
+        paths = {key: self.place(kept_name(key)) for key in self.manifest.results}
         return {key: read_kept_result(path) for key, path in paths.items() if path.exists()}
 
     def result(self, key: str) -> Result:
@@ -259,10 +260,10 @@ class FinishedStudy:
     def result_of(self, key: str, kind: type[ResultT]) -> ResultT:
         """Read a result whose class is known."""
         try:
-            return read_evidence(self.folder / evidence_name(key), kind)
+            return read_evidence(self.place(evidence_name(key)), kind)
         except InputError as error:
             raise InputError(
-                f"{error} The harness {self.manifest['versions']['harness']} made this study; "
+                f"{error} The harness {self.manifest.versions['harness']} made this study; "
                 "`harness run` with its study file makes again what this version reads otherwise."
             ) from None
 
@@ -281,13 +282,13 @@ class FinishedStudy:
             (key, face)
             for key, kind in self.kinds.items()
             for face in figures_of(kind)
-            if (self.folder / f"figures/{face.file}.svg").exists()
+            if self.place(figure_name(face)).exists()
         ]
         return iter(sorted(found, key=lambda pair: pair[1].place))
 
     def caption(self, of_result: str) -> str:
         """Complete the caption of a result, which knows neither study nor data."""
-        return f"{of_result} {self.manifest['data']}"
+        return f"{of_result} {self.manifest.data}"
 
     def title(self, face: TableFace | FigureFace) -> str:
         """Give the title of a table or figure in the words of the study."""

@@ -43,7 +43,7 @@ def tabulate(study: FinishedStudy, name: str, **chosen: Any) -> Table:
     if not made.rows:
         place = f" at cut-off {chosen['cutoff']}" if "cutoff" in chosen else ""
         raise InputError(f"{study.folder}: the table {name!r} is empty{place}.")
-    return replace(made, note=f"{made.note} {study.manifest['data']}")
+    return replace(made, note=f"{made.note} {study.manifest.data}")
 
 
 def _find(study: FinishedStudy, name: str) -> tuple[str, TableFace]:

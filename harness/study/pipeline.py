@@ -14,6 +14,7 @@ from typing import Any
 from analyses.shared.analysis import Analysis
 from analyses.shared.evidence import read_evidence
 from harness.report.checks import checks_of
+from harness.report.manifest import MANIFEST, read_manifest
 from harness.report.page import render_report
 from harness.report.study_folder import ANSWER, FinishedStudy, evidence_name
 from harness.study.inputs import checksum
@@ -29,7 +30,7 @@ from harness.study.store import (
 )
 from harness.study.study_file import StudyFile
 from harness.version import __version__
-from runs.shared.files import write_whole
+from runs.shared.files import write_within
 from runs.shared.progress import Clock, Progress
 
 REPORTED = (
@@ -80,12 +81,12 @@ class Source(ABC):
             # What refuses to be made leaves a finished study finished.
             self.make()
             self.store.unfinish()
-            write_whole(folder / "study.toml", self.as_run())
+            write_within(folder, "study.toml", self.as_run())
             self.store.remove_others(set(self.parts))
             manifest = json.dumps(_manifest(self, remarks), indent=1, ensure_ascii=False)
-            write_whole(folder / "manifest.json", manifest.encode())
-            finished = FinishedStudy(folder, json.loads(manifest))
-            write_whole(folder / "report.html", render_report(finished))
+            write_within(folder, MANIFEST, manifest.encode())
+            finished = FinishedStudy(folder, read_manifest(folder))
+            write_within(folder, "report.html", render_report(finished))
         for sentence in finished.result(ANSWER).findings() if ANSWER in finished.kinds else ():
             self.progress.note(f"Answer: {sentence}")
         for check in checks_of(finished):

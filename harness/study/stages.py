@@ -24,6 +24,7 @@ from analyses.shared.work import Truth
 from harness.metrics.shared.metric import Metric
 from harness.readers.scores import SCORES_FILE, scores_from_parquet, scores_to_parquet
 from harness.report.answer import Answer
+from harness.report.manifest import Manifest
 from harness.report.repeats import Repeats, Varied, gather
 from harness.report.study_folder import ANSWER, REPEATS, FinishedStudy, evidence_name
 from harness.report.tables import answer_of
@@ -238,7 +239,8 @@ class Stages(Source):
             self._repeat(results)
         if self._compared:
             compared = [*self._compared, *[REPEATS] * (self._varied == "settings")]
-            study = FinishedStudy(folder, {"study": self.study.name, "results": compared})
+            manifest = Manifest.of_unfinished(study=self.study.name, results=compared)
+            study = FinishedStudy(folder, manifest)
             homes = [home_of(Answer), home_of(answer_of)]
             self._put_together(ANSWER, [folder], compared, lambda: answer_of(study), homes)
 
@@ -255,8 +257,8 @@ class Stages(Source):
             which = "Settings" if varied == "settings" else "Seed"
             self.progress.note(f"{which} {number}, {place} of {len(numbers)}:")
             folders.append(make().parent)
-        facts = {"study": self.study.name, "results": results}
-        studies = [FinishedStudy(folder, facts) for folder in folders]
+        manifest = Manifest.of_unfinished(study=self.study.name, results=results)
+        studies = [FinishedStudy(folder, manifest) for folder in folders]
 
         def found() -> Repeats:
             every = [[result for _, result in study.results()] for study in studies]

@@ -27,7 +27,7 @@ from analyses.shared.publish import as_csv, figure_files, with_texts
 from analyses.shared.result import Result, figures_of
 from analyses.shared.table import guarded
 from harness.report.kept_result import keep_result
-from harness.report.study_folder import Entry, Ledger, evidence_name, kept_name
+from harness.report.study_folder import LEDGER, Entry, Ledger, evidence_name, kept_name
 from qrels import Qrels, Ratings
 from runs import InputError, Numbering
 from runs.shared.errors import refusing
@@ -77,9 +77,10 @@ class Store:
         """Keep other processes from writing here."""
         from filelock import FileLock, Timeout
 
+        path = self.ledger.place(f"{LEDGER}/lock")
         with refusing(f"{self.folder}: the study folder cannot be made", OSError):
             self.ledger.folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self.ledger.folder / "lock")
+        lock = FileLock(path)
         try:
             lock.acquire(timeout=0)
         except Timeout:
@@ -123,14 +124,21 @@ class Store:
         former = set() if earlier is None else earlier.files.keys()
         places = {name: self.ledger.place(name) for name in files}
         names = sorted(former | files.keys())
-        self.ledger.enter(part, Entry("", dict.fromkeys(names, ""), 0.0, 0.0))
+        announced = Entry(key="", files=dict.fromkeys(names, ""), seconds=0.0, cpu_seconds=0.0)
+        self.ledger.enter(part, announced)
         for name in former - files.keys():
             self.ledger.place(name).unlink(missing_ok=True)
         for name, content in files.items():
             write_whole(places[name], content)
         checksums = {name: sha256(content).hexdigest() for name, content in files.items()}
-        seconds, cpu_seconds = round(cost.seconds, 3), round(cost.cpu_seconds, 3)
-        self.ledger.enter(part, Entry(key, checksums, seconds, cpu_seconds, made_by))
+        entry = Entry(
+            key=key,
+            files=checksums,
+            seconds=round(cost.seconds, 3),
+            cpu_seconds=round(cost.cpu_seconds, 3),
+            made_by=made_by,
+        )
+        self.ledger.enter(part, entry)
 
     def unfinish(self) -> None:
         """Remove the manifest: it says that a study is finished, and does not outlive a change."""

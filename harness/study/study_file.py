@@ -20,11 +20,9 @@ from analyses.shared.figure_options import FigureOptions
 from harness.readers.columns import trec_kind
 from harness.study.store import with_portable_paths
 from runs import InputError
+from runs.shared.documents import StudyName
 from runs.shared.errors import found_in, refusing
 from runs.shared.settings import Section, Whole, broken_rule
-
-NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-
 
 NOT_TOML = (ValueError, RecursionError)
 """Errors of a syntax, of a number of thousands of digits, and of nesting thousands deep."""
@@ -70,7 +68,7 @@ class Origin:
 class StudyFile(Section):
     """A study as a file describes it, which knows where its keys stand."""
 
-    name: str = Field(pattern=f"^{NAME}$", description="Name of the study.")
+    name: StudyName = Field(description="Name of the study.")
     seed: Whole = Field(20261121, ge=0, lt=2**63, description="Random seed.")
     output: Path | None = Field(None, description="Study folder; default: study-NAME.")
     figures: FigureOptions = Field(FigureOptions(), description="How all figures are drawn.")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from shlex import quote
+from typing import Literal, get_args
 
 import numpy as np
 
 from harness.metrics.shared.names import parse_name
+from harness.report.manifest import Manifest
 from harness.report.study_folder import TEST_FILE, TRAIN_FILE, FinishedStudy, warn_of_changes
 from qrels import Qrels, match, qrels_from_columns
 from qrels.ratings.datasets import read_ratings
@@ -19,7 +21,8 @@ from qrels.trec import format_qrels, read_qrels
 from runs import InputError, Run
 from runs.formats import format_run, read_run
 from runs.run_file import RunFile, common_items
-from runs.shared.files import parquet_bytes, write_whole
+from runs.shared.files import parquet_bytes, path_within, write_within
+from runs.shared.ids import escaped
 
 EXPORTED = ("runs/", "qrels/", "split/", "truth/", "ids.csv")
 """What is handed on."""
@@ -47,35 +50,44 @@ def export_study(study: Path, target: Path, *, run_formats: Sequence[RunFormat] 
     warn_of_changes(study, EXPORTED)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InputError(f"{target}: the target of an export must be a new or empty folder.")
-    level = int(finished.manifest["collection"]["relevance level"])
-    paths = sorted((study / "runs").glob("*.parquet"))
+    level = finished.manifest.collection.get("relevance level")
+    if level is None:
+        raise InputError(f"{study}: the study has no judgements, so there is nothing to export.")
+    paths = _runs_in(finished, "runs")
     run_files = [read_run(path) for path in paths]
-    judged = read_qrels(study / "qrels" / "test.qrels")
+    judged = read_qrels(finished.place("qrels/test.qrels"))
     items = common_items(run_files, judged.items)
     qrels = judged.to_qrels(items, relevance_level=level)
     measures = finished.means.measures
     named = (finished.name, measures.metrics, measures.cutoffs)
-    contents: dict[Path, bytes] = {
-        Path("qrels/test.qrels"): format_qrels(qrels, judged.users, items),
-        **{Path(f"{tool}.sh"): script(tool, *named, level=level).encode() for tool in TOOLS},
+    contents: dict[str, bytes] = {
+        "qrels/test.qrels": format_qrels(qrels, judged.users, items),
+        **{f"{tool}.sh": script(tool, *named, level=level).encode() for tool in TOOLS},
         **dict(split_layouts(study, finished.name)),
     }
     for path, file in zip(paths, run_files, strict=True):
         run = file.to_run(judged.users, items)
-        contents[Path("runs") / f"{path.stem}.run"] = _as_trec(file)
+        contents[f"runs/{path.stem}.run"] = _as_trec(file)
         for format_ in run_formats:
             place, written = _in_format(format_, path, file, finished.manifest)
             contents[place] = written
         pooled = format_qrels(pool(qrels, run), judged.users, items)
-        contents[Path("qrels/pooled") / f"{path.stem}.qrels"] = pooled
-    for path in sorted((study / "truth/runs").glob("*.parquet")):
-        contents[Path("truth/runs") / f"{path.stem}.run"] = _as_trec(read_run(path))
+        contents[f"qrels/pooled/{path.stem}.qrels"] = pooled
+    for path in _runs_in(finished, "truth/runs"):
+        contents[f"truth/runs/{path.stem}.run"] = _as_trec(read_run(path))
     for name in AS_IT_IS:
-        if (study / name).is_file():
-            contents[Path(name)] = (study / name).read_bytes()
-    for path, content in contents.items():
-        write_whole(target / path, content)
-    return [target / path for path in contents]
+        if finished.place(name).is_file():
+            contents[name] = finished.read(name)
+    # Names come from the study folder: all are looked at before a file is written.
+    for name in contents:
+        path_within(target, name)
+    return [write_within(target, name, content) for name, content in contents.items()]
+
+
+def _runs_in(finished: FinishedStudy, folder: str) -> list[Path]:
+    """List the files of runs in a folder of the study."""
+    names = sorted(path.name for path in finished.place(folder).glob("*.parquet"))
+    return [finished.place(f"{folder}/{name}") for name in names]
 
 
 def _as_trec(file: RunFile) -> bytes:
@@ -83,15 +95,15 @@ def _as_trec(file: RunFile) -> bytes:
 
 
 def _in_format(
-    format_: RunFormat, path: Path, file: RunFile, manifest: Mapping[str, Any]
-) -> tuple[Path, bytes]:
-    """Give the place and the content of a run in another format than TREC's."""
+    format_: RunFormat, path: Path, file: RunFile, manifest: Manifest
+) -> tuple[str, bytes]:
+    """Give the name and the content of a run in another format than TREC's."""
     match format_:
         case "parquet":
-            return Path("runs") / path.name, path.read_bytes()
+            return f"runs/{path.name}", path.read_bytes()
         case "ir_metadata":
             lines = _metadata(file.system, manifest)
-            return Path("ir_metadata") / f"{path.stem}.run", lines.encode() + _as_trec(file)
+            return f"ir_metadata/{path.stem}.run", lines.encode() + _as_trec(file)
     import pandas as pd
 
     run = file.to_run(file.users, file.items)
@@ -105,24 +117,24 @@ def _in_format(
         }
     )
     if format_ == "lenskit":
-        return Path("lenskit/runs") / path.name, frame.to_parquet(index=False)
+        return f"lenskit/runs/{path.name}", frame.to_parquet(index=False)
     lines = frame.set_axis(ATOMIC_RUN, axis=1).to_csv(sep="\t", index=False)
-    return Path("recbole/runs") / f"{path.stem}.inter", lines.encode()
+    return f"recbole/runs/{path.stem}.inter", lines.encode()
 
 
-def _metadata(system: str, manifest: Mapping[str, Any]) -> str:
+def _metadata(system: str, manifest: Manifest) -> str:
     """Describe a run in comments before its lines (ir_metadata, schema 0.2; values are JSON)."""
-    versions = dict(manifest["versions"])
+    versions = dict(manifest.versions)
     commit = {"commit": versions.pop("commit")} if "commit" in versions else {}
     libraries = [f"{name}=={version}" for name, version in versions.items()]
-    summary, source = manifest["sources"].get(system, ("a run by another program", ""))
+    summary, source = manifest.sources.get(system, ("a run by another program", ""))
     facts = {
         "schema version": 0.2,
         "run version": 1.0,
         "tag": system,
         "platform": {
-            "hardware": {"cpu": {"architecture": manifest["host"]["processor"]}},
-            "operating system": {"kernel": manifest["host"]["system"]},
+            "hardware": {"cpu": {"architecture": manifest.host.processor}},
+            "operating system": {"kernel": manifest.host.system},
             "software": {"libraries": {"python": libraries}},
         },
         "implementation": {"source": {"lang": ["python"]} | commit},
@@ -131,7 +143,7 @@ def _metadata(system: str, manifest: Mapping[str, Any]) -> str:
             "score ties": "none: the score is the depth + 1 - rank",
             "retrieval": [{"name": system, "method": summary, "source": source}],
         },
-        "data": {"test collection": {"name": manifest["study"]}},
+        "data": {"test collection": {"name": manifest.study}},
     }
     lines = [f"# {name}: {json.dumps(value)}\n" for name, value in facts.items()]
     return "".join(["# ir_metadata.start\n", *lines, "# ir_metadata.end\n"])
@@ -158,30 +170,30 @@ LENSKIT_HEADER = ("user_id", "item_id", "rating", "timestamp")
 RECBOLE_SETTINGS = """\
 # Beside the folder {name}; say data_path where it is. RecBole wants three parts: the test part is
 # named in the place of a validation part too, and eval_step: 0 keeps RecBole from choosing by it.
-dataset: {name}
+dataset: "{name}"
 benchmark_filename: [part1, part3, part3]
 load_col: {{inter: [{columns}]}}
 eval_step: 0
 """
 
 
-def split_layouts(study: Path, name: str) -> Iterator[tuple[Path, bytes]]:
+def split_layouts(study: Path, name: str) -> Iterator[tuple[str, bytes]]:
     """Give training and test ratings as RecBole's atomic files and as LensKit's data frames.
 
     A study that does not begin with ratings has none.
     """
-    if not (study / TRAIN_FILE).exists():
+    if not path_within(study, TRAIN_FILE).exists():
         return
-    train, test = (read_ratings(study / file, format="csv") for file in (TRAIN_FILE, TEST_FILE))
-    folder = Path("recbole")
+    train = read_ratings(path_within(study, TRAIN_FILE), format="csv")
+    test = read_ratings(path_within(study, TEST_FILE), format="csv")
     for part, ratings in {"part1": train, "part3": test}.items():
         lines = format_rating_lines(ratings, header=ATOMIC_HEADER, separator="\t")
-        yield folder / name / f"{name}.{part}.inter", lines
+        yield f"recbole/{name}/{name}.{part}.inter", lines
     columns = ", ".join(rating_table(train, header=LENSKIT_HEADER).column_names)
-    yield folder / f"{name}.yaml", RECBOLE_SETTINGS.format(name=name, columns=columns).encode()
+    yield f"recbole/{name}.yaml", RECBOLE_SETTINGS.format(name=name, columns=columns).encode()
     for part, ratings in {"train": train, "test": test}.items():
         table = rating_table(ratings, header=LENSKIT_HEADER)
-        yield Path("lenskit") / f"{part}.parquet", parquet_bytes(table, compression="snappy")
+        yield f"lenskit/{part}.parquet", parquet_bytes(table, compression="snappy")
 
 
 Tool = Literal["trec_eval", "ir_measures"]
@@ -234,9 +246,13 @@ for run in runs/*.run; do
 done
 """
 COMMANDS: dict[Tool, str] = {
-    "trec_eval": 'trec_eval -c -l {level} -m {measure} {qrels} "{run}"',
-    "ir_measures": 'ir_measures -p 12 {qrels} "{run}" "{measure}"',
+    "trec_eval": "trec_eval -c -l {level} -m {measure} {qrels} {run}",
+    "ir_measures": "ir_measures -p 12 {qrels} {run} {measure}",
 }
+
+QRELS, POOLED = "qrels/test.qrels", '"$pooled"'
+WHOLE_RUN, CUT_RUN = '"$run"', '"cut/$n/$name"'
+"""Files that the commands name, in the shell's quotes."""
 
 
 def script(
@@ -245,27 +261,44 @@ def script(
     """Write the commands with which trec_eval or ir_measures prints the means of a study.
 
     Metrics are named with options, as in its table of means; the level is the lowest relevant grade
-    where a metric does not name its own. No other option has a name there.
+    where a metric does not name its own. No other option has a name there. What comes from the
+    study is quoted in commands, and is one line in comments.
     """
     whole, cut, alone = "", "", []
     for label in metrics:
         parsed = parse_name(label)
         names = TOOL_NAMES.get(parsed.name)
         if names is None or set(parsed.options) - {"rel"}:
-            alone.append(label)
+            alone.append(escaped(label))
             continue
-        told = {"level": parsed.options.get("rel", level), "qrels": "qrels/test.qrels"}
-        name = getattr(names, tool).format(**told)
+        own_level = parsed.options.get("rel", level)
+        measure = getattr(names, tool).format(level=own_level)
         if tool in names.cut:
-            told |= {"qrels": '"$pooled"'} if names.pooled else {}
-            command = COMMANDS[tool].format(**told, measure=name, run="cut/$n/$name")
-            cut += f"    {command}\n"
+            qrels = POOLED if names.pooled else QRELS
+            cut += f"    {_command(tool, own_level, measure, qrels=qrels, run=CUT_RUN)}\n"
         else:
-            ranks = ",".join(map(str, cutoffs))
-            at = f"{name}.{ranks}"
-            if tool == "ir_measures":
-                at = " ".join(f"{name}@{n}" for n in cutoffs)
-            whole += f"  {COMMANDS[tool].format(**told, measure=at, run='$run')}\n"
+            measure = _at_cutoffs(tool, measure, cutoffs)
+            whole += f"  {_command(tool, own_level, measure, qrels=QRELS, run=WHOLE_RUN)}\n"
     remark = f"\n# It has no measure for {', '.join(alone)}." if alone else ""
-    ranks = " ".join(map(str, cutoffs))
-    return SCRIPT.format(study=study, tool=tool, remark=remark, whole=whole, cut=cut, cutoffs=ranks)
+    return SCRIPT.format(
+        study=escaped(study),
+        tool=tool,
+        remark=remark,
+        whole=whole,
+        cut=cut,
+        cutoffs=" ".join(quote(str(cutoff)) for cutoff in cutoffs),
+    )
+
+
+def _at_cutoffs(tool: Tool, measure: str, cutoffs: Sequence[int]) -> str:
+    """Name a measure at all cut-offs in one argument."""
+    if tool == "trec_eval":
+        return f"{measure}.{','.join(map(str, cutoffs))}"
+    return " ".join(f"{measure}@{cutoff}" for cutoff in cutoffs)
+
+
+def _command(tool: Tool, level: object, measure: str, *, qrels: str, run: str) -> str:
+    """Write a command; the names of files are in the shell's quotes."""
+    return COMMANDS[tool].format(
+        level=quote(str(level)), measure=quote(measure), qrels=qrels, run=run
+    )

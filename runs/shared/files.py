@@ -6,7 +6,7 @@ import gzip
 import os
 import zlib
 from io import BytesIO
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import IO, Any
 from uuid import uuid4
 
@@ -30,6 +30,9 @@ HIGHEST_RATIO = 1032
 PARTIAL = ".partial"
 """Ending of the name of a file that is being written."""
 
+LOWEST_PRINTABLE = 0x20
+"""Code point of the space: those below are control characters."""
+
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that, whatever happens, it is there whole, as it was, or not at all.
@@ -49,6 +52,55 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def path_within(folder: Path, name: str) -> Path:
+    """Give the path of a file in a folder, by a name that may come from data.
+
+    All that is written into a folder, or read from the folder of a study, goes through here.
+
+    Parameters
+    ----------
+    folder
+        The folder, which need not exist.
+    name
+        The name, with ``/`` between folders.
+
+    Raises
+    ------
+    InputError
+        If the name is empty or absolute, has a drive, a backslash, a control character or ``..``,
+        or if a symbolic link leads out of the folder.
+
+    Examples
+    --------
+    >>> path_within(Path("study"), "../mine.txt")
+    Traceback (most recent call last):
+    runs.InputError: the file '../mine.txt' is not in the folder study.
+    """
+    as_windows = PureWindowsPath(name)
+    is_relative = not (name.startswith("/") or as_windows.drive or "\\" in name)
+    is_plain = as_windows.name != "" and ".." not in as_windows.parts
+    has_controls = any(ord(sign) < LOWEST_PRINTABLE for sign in name)
+    path = folder / name
+    if not (is_relative and is_plain and not has_controls and _leads_within(path, folder)):
+        raise InputError(f"the file {name!r} is not in the folder {folder}.")
+    return path
+
+
+def _leads_within(path: Path, folder: Path) -> bool:
+    """Tell whether a path is below a folder when all symbolic links are followed."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, ValueError, RuntimeError):
+        return False
+
+
+def write_within(folder: Path, name: str, content: bytes) -> Path:
+    """Write a file whole into a folder, nowhere else; give its path. See `path_within`."""
+    path = path_within(folder, name)
+    write_whole(path, content)
+    return path
 
 
 def parquet_bytes(table: Any, **options: Any) -> bytes:

@@ -60,13 +60,22 @@ WORDING = {
 """Patterns in the messages of pydantic, and what they become."""
 
 
+def shortened(value: Any, *, length: int = 200) -> str:
+    """Print a value, cut off where it is long."""
+    try:
+        text = repr(value[:length] if isinstance(value, str) else value)
+    except RecursionError:
+        return "a value that is nested too deeply"
+    return text if len(text) <= length else f"{text[:length]}..."
+
+
 def broken_rule(subject: str, fault: Mapping[str, Any]) -> str:
     """Say in a sentence which rule the subject, which may be empty, breaks, as pydantic found."""
     rule = fault["msg"].removeprefix("Value error, ").removesuffix(".")
     if fault["type"] != "value_error":
         for pattern, words in WORDING.items():
             rule = re.sub(pattern, words, rule)
-        rule = f"{rule[0].lower()}{rule[1:]}, got {fault['input']!r}"
+        rule = f"{rule[0].lower()}{rule[1:]}, got {shortened(fault['input'])}"
     joined = " " if rule.startswith("must ") else ": "
     return f"{subject}{joined if subject else ''}{rule}{'' if rule.endswith('?') else '.'}"
 

@@ -1,13 +1,19 @@
+import re
 from collections.abc import Callable
+from html import unescape
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.pyplot import subplots
 
 from analyses.popularity import Popularity, Removal
+from analyses.shared.drawing import label_curves, write_plain_numbers
 from analyses.shared.families import Families, WithinSubsets
-from analyses.shared.figures import WRITERS, as_svg, draw_figure
+from analyses.shared.figure_options import FigureOptions
+from analyses.shared.figures import WRITERS, as_svg, draw_figure, write_texts_for_latex
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, figures_of
 
@@ -82,3 +88,93 @@ class Labelled(Result):
 
 def test_a_figure_may_have_a_panel_for_each_value_of_another_keyword() -> None:
     assert shown(draw_figure(Labelled(), figures_of(Labelled)[1])) == ["observed", "by chance"]
+
+
+FORMULAS = (r"$\frac{$", "$x_2$", r"a\_$5")
+"""Names from data, of which the first is no formula that can be parsed."""
+
+
+class Named(Result):
+    """A result whose names stand wherever a figure has text."""
+
+    names = FORMULAS
+
+    @figure("names", "Names", panels="name", roomy=True)
+    def plot_names(self, ax: Axes, *, name: str) -> Axes:
+        for place, label in enumerate(FORMULAS):
+            ax.plot([1, 2, 300], [place, place + 1, place], label=label)
+        label_curves(ax)
+        ax.set_xscale("log")
+        ax.set_yticks(range(3), FORMULAS)
+        ax.set(title=name, xlabel=name, ylabel=name)
+        ax.annotate(name, (1, 1))
+        return ax
+
+
+def texts_of(svg: bytes) -> list[str]:
+    return [unescape(text) for text in re.findall(r">([^<>]+)</text>", svg.decode())]
+
+
+@pytest.mark.slow
+def test_names_from_data_are_not_parsed_as_formulas() -> None:
+    (face,) = figures_of(Named)
+    texts = texts_of(as_svg(draw_figure(Named(), face)))
+    assert {*FORMULAS, "100"} <= {*texts}
+
+
+@pytest.mark.slow
+def test_no_style_has_text_set_by_latex(tmp_path: Path) -> None:
+    style = tmp_path / "latex.mplstyle"
+    style.write_text("text.usetex: True\n")
+    (face,) = figures_of(Named)
+    drawn = draw_figure(Named(), face, FigureOptions(style=str(style)))
+    assert {*FORMULAS} <= {*texts_of(as_svg(drawn))}
+
+
+@pytest.mark.slow
+def test_names_in_a_figure_of_a_notebook_are_not_parsed_and_a_readers_formula_is() -> None:
+    ax = Named().plot_names(name=FORMULAS[0])
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    texts = texts_of(as_svg(figure))
+    assert {*FORMULAS} <= {*texts}
+    later = Named().plot_names(name="usual")
+    later.set_xlabel(r"$\tau$")
+    figure = later.get_figure(root=True)
+    assert figure is not None
+    assert r"$\tau$" not in texts_of(as_svg(figure))
+
+
+def test_powers_beside_a_logarithmic_axis_are_plain_numbers() -> None:
+    _, ax = subplots()
+    ax.set(xscale="log", yscale="log", xlim=(1e-6, 1e6), ylim=(2, 8))
+    write_plain_numbers(ax)
+    labels = [text.get_text() for text in ax.get_xticklabels()]
+    assert {"1e-06", "1", "10000"} <= {*labels}
+    minor = [text.get_text() for text in ax.get_yticklabels(minor=True)]
+    assert {"2", "3", "4", "6"} <= {*minor}
+    assert not any("$" in label for label in (*labels, *minor))
+
+
+class Commands(Result):
+    """A result whose names would be commands of LaTeX."""
+
+    @figure("commands", "Commands")
+    def plot_commands(self, ax: Axes) -> Axes:
+        command = "\\input{x}%"
+        ax.plot([0, 1], [0, 1], label=command)
+        label_curves(ax)
+        ax.set_yticks([0, 1], [command, "a_b"])
+        ax.set(title=command, xlabel=command, ylabel=command)
+        ax.annotate(command, (0, 0))
+        return ax
+
+
+@pytest.mark.slow
+def test_names_are_no_commands_in_files_whose_text_latex_sets() -> None:
+    (face,) = figures_of(Commands)
+    drawn = draw_figure(Commands(), face)
+    write_texts_for_latex(drawn)
+    texts = {*texts_of(as_svg(drawn))}
+    assert {r"\textbackslash{}input\{x\}\%", r"a\_b"} <= texts
+    assert not any("\\input" in text for text in texts)

@@ -40,3 +40,24 @@ def test_latex_has_balanced_braces_and_no_bare_sign(text: str) -> None:
     assert bare.count("{") == bare.count("}")
     assert not re.search(r"[&%#_~^]", bare)
     assert bare.count("$") % 2 == 0
+
+
+@pytest.mark.parametrize("name", [r"a}\input{/etc/passwd", "a\nb", "a%b"])
+def test_the_name_of_a_table_cannot_leave_its_label(name: str) -> None:
+    written = Table(name, "Title", "", ["", "P"], [["a", 0.5]]).to_latex()
+    assert re.findall(r"\\label\{tab:[\w:.-]*\}$", written, re.MULTILINE) != []
+    assert "/etc" not in written
+    assert r"\input" not in written
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\r\n"])
+def test_a_text_of_two_lines_stays_in_its_cell(line_break: str) -> None:
+    table = small([[f"a{line_break}b", 0.5]])
+    assert "| a<br>b |" in table.to_markdown()
+    assert r"\shortstack[r]{a \\ b}" in table.to_latex()
+
+
+def test_dollar_signs_begin_no_formula_in_markdown_and_in_notebooks() -> None:
+    table = small([["$x_2$", 0.5]])
+    assert r"| \$x\_2\$ |" in table.to_markdown()
+    assert table._repr_html_().startswith('<div class="tex2jax_ignore mathjax_ignore">')

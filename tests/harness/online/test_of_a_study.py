@@ -77,7 +77,7 @@ def test_what_was_found_is_read_back_to_the_last_bit(study: Path) -> None:
 def test_tables_are_printed_with_the_data(study: Path, name: str) -> None:
     finished = FinishedStudy.at(study)
     made = tabulate(finished, name)
-    assert made.note.endswith(finished.manifest["data"])
+    assert made.note.endswith(finished.manifest.data)
     assert name in made.name
 
 

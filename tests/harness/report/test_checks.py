@@ -35,8 +35,8 @@ def change_manifest(folder: Path, **changes: Any) -> None:
 
 
 def count(folder: Path, counts: Mapping[str, int]) -> None:
-    collection = FinishedStudy.at(folder).manifest["collection"]
-    change_manifest(folder, collection=collection | counts)
+    collection = FinishedStudy.at(folder).manifest.collection
+    change_manifest(folder, collection={**collection, **counts})
 
 
 @pytest.mark.parametrize("metric", ["bpref", "infAP", "infAP_trec"])

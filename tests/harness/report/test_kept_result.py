@@ -1,13 +1,21 @@
 """What a result showed is read back without the code that made it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from analyses.shared.evidence import to_evidence
 from analyses.shared.figures import draw_figure
-from analyses.shared.result import Result, figures_of, tables_of
-from harness.report.kept_result import keep_result, read_kept_result
+from analyses.shared.result import FigureFace, Result, TableFace, figures_of, tables_of
+from harness.report.kept_result import (
+    KeptFigure,
+    KeptResult,
+    KeptTable,
+    keep_result,
+    read_kept_result,
+)
 from runs import InputError
 from tests.harness.results import sparsity_of
 
@@ -69,3 +77,60 @@ def test_the_tables_in_full_are_files(kept: Result) -> None:
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the study has no such result"):
         read_kept_result(tmp_path / "none.shown.npz")
+
+
+TABLE = KeptTable(
+    face=TableFace("t", "Title"),
+    name="t",
+    title="Title",
+    note="",
+    headings=("", "P"),
+    rows=(("a", 1.0),),
+    bold=(),
+    decimals=3,
+)
+FIGURE = KeptFigure(face=FigureFace("f", "Title", panels="panel"), panels=("a",), caption="")
+
+
+def kept_of(table: KeptTable, figure: KeptFigure, path: Path) -> Path:
+    """Write what a result showed: one table and one figure."""
+    made = KeptResult(
+        measures=MADE.measures,
+        text="",
+        told=(),
+        beware=(),
+        tables=(table,),
+        figures=(figure,),
+        numbers=None,
+    )
+    path.write_bytes(to_evidence(made))
+    return path
+
+
+def test_a_table_and_a_figure_are_read_back(tmp_path: Path) -> None:
+    read = read_kept_result(kept_of(TABLE, FIGURE, tmp_path / "kept.npz"))
+    (table,), (figure,) = tables_of(type(read)), figures_of(type(read))
+    assert table.make(read).rows == (("a", 1.0),)
+    assert figure.panels_of(read) == ("a",)
+
+
+@pytest.mark.parametrize("panels", ["finding", "table", "a b", ""])
+def test_panels_do_not_replace_what_every_result_has(tmp_path: Path, panels: str) -> None:
+    figure = replace(FIGURE, face=replace(FIGURE.face, panels=panels))
+    path = kept_of(TABLE, figure, tmp_path / "kept.npz")
+    with pytest.raises(InputError, match="not a result of this analysis, or damaged"):
+        read_kept_result(path)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        replace(TABLE, decimals=-1),
+        replace(TABLE, decimals=10**9),
+        replace(TABLE, rows=(("a", 1.0), ("b",))),
+    ],
+)
+def test_a_table_that_cannot_be_printed_is_refused(tmp_path: Path, table: KeptTable) -> None:
+    path = kept_of(table, FIGURE, tmp_path / "kept.npz")
+    with pytest.raises(InputError, match="not a result of this analysis, or damaged"):
+        read_kept_result(path)

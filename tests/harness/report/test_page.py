@@ -67,7 +67,7 @@ def test_every_caption_says_what_the_data_are(page: Page, finished: Path) -> Non
     study = FinishedStudy.at(finished)
     captions = [study.caption(face.caption(study.result(key))) for key, face in study.figures()]
     assert len(set(captions)) > 8
-    assert all(study.manifest["data"] in caption for caption in captions)
+    assert all(study.manifest.data in caption for caption in captions)
     assert [caption for caption in captions if caption not in page.text] == []
 
 

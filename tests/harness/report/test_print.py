@@ -174,7 +174,7 @@ def test_no_text_is_outside_of_the_page_or_on_another(
 def test_the_caption_says_what_the_data_are(study: FinishedStudy) -> None:
     key, face = find_figure(study, "fig6")
     caption = caption_of(study, study.result(key), face)
-    assert caption.endswith(study.manifest["data"])
+    assert caption.endswith(study.manifest.data)
 
 
 @pytest.mark.slow

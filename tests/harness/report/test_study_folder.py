@@ -10,8 +10,9 @@ from click.testing import CliRunner
 from analyses.online.experiments import read_values
 from analyses.sparsity import Sparsity
 from harness.cli.main import main
+from harness.report.manifest import read_manifest
 from harness.report.open_study import open_study
-from harness.report.study_folder import FinishedStudy, read_manifest
+from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate
 from harness.study.study import Study
 from runs import InputError
@@ -39,7 +40,7 @@ def with_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"name": "npm"}'])
 def test_another_manifest_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(InputError, match=r"manifest\.json: not the manifest of a study"):
+    with pytest.raises(InputError, match=r"manifest\.json is not the manifest of a study: "):
         read_manifest(tmp_path)
 
 
@@ -50,9 +51,9 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
 
 def test_a_study_of_a_world_says_so(finished: Path) -> None:
     study = FinishedStudy.at(finished)
-    facts = study.manifest["collection"]
+    facts = study.manifest.collection
     counts = f"{facts['users']} users, {facts['judgements']} judgements"
-    assert study.manifest["data"] == (
+    assert study.manifest.data == (
         f"Data: small of a simulated world ({counts}); 3 systems; study seed 3."
     )
 
@@ -118,7 +119,7 @@ def test_a_folder_of_an_older_version_is_refused_with_its_version(
 def test_a_notebook_shows_what_a_study_found(finished: Path) -> None:
     opened = open_study(finished)
     shown = opened._repr_html_()
-    assert escape(opened.finished.manifest["lead"]) in shown
+    assert escape(opened.finished.manifest.lead) in shown
     assert all(escape(finding) in shown for finding in opened.summary().findings)
 
 

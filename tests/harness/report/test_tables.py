@@ -48,7 +48,7 @@ def test_the_paper_sums_each_pair_twice(finished: Path) -> None:
 @pytest.mark.parametrize("name", ["table2", "table3", "correlation", "coverage"])
 def test_the_note_says_what_the_data_are(finished: Path, name: str) -> None:
     study = FinishedStudy.at(finished)
-    assert tabulate(study, name).note.endswith(study.manifest["data"])
+    assert tabulate(study, name).note.endswith(study.manifest.data)
 
 
 def test_agreement_is_called_by_the_chosen_coefficient(copied: Path) -> None:

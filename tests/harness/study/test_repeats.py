@@ -49,10 +49,10 @@ def found(repeated: Path) -> Repeats:
 
 
 def test_every_seed_has_a_study_of_its_own(repeated: Path, found: Repeats) -> None:
-    seeds = [FinishedStudy.at(repeated).manifest["seed"] + more for more in range(3)]
+    seeds = [FinishedStudy.at(repeated).manifest.seed + more for more in range(3)]
     assert found.seeds == tuple(seeds)
     folders = [repeated / "seeds" / str(seed) for seed in seeds[1:]]
-    assert [FinishedStudy.at(folder).manifest["seed"] for folder in folders] == seeds[1:]
+    assert [FinishedStudy.at(folder).manifest.seed for folder in folders] == seeds[1:]
     runs = [(folder / "runs/popularity.parquet").read_bytes() for folder in (repeated, *folders)]
     assert len(set(runs)) == 3
 

@@ -140,7 +140,7 @@ OUTSIDE = ["../mine.txt", "tables/../../mine.txt", "/mine.txt", "", ".", "..", "
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_part_whose_files_lead_out_of_the_folder_is_not_written(store: Store, name: str) -> None:
-    with pytest.raises(InputError, match="is not in the study folder"):
+    with pytest.raises(InputError, match="is not in the folder"):
         write(store, {name: b"1"})
 
 
@@ -168,6 +168,24 @@ def test_files_that_a_link_leads_out_to_are_not_removed(store: Store, tmp_path: 
     with pytest.raises(InputError):
         store.remove_others(set())
     assert (mine / "a.csv").exists()
+
+
+@pytest.mark.parametrize("link", [LEDGER, f"{LEDGER}/lock"])
+def test_a_lock_that_a_link_leads_out_to_is_not_touched(
+    store: Store, tmp_path: Path, link: str
+) -> None:
+    mine = tmp_path / "mine"
+    place = store.folder / link
+    place.parent.mkdir(parents=True)
+    if link == LEDGER:
+        mine.mkdir()
+    else:
+        mine.write_text("mine")
+    place.symlink_to(mine)
+    with pytest.raises(InputError, match="is not in the folder"), store.held():
+        pass
+    assert mine.is_dir() or mine.read_text() == "mine"
+    assert not mine.is_dir() or list(mine.iterdir()) == []
 
 
 def test_files_that_were_changed_or_lost_are_named(store: Store) -> None:

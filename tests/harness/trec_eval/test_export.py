@@ -12,6 +12,7 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -215,6 +216,26 @@ def test_every_name_gets_a_command(tool: Tool) -> None:
 def test_a_level_of_its_own_is_a_command_of_its_own() -> None:
     lines = script("trec_eval", "s", ["P", "P(rel=2)"], [5], level=4).splitlines()
     assert [line.split()[3] for line in lines if "trec_eval -c" in line] == ["4", "2"]
+
+
+def test_the_name_of_a_data_set_is_text_to_recbole(scored: Path, tmp_path: Path) -> None:
+    study = copytree(scored, tmp_path / "study")
+    manifest = json.loads((study / "manifest.json").read_text()) | {"study": "1e3"}
+    (study / "manifest.json").write_text(json.dumps(manifest))
+    export_study(study, tmp_path / "target")
+    assert 'dataset: "1e3"\n' in (tmp_path / "target/recbole/1e3.yaml").read_text()
+    assert (tmp_path / "target/recbole/1e3/1e3.part1.inter").exists()
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("label", ["x\ntouch PWNED\n#", "$(touch PWNED)", "`touch PWNED`"])
+def test_a_name_in_a_script_is_not_run(tool: Tool, label: str, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/$(touch PWNED);touch PWNED'.run").touch()
+    cutoffs: Any = [5, "5; touch PWNED"]
+    (tmp_path / f"{tool}.sh").write_text(script(tool, label, ["P", "AP"], cutoffs, level=1))
+    calls_of(f"{tool}.sh", tmp_path, tmp_path)
+    assert list(tmp_path.rglob("PWNED")) == []
 
 
 def test_what_is_retrieved_for_a_user_without_judgements_is_not_pooled() -> None:

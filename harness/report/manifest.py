@@ -1,0 +1,159 @@
+"""The manifest of a finished study: what it was made from, by what, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from analyses.shared.figure_options import FigureOptions
+from analyses.shared.sentences import TOPIC, USER, plural
+from harness.version import __version__
+from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
+from runs import InputError
+from runs.shared.documents import (
+    Document,
+    Duration,
+    Fact,
+    FileName,
+    StudyName,
+    Text,
+    checked_document,
+    read_json,
+    without_controls,
+)
+
+MANIFEST = "manifest.json"
+
+WHAT = "the manifest of a study"
+
+GROUPS = {"ratings", "split", "truth"}
+"""Keys of a collection that hold facts of their own."""
+
+UNITS = (plural(USER), plural(TOPIC))
+"""What the judgements of a collection are of."""
+
+WITHOUT = ("relevant items", "judged non-relevant items")
+"""What users may lack, of whom a collection counts those without."""
+
+COUNTED = ("judgements", "relevant judgements", "relevance level")
+"""Whole numbers of a collection."""
+
+
+def _read_collection(facts: dict[str, Any]) -> dict[str, Any]:
+    """Check the facts that are computed with."""
+    for group in GROUPS & facts.keys():
+        # Experiments count interactions, and have no table of their ratings.
+        if not isinstance(facts[group], dict):
+            raise ValueError(f"must have an object as {group!r}")
+    for unit in UNITS:
+        for count in (*COUNTED, unit, *(f"{unit} without {lacking}" for lacking in WITHOUT)):
+            value = facts.get(count, 0)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise ValueError(f"must have a whole number from 0 on as {count!r}")
+        for lacking in WITHOUT:
+            if facts.get(f"{unit} without {lacking}", 0) > facts.get(unit, 0):
+                raise ValueError(f"must not have more {unit} without {lacking} than {unit}")
+    for share in (OLDER_TESTS, NEWER_TRAINING):
+        value = facts.get("split", {}).get(share, 0.0)
+        if not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise ValueError(f"must have a share from 0 to 1 as {share!r}")
+    return facts
+
+
+def _with_harness(versions: dict[str, str]) -> dict[str, str]:
+    if "harness" not in versions:
+        raise ValueError("must name the version of the 'harness'")
+    return versions
+
+
+class PartCost(Document):
+    """Seconds that a part of a study took."""
+
+    wall: Duration
+    cpu: Duration
+
+
+class Host(Document):
+    """The machine on which a study was made."""
+
+    system: Text = "unknown"
+    processor: Text = "unknown"
+
+
+class Manifest(Document):
+    """What the manifest of a study says, as far as it is read.
+
+    A manifest may come from anybody: names are those of files, texts have no control characters,
+    and numbers are those that readers compute with.
+    """
+
+    study: StudyName
+    seed: Fact = None
+    figures: FigureOptions = FigureOptions()
+    lead: Text
+    data: Text
+    ranked_for: Text = Field(plural(USER), alias="ranked for")
+    results: tuple[FileName, ...]
+    inputs: tuple[dict[Text, Fact], ...] = Field(min_length=1)
+    collection: Annotated[dict[Text, Fact], AfterValidator(_read_collection)]
+    systems: tuple[Text, ...]
+    sources: dict[Text, tuple[Text, Text]] = Field(default_factory=dict)
+    families: dict[Text, Text] = Field(default_factory=dict)
+    notes: tuple[Text, ...] = ()
+    warnings: tuple[Text, ...]
+    seconds: dict[Text, PartCost]
+    versions: Annotated[dict[Text, Text], AfterValidator(_with_harness)]
+    host: Host = Host()
+
+    @classmethod
+    def of_unfinished(cls, *, study: str, results: Sequence[str]) -> Manifest:
+        """Give the manifest of a study that is being made, of which some results are there."""
+        return cls(
+            study=study,
+            results=tuple(results),
+            lead="",
+            data="",
+            inputs=({},),
+            collection={},
+            systems=(),
+            warnings=(),
+            seconds={},
+            versions={"harness": __version__},
+        )
+
+    @property
+    def ratings(self) -> Mapping[str, Any]:
+        """Counts of the ratings; empty for a study of TREC's files."""
+        return self.collection.get("ratings", {})
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a finished study.
+
+    Raises
+    ------
+    InputError
+        If the folder holds no finished study, or one of an old version, or if the manifest breaks
+        a rule.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = read_json(path, what=WHAT)
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(f"{folder}: no finished study is here (no {MANIFEST}).") from None
+    if isinstance(manifest, dict) and "study" in manifest and "results" not in manifest:
+        raise InputError(
+            f"{folder}: the study was made by the harness {_version_in(manifest)}; make it again "
+            "with `harness run`."
+        )
+    return checked_document(path, manifest, Manifest, what=WHAT)
+
+
+def _version_in(manifest: Mapping[str, Any]) -> str:
+    """Read the version in a manifest that is not checked."""
+    versions = manifest.get("versions")
+    version = versions.get("harness") if isinstance(versions, dict) else None
+    return without_controls(version[:20]) if isinstance(version, str) else "of old"
