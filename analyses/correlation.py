@@ -20,11 +20,13 @@ from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_matrix, panel_title
 from analyses.shared.estimate import (
     OVER_SYSTEMS,
+    REACH,
     WIDER,
     Estimate,
     Estimates,
     arcsine_around,
     deviations,
+    joint_reach,
     stabilised,
 )
 from analyses.shared.families import CROSSED, Families, WithinSubsets
@@ -265,9 +267,13 @@ class Correlation(Result):
         if not taus:
             return []
         mean = sum(taus.values()) / len(taus)
-        ends = (min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__))
-        lowest, highest = (f"{self._printed(*pairs[pair])} ({listed(pair)})" for pair in ends)
-        ranges = f", from {lowest} to {highest}" if taus[ends[0]] < taus[ends[1]] else ""
+        lowest, highest = min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__)
+        ranges = ""
+        if taus[lowest] < taus[highest]:
+            low_tau, high_tau = self._printed_at_once(lowest), self._printed_at_once(highest)
+            ranges = f", from {low_tau} ({listed(lowest)}) to {high_tau} ({listed(highest)})"
+            if self.has_intervals:
+                ranges += "; the intervals hold for all pairs at once"
         return [
             f"The report measures{self.measures.reported.where} agree on the ordering of the "
             f"systems with {find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on "
@@ -280,6 +286,30 @@ class Correlation(Result):
         reported = self.measures.reported
         places = dict(zip(reported.labels, self.measures.numbers(reported), strict=True))
         return {(a, b): (places[a], places[b]) for a, b in combinations(places, 2)}
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are resampled agreements of the report measures."""
+        return self.over_users is not None and self.over_users.shape[-1] > 1
+
+    def _printed_at_once(self, pair: tuple[str, str]) -> str:
+        """Print the agreement of a pair that was chosen for it, with limits for all pairs at once.
+
+        An interval of one pair that is the lowest or the highest holds less often than it says.
+        """
+        row, column = self._pairs[pair]
+        tau = float(self.taus[row, column])
+        if self.over_users is None or not self.has_intervals:
+            return str(Estimate(tau))
+        every_pair = self.measures.reported.labels
+        first, second = np.array([*combinations(range(len(every_pair)), 2)]).T
+        # NaN where an agreement is undefined, of all or of the resampled users.
+        angles = np.arcsin(self.over_users[first, second])
+        wider = WIDER * joint_reach(angles) / REACH
+        place = [*self._pairs].index(pair)
+        resampled = self.over_users[first[place], second[place]]
+        low, high = arcsine_around(np.array(tau), resampled, wider=wider)
+        return str(Estimate(tau, float(low), float(high)))
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:

@@ -12,12 +12,12 @@ from scipy.stats import rankdata
 
 from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
+from analyses.shared.drawing import curves_of, explain, label_curves, scale_by_factors
 from analyses.shared.estimate import FLOOR, Estimate
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, count, listed, percent
-from analyses.shared.table import Table, rounded
+from analyses.shared.sentences import applicable, count, listed
+from analyses.shared.table import Table, percent, rounded
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
@@ -421,9 +421,13 @@ class Design(Result):
             line = {**style, "marker": ""}
             ax.plot(self.sizes, self.shares[number], label=f"{label} ({users})", **line)
         scale_by_factors(ax, along="x")
-        ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
-        ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-        ax.set(ylim=(0, 1.02), xlabel=f"{self.units} (dotted: the pilot's {self.n_users:,})")
+        wanted = ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
+        explain(wanted, f"Horizontal line: {percent(self.share)} of the pairs.")
+        pilot = ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        explain(pilot, f"Dotted line: the {self.n_users:,} {self.units} of the pilot.")
+        names = f"In brackets: {self.units} with which a curve reaches {percent(self.share)}."
+        explain(ax, names)
+        ax.set(ylim=(0, 1.02), xlabel=self.units)
         ax.set_ylabel(f"share of pairs with p < {self._alpha}")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)

@@ -15,7 +15,7 @@ from pydantic import Field
 from analyses.intervals.resampling import percentiles, random_blocks, resampled_users
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, analysis
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import chosen_panel, colours, explain
 from analyses.shared.estimate import (
     LOST_TWICE,
     Estimate,
@@ -336,7 +336,8 @@ class Groups(Result):
         for g, group in enumerate(self.groups):
             value, low, high = self.limits[:, number, g]
             places, colour = rows - 0.15 * (g - (len(self.groups) - 1) / 2), colours()[g % 7]
-            ax.hlines(places, low, high, colour, linewidth=1)
+            lines = ax.hlines(places, low, high, colour, linewidth=1)
+            explain(lines, "Lines: 95 % intervals.")
             ax.plot(value, places, "o", color=colour, markersize=3, label=group)
         ax.set_yticks(rows, list(map(str, self.measures)))
         ax.set_xlabel(QUANTITIES[number])

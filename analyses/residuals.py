@@ -219,5 +219,6 @@ class Residuals(Result):
         """Draw a line a system from its lowest to its highest mean score."""
         number = chosen_panel(self.labels, label)
         low, high = self.low[number], self.high[number]
-        draw_rows(ax, self.systems, low, (low, high))
-        ax.set(xlabel="mean score (point: as judged)", title=self.labels[number])
+        explanation = "Points: mean scores as judged. Lines: from the lowest to the highest."
+        draw_rows(ax, self.systems, low, (low, high), explanation=explanation)
+        ax.set(xlabel="mean score", title=self.labels[number])

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import chosen_panel, colours, explain
 from analyses.shared.estimate import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -199,8 +199,7 @@ class Systems(Result):
         return (
             f"Points: ranks of the systems by their mean over {self.n_users:,} {self.units}. "
             "Lines: possible ranks by one simultaneous test of all pairs per measure "
-            f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed}). Grey bars, on the "
-            "right, connect systems that do not differ significantly."
+            f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )
 
     def findings(self) -> Sequence[str]:
@@ -278,16 +277,23 @@ def draw_ranks(
     ranks: Floats,
     limits: tuple[Floats | Numbers, Floats | Numbers],
     differs: Masks,
+    *,
+    kind: str = "systems",
 ) -> None:
-    """Draw ranks with their limits, from the top; bars join names of which no two differ."""
+    """Draw ranks with their limits, from the top; bars join names of which no two differ.
+
+    The kind is what is ranked, in the plural.
+    """
     rows, colour = np.arange(1, len(names) + 1), colours()[0]
     low, high = limits
     ax.hlines(rows, low, high, colour, linewidth=1.2)
     ax.plot(ranks, rows, "o", color=colour, markersize=4)
+    bars = f"Grey bars, on the right, connect {kind} that do not differ significantly."
     joined = [group for group in letter_groups(differs) if len(group) > 1]
     for column, group in enumerate(joined):
         x, members = BARS_FROM + BARS_APART * column, [place + 1 for place in sorted(group)]
         (bar,) = ax.plot([x] * len(members), members, ".-", color="0.4", markersize=3)
         bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
+        explain(bar, bars)
     ax.set_yticks(rows, names)
     ax.invert_yaxis()

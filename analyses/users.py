@@ -208,7 +208,10 @@ class Users(Result):
                 # Side by side, so that no whiskers cover others.
                 moved = np.asarray(self.sizes) * 1.02 ** (place - (len(curves) - 1) / 2)
                 limits = (low[number], high[number])
-                draw_whiskers(ax, moved, means[number], limits, style, label=label)
+                lines = "Vertical lines: from the 5 % to the 95 % quantile of the subsets."
+                draw_whiskers(
+                    ax, moved, means[number], limits, style, label=label, explanation=lines
+                )
             else:
                 ax.plot(self.sizes, means[number], label=label, **style)
         ax.set(xscale="log", xlabel=self.units)
@@ -253,8 +256,7 @@ class Users(Result):
     def _subsets(self) -> str:
         return (
             f"Mean of {self.n_repeats} random subsets of the {self.sizes[-1]:,} {self.units} of "
-            "each size; vertical lines run from the 5 % to the 95 % quantile. A subset is part of "
-            f"all {self.units}: two separate samples agree less."
+            f"each size. A subset is part of all {self.units}: two separate samples agree less."
         )
 
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+END_ROOM = 0.02
+"""Room beside the first and the last level, as a share of their distance."""
+
+HIGHER_IS_BETTER = "Higher is better: tau = 1 is the same ordering."
+
 
 @dataclass(frozen=True, eq=False)
 class Curves:
@@ -58,12 +63,6 @@ class Curves:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
         return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
-    def bands_in_words(self, over: str) -> str:
-        """Say in a caption which side is better, and what bands are if there are any."""
-        n_replicates = self.replicates.shape[2]
-        bands = f" Bands: 95 % bootstrap over {over} ({n_replicates:,} replicates)."
-        return "Higher is better: tau = 1 is the same ordering." + bands * (n_replicates > 0)
-
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals."""
         few = [] if self.families is None else self.families.cautions()
@@ -78,16 +77,25 @@ class Curves:
             *few,
         ]
 
-    def plot(self, ax: Axes, *, metric: str | None) -> None:
-        """Draw the taus against the share kept, from all to least; of two metrics with bands."""
+    def plot(self, ax: Axes, *, metric: str | None, over: str) -> None:
+        """Draw the taus against the share kept, from all to least; of metrics with their bands.
+
+        Cut-offs of one metric, whose curves lie close together, have none. Bands are over users,
+        or users and samples: in words, for the caption.
+        """
+        n_replicates = self.replicates.shape[2]
+        explanation = f"Bands: 95 % bootstrap over {over} ({n_replicates:,} replicates)."
         percent = 100 * np.asarray(self.levels)
         low, high = self.band
         for number, label, style in curves_of(self.measures, metric=metric):
             if metric is None and self.replicates.size:
-                draw_band(ax, percent, (low[number], high[number]), style, label=label)
+                limits = (low[number], high[number])
+                draw_band(ax, percent, limits, style, label=label, explanation=explanation)
             ax.plot(percent, self.taus[number], label=label, **style)
         if len(percent) > 1:
-            ax.set_xlim(percent.max(), percent.min())
+            # Room for the marks at both ends.
+            room = END_ROOM * (percent.max() - percent.min())
+            ax.set_xlim(percent.max() + room, percent.min() - room)
         ax.set_ylabel("Kendall's tau-b with all judgements")
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import joblib
 import numpy as np
 
-from analyses.intervals.areas import Curves, area
+from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
 from analyses.intervals.resampling import (
     RESAMPLING_SAMPLES,
     Resampling,
@@ -26,7 +26,7 @@ from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
-from analyses.shared.sentences import percent
+from analyses.shared.table import percent
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
 
@@ -230,7 +230,7 @@ class RandomLoss(Result):
 
         Metrics have their bands drawn.
         """
-        self.curves.plot(ax, metric=metric)
+        self.curves.plot(ax, metric=metric, over=f"{self.units} and samples")
         ax.set_xlabel("judgements kept (%)")
 
     def cautions(self) -> Sequence[str]:
@@ -247,7 +247,7 @@ class RandomLoss(Result):
             f"{self.n_judgements:,} judgements of {self.n_users:,} {self.units} and on all of "
             f"them: mean of {self.n_samples} random samples at each share. {self.drawing}. Areas "
             f"are mean taus from {percent(max(self.levels))} to {percent(min(self.levels))}. "
-            f"{self.curves.bands_in_words(f'{self.units} and samples')}{note}"
+            f"{HIGHER_IS_BETTER}{note}"
         )
 
 

@@ -254,6 +254,18 @@ def rounded(value: float, decimals: int = 3) -> str:
     return unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}").replace("inf", "∞")
 
 
+def percent(part: float) -> str:
+    """Print a share in per cent, with two digits, or three from 99.5 % on.
+
+    Examples
+    --------
+    >>> percent(0.0512), percent(0.997), percent(12.34)
+    ('5.1 %', '99.7 %', '1,230 %')
+    """
+    number = f"{100 * round(part, 12):.{3 if part >= 0.995 else 2}g}"
+    return f"{float(number):,.10g} %" if math.isfinite(part) else MISSING
+
+
 def unpadded(text: str) -> str:
     """Leave out the 0 before the point."""
     return re.sub(r"^(-?)0(?=\.)", r"\1", text)

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
-from analyses.shared.drawing import categories, chosen_panel, colours, label_curves
+from analyses.shared.drawing import (
+    THICK,
+    THIN,
+    categories,
+    chosen_panel,
+    colours,
+    draw_intervals,
+    explain,
+    label_curves,
+)
 from analyses.shared.estimate import Estimates, Limits, stabilised
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
@@ -287,11 +296,14 @@ class Validity(Result):
         at = self.place(truth), numbers
         names = dict(zip(self._reported.tolist(), self._labels, strict=True))
         rows = np.arange(len(numbers))[::-1]
-        for (low, high), width in zip((self.tau.both, self.tau.users), (0.8, 2.5), strict=True):
-            ax.hlines(rows, low[at], high[at], colours()[0], linewidth=width)
-        taus, ideal = self.tau.values[at], self.attainable[at]
-        ax.plot(taus, rows, "o", color=colours()[0], markersize=4, label="tau-b")
-        ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="attainable")
+        both = f"{self.units} and families of systems"
+        draw_intervals(ax, rows, [end[at] for end in self.tau.both], THIN, over=both)
+        draw_intervals(ax, rows, [end[at] for end in self.tau.users], THICK, over=self.units)
+        ax.plot(self.tau.values[at], rows, "o", color=colours()[0], markersize=4, label="tau-b")
+        (ideal,) = ax.plot(
+            self.attainable[at], rows, "|", color="0.4", markersize=9, label="attainable"
+        )
+        explain(ideal, f"Vertical ticks: {self._attainable}")
         ax.set_yticks(rows, [names[n] for n in numbers])
         ax.set(xlabel=WITH_TRUTH, title=self.title(truth))
         label_curves(ax)
@@ -304,7 +316,7 @@ class Validity(Result):
         place, numbers = self.place(truth), self._reported
         taus, low, high = (x[place, numbers] for x in (self.tau.values, *self.tau.users))
         robustness = _known(self.robustness)[numbers]
-        draw_robustness(ax, self._labels, robustness, taus, (low, high))
+        draw_robustness(ax, self._labels, robustness, taus, (low, high), over=self.units)
         ax.set_title(self.title(truth))
 
     @figure(
@@ -351,7 +363,7 @@ class Validity(Result):
 
     def _plot_loss(self, ax: Axes, curves: TruthCurves, truth: str | None, label: str) -> None:
         drawn = curves.curves(self.place(truth), self.measures)
-        drawn.plot(ax, metric=None)
+        drawn.plot(ax, metric=None, over=self.units)
         ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
 
     @property
@@ -373,11 +385,17 @@ class Validity(Result):
             f"{self.origin}; higher is better. True orderings are by "
             f"{listed(self.truths[1:], 'or')}, which say how good the top of the lists really is, "
             "or by the same measure with the true preferences (itself). tau_AP weights the top of "
-            "the ordering more. Attainable: the expected tau-b of a measure that orders the "
-            f"systems as the truth does but for chance over {self.units}. Intervals: 95 % over "
-            f"{self.units} (thick), and over {self.units} and families of systems (thin), of "
-            f"samples of as many {self.units}; "
-            f"tau-b rises with the number of {self.units}. No limit is above 1."
+            f"the ordering more. Attainable: {self._attainable} Intervals are those of samples of "
+            f"as many {self.units}; tau-b rises with the number of {self.units}. No limit is above "
+            "1."
+        )
+
+    @property
+    def _attainable(self) -> str:
+        """What tau-b is attainable, in words."""
+        return (
+            "the expected tau-b of a measure that orders the systems as the truth does but for "
+            f"chance over {self.units}."
         )
 
     def _tested(self) -> str:
@@ -399,7 +417,7 @@ class Validity(Result):
                 f"Robustness and validity of each measure, for {over}. Robustness is the mean "
                 "tau-b with the ordering by the same measure on all judgements when judgements are "
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
-                f"both; on the diagonal they are equal. Lines: 95 % over {self.units}."
+                "both."
             )
         how = "Judgements are removed at random."
         if part != "kept":
@@ -458,15 +476,23 @@ def spread_of(taus: Floats) -> str:
 
 
 def draw_robustness(
-    ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits
+    ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits, *, over: str
 ) -> None:
-    """Draw a point a measure, with the interval of its validity."""
-    each = zip(categories(labels), robustness, taus, *limits, strict=True)
-    for (label, style), robust, valid, low, high in each:
+    """Draw a point a measure, with the interval of its validity; both axes have one range."""
+    by_measure = zip(categories(labels), robustness, taus, *limits, strict=True)
+    for (label, style), robust, valid, low, high in by_measure:
         ax.plot([robust], [valid], label=label, **{**style, "linestyle": "none"})
-        ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
-    ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
-    ax.set(xlim=(None, 1.01), xlabel="robustness (mean tau-b)", ylabel="validity (tau-b)")
+        line = ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
+        if high > low:
+            explain(line, f"Vertical lines: 95 % intervals of validity over {over}.")
+    # Panels that share their axes share the range of all of them.
+    drawn = np.array([*robustness, *taus, *limits[0], *limits[1]])
+    if np.isfinite(drawn).any():
+        corners = (np.nanmin(drawn), np.nanmax(drawn))
+        ax.update_datalim([(corner, corner) for corner in corners])
+    diagonal = ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
+    explain(diagonal, "Diagonal: robustness and validity are equal.")
+    ax.set(xlabel="robustness (mean tau-b)", ylabel="validity (tau-b)")
     label_curves(ax)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import THICK, THIN, chosen_panel, colours, draw_intervals, explain
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
@@ -185,8 +185,8 @@ class Answer(Result):
         others = "" if self.is_over_more else "systems, "
         scope = (
             "Each measure is compared with all others at once (one-sided, 95 % confidence), over "
-            f"{self._chance}. Intervals in brackets are over {self.units} unless stated otherwise. "
-            f"Other {others}splits or data sets may order the measures otherwise."
+            f"{self._chance}. Intervals in brackets are over {self.units}, and hold for all "
+            f"measures at once. Other {others}splits or data sets may order the measures otherwise."
         )
         if TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
@@ -216,7 +216,7 @@ class Answer(Result):
                 )
             sentence = (
                 f"No estimate reaches the threshold of validity, {found.required} (a convention). "
-                f"{first} comes closest ({found.values_in_words([first])}).{also}"
+                f"{first} comes closest ({found.against_threshold([first])}).{also}"
             )
             return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
@@ -226,7 +226,7 @@ class Answer(Result):
         answer = [(f"Report {which}: {closest} ({found.values_in_words(supported)}).", TRUTH)]
         if others:
             why = f"significantly less valid, or below the threshold of {found.required}"
-            sentence = f"Do not rely on {both(others)}: {why} ({found.values_in_words(others)})."
+            sentence = f"Do not rely on {both(others)}: {why} ({found.against_threshold(others)})."
             answer.append((sentence, TRUTH))
         return answer
 
@@ -340,22 +340,28 @@ class Answer(Result):
         rows = {measure: row for row, measure in enumerate(self.rows)}
         best = found.may_be_best(systems=found.is_over_more)
         low, high = found.over_both()
-        for number, measure in enumerate(found.measures):
-            if measure in rows:
-                row, inside = rows[measure], colour if best[number] else "white"
-                ax.hlines(row, low[number], high[number], colour, linewidth=0.7)
-                ax.hlines(row, found.low[number], found.high[number], colour, linewidth=1.8)
-                (point,) = ax.plot(found.values[number], row, "o", color=colour, markersize=4.5)
-                point.set_markerfacecolor(inside)
+        shown = [number for number, measure in enumerate(found.measures) if measure in rows]
+        places = np.array([rows[found.measures[number]] for number in shown])
+        draw_intervals(ax, places, [low[shown], high[shown]], THIN, over=self._chance)
+        draw_intervals(ax, places, [found.low[shown], found.high[shown]], THICK, over=self.units)
+        for number, place in zip(shown, places, strict=True):
+            (point,) = ax.plot(found.values[number], place, "o", color=colour, markersize=4.5)
+            if best[number]:
+                explain(point, "Filled points: no other measure is significantly better.")
+            else:
+                point.set_markerfacecolor("white")
+                explain(point, "Open points: another measure is significantly better.")
         if found.threshold is not None and found.shares is None:
-            ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
+            line = ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
+            explain(line, f"Dotted lines: thresholds ({self._thresholds}), which are conventions.")
         ends = np.array([*found.values, *found.low, *found.high, *low, *high])
         least, most = np.nanmin(ends), np.nanmax(ends)
-        ax.set_xlim(min(0.0, least * 1.05), 1.0 if most <= 1 else most * 1.05)
+        room = 0.03 * (max(most, 1.0) - min(least, 0.0))
+        ax.set_xlim(min(least, 0.0) - room, max(most, 1.0) + room)
         ax.locator_params(axis="x", nbins=3)
         ax.set_yticks(range(len(self.rows)), [*map(str, self.rows)])
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
-        ax.set_xlabel(found.quantity)
+        ax.set_xlabel(f"{found.quantity}{' (lower is better)' * found.lower_is_better}")
         ax.set_title(fill(found.subject, TITLE))
         return ax
 
@@ -363,7 +369,6 @@ class Answer(Result):
         """Say what the figure shows."""
         first = next(iter(self.deciding.values()), None)
         order = "" if first is None else f", ordered by {first.subject.lower()}"
-        thin = f", and over {self._chance} (thin)" * self.is_over_more
         subjects = [subject[0].lower() + subject[1:] for subject in self.subjects]
         definitions = {
             "An area is the mean, over smaller and smaller parts of the judgements, of the tau-b "
@@ -375,14 +380,16 @@ class Answer(Result):
         }
         parts = [
             f"The measures (metrics at a cut-off) by {listed(subjects)}{order}, with 95 % "
-            f"intervals over {self.units} (thick){thin}.",
+            f"intervals over {self.units}.",
             *applicable(definitions),
-            "In a panel, a point is filled where no other measure is significantly better.",
         ]
-        drawn = [each.required for each in self.every if each.threshold and each.shares is None]
-        if drawn:
-            parts.append(f"Dotted lines: thresholds ({listed(drawn)}), which are conventions.")
         return " ".join(parts)
+
+    @property
+    def _thresholds(self) -> str:
+        """The thresholds that the panels show, each once."""
+        shown = [each for each in self.every if each.threshold and each.shares is None]
+        return listed([*dict.fromkeys(each.required for each in shown)])
 
 
 def respect(found: Estimates, *, systems: bool) -> str:
@@ -391,7 +398,7 @@ def respect(found: Estimates, *, systems: bool) -> str:
     best = [*compress(found.measures, found.may_be_best(systems=systems) & good)]
     if not best:
         first = found.measures[0]
-        nearest = f"{first} ({found.values_in_words([first])})"
+        nearest = f"{first} ({found.against_threshold([first])})"
         if not good.any():
             return (
                 f"{found.subject}: no estimate reaches the threshold of {found.required}; "

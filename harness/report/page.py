@@ -30,8 +30,9 @@ LEAST_SCALE = 0.83
 """Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
 
 INTERVALS = (
-    "Intervals in brackets are for one number. Measures differ significantly if the 95 % interval "
-    "of their difference, simultaneous for all that are compared, excludes 0."
+    "Intervals of measures in sentences hold for all report measures at once; those in tables and "
+    "figures are for one number. Measures differ significantly if the 95 % interval of their "
+    "difference, simultaneous for all that are compared, excludes 0."
 )
 
 
@@ -140,8 +141,11 @@ def image_source(svg: bytes) -> str:
 def _figure(
     study: FinishedStudy, result: Result, face: FigureFace, findings: Sequence[str]
 ) -> dict[str, Any]:
-    svg = (study.folder / "figures" / f"{face.file}.svg").read_bytes()
-    title, caption = study.title(face), face.caption(result)
+    path = study.folder / "figures" / face.file
+    svg = path.with_name(f"{face.file}.svg").read_bytes()
+    title = study.title(face)
+    # What is drawn is known where it was drawn.
+    caption = path.with_name(f"{face.file}.txt").read_text(encoding="utf-8").rstrip()
     width = re.search(rb'<svg[^>]* width="([0-9.]+)pt"', svg)
     return {
         "name": face.file,
