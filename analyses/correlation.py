@@ -35,6 +35,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs.shared.arrays import Floats, Masks
+from runs.shared.errors import counted
 from runs.shared.settings import Whole, read_by
 
 if TYPE_CHECKING:
@@ -204,6 +205,23 @@ class Correlation(Result):
         further = {name: self.values[name] for name in self.values if name != self.coefficient}
         limits = {"low": self.low, "high": self.high} | self.limits_over_systems()
         return tidy(*axes, tau=self.taus, **limits, **further)
+
+    def frame(self) -> pd.DataFrame:
+        """Pairs of different report measures, with the columns of `to_frame`.
+
+        Each pair has a row; of a coefficient that is not symmetric, two: either is the reference.
+        """
+        is_reported = np.isin(np.arange(len(self.measures)), self._reported)
+        is_pair = np.outer(is_reported, is_reported)
+        if find_coefficient(self.coefficient).symmetric:
+            is_pair = np.triu(is_pair, k=1)
+        np.fill_diagonal(is_pair, False)
+        return self.to_frame()[is_pair.ravel()].reset_index(drop=True)
+
+    @property
+    def _reported(self) -> list[int]:
+        """The numbers of the report measures."""
+        return self.measures.numbers(self.measures.reported)
 
     def among_cutoffs(self) -> pd.DataFrame:
         """Pairs of cut-offs of one metric.
@@ -384,7 +402,7 @@ class Correlation(Result):
         coefficient = find_coefficient(self.coefficient)
         label, users = coefficient.label[0].upper() + coefficient.label[1:], ""
         if self.n_users is not None:
-            users = f" over {self.n_users:,} {self.units}"
+            users = f" over {counted(self.n_users, self.unit)}"
         reference = "" if coefficient.symmetric else " The column is the reference of the row."
         left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
         intervals = (

@@ -34,6 +34,7 @@ from analyses.significance.power import (
 from analyses.significance.question import Standard, standardised
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Whole
 
@@ -406,7 +407,7 @@ class Design(Result):
         }
         caption = (
             f"Share of the variance of scores due to systems, {self.units} and the rest. E rho² "
-            f"and Phi: generalizability coefficients of {self.n_users:,} {self.units} for "
+            f"and Phi: generalizability coefficients of {counted(self.n_users, self.unit)} for "
             "differences between systems (with 95 % intervals; Feldt 1965) and for mean scores; "
             f"for {wanted}: {self.units} needed for a coefficient of {wanted}. The systems are "
             "treated as a random sample."
@@ -424,7 +425,7 @@ class Design(Result):
         wanted = ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
         explain(wanted, f"Horizontal line: {percent(self.share)} of the pairs.")
         pilot = ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-        explain(pilot, f"Dotted line: the {self.n_users:,} {self.units} of the pilot.")
+        explain(pilot, f"Dotted line: the {counted(self.n_users, self.unit)} of the pilot.")
         names = f"In brackets: {self.units} with which a curve reaches {percent(self.share)}."
         explain(ax, names)
         ax.set(ylim=(0, 1.02), xlabel=self.units)
@@ -437,14 +438,16 @@ class Design(Result):
         how = self.standardised
         scores = "" if how is None else f" Scores are standardised for each {self.unit} ({how})."
         return (
-            f"Number of {self.units} with which {percent(self.share)} of the {len(self.pairs):,} "
-            f"pairs of {len(self.systems)} systems are expected to be significant (p < "
-            f"{self._alpha}), from a pilot of {self.n_users:,} {self.units}; observed differences "
+            f"Number of {self.units} with which {percent(self.share)} of the "
+            f"{counted(len(self.pairs), 'pair')} of {counted(len(self.systems), 'system')} are "
+            "expected to be significant (p < "
+            f"{self._alpha}), from a pilot of {counted(self.n_users, self.unit)}; observed "
+            "differences "
             f"are shrunk for sampling error. Observed, {percent(self.difference)} difference: "
             f"{self.units} with which the paired t-test finds the observed difference, or one of "
             f"{percent(self.difference)} of the mean score, in the median pair with a power of "
             f"{rounded(self.power, 2)}. Detectable: smallest difference, in per cent of the mean "
-            f"score, that {self.n_users:,} {self.units} find with this power.{scores}"
+            f"score, that {counted(self.n_users, self.unit)} find with this power.{scores}"
         )
 
     @property
@@ -508,7 +511,8 @@ class Design(Result):
             f"variance between systems by {self.measures[alone]}: without it, E rho² is "
             f"{rounded(float(self.relative_without[alone]))} in place of "
             f"{rounded(float(self.components.relative[alone]))}.": shares[alone] >= MOST_VARIANCE,
-            f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, and "
+            f"With a pilot of {counted(self.n_users, self.unit)}, the standard error of a "
+            "variance, and "
             f"of all numbers of {self.units} needed, is {percent(np.sqrt(2 / (self.n_users - 1)))} "
             "if scores are about normal.": self.n_users < FEW_USERS,
             f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different scores "

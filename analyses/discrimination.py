@@ -40,7 +40,7 @@ from analyses.significance.question import (
     standardised,
 )
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.errors import require_choice, require_known
+from runs.shared.errors import counted, require_choice, require_known
 from runs.shared.settings import Whole
 
 if TYPE_CHECKING:
@@ -114,6 +114,8 @@ P_ROOM = 1.1
 """Room for marks beside the ends of an axis of p-values, as a factor."""
 
 LEVEL_IN_WORDS = "Dotted line: p = .05, the level of significance."
+
+PAIR = "pair of systems"
 
 VERDICTS = ("different", "equivalent", "undecided")
 
@@ -462,7 +464,7 @@ class Discrimination(Result):
         by = [f"{n:,} by {measure}" for n, measure in zip(counts, reported, strict=True)]
         return (
             f"With {self.margin:g} as the smallest difference of interest in every measure, so "
-            f"many of {len(self.pairs):,} pairs of systems are undecided: {listed(by)}."
+            f"many of {counted(len(self.pairs), PAIR)} are undecided: {listed(by)}."
         )
 
     def _dominated(self) -> str:
@@ -496,17 +498,19 @@ class Discrimination(Result):
         of_pairs = {
             f"{paired(alike)} have identical scores for every {self.unit} by every measure; each "
             "such pair adds 1 to DP over unordered pairs.": bool(alike),
-            f"For {len(near):,} of {len(self.pairs):,} pairs of systems, none of the report "
+            f"For {len(near):,} of {counted(len(self.pairs), PAIR)}, none of the report "
             "measures finds a significant difference (p < .05), even without correction "
             f"({paired(near)}); corrected tests leave more pairs undecided.": bool(near),
-            f"With {self.n_users:,} {self.units}, every measure finds {share} pairs of systems "
+            f"With {counted(self.n_users, self.unit)}, every measure finds {share} pairs of "
+            "systems "
             "significantly different (p < .05); consider the size of the differences, "
             "too.": len(reported) > 0 and least >= MOST,
         }
         name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
         needed, are_drawn = len(self.pairs) / self.alpha, self.test in ("monte-carlo", "bootstrap")
         of_test = {
-            f"The {name} test compares {about}, not means: with {self.n_users:,} {self.units} it "
+            f"The {name} test compares {about}, not means: with "
+            f"{counted(self.n_users, self.unit)} it "
             "rejects too often if differences have mean 0 but are not symmetric (Ihemelandu & "
             "Ekstrand 2023); prefer the permutation test.": self.test in ("wilcoxon", "sign")
             and self.n_users >= MANY_USERS,
@@ -514,7 +518,7 @@ class Discrimination(Result):
             f"{self.units} may be too few for; compare with the exact permutation "
             "test.": self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS,
             f"{self.permutations:,} random permutations are too few to correct for "
-            f"{len(self.pairs):,} pairs at alpha = {self.alpha:g}, as no p-value is below "
+            f"{counted(len(self.pairs), 'pair')} at alpha = {self.alpha:g}, as no p-value is below "
             f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}.": are_drawn
             and self.permutations + 1 <= needed,
         }
@@ -688,9 +692,9 @@ class Discrimination(Result):
 
     def _tested(self) -> str:
         """Say which pairs were tested, and how."""
-        pairs = f"{len(self.pairs):,} pairs of {len(self.systems):,} systems"
+        pairs = f"{counted(len(self.pairs), 'pair')} of {counted(len(self.systems), 'system')}"
         if self.baseline:
-            pairs = f"{len(self.pairs):,} pairs with {listed(self.baseline)}"
+            pairs = f"{counted(len(self.pairs), 'pair')} with {listed(self.baseline)}"
         scores = "" if self.standard is None else f" of standardised scores ({self.standard})"
         corrected = ""
         if self.correction != "none":
@@ -698,7 +702,8 @@ class Discrimination(Result):
             over = "and measures" if self.across_measures else "of a measure"
             corrected = f" Adjusted p-values: {name} over all pairs {over}."
         return (
-            f"p-values{scores} of {pairs} over {self.n_users:,} {self.units}, by the two-sided "
+            f"p-values{scores} of {pairs} over {counted(self.n_users, self.unit)}, by the "
+            "two-sided "
             f"{self.test_in_words()}.{corrected}"
         )
 

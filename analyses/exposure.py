@@ -27,6 +27,7 @@ from analyses.significance.permutation import pair_differences
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.settings import Cutoffs, Whole
 
 if TYPE_CHECKING:
@@ -206,7 +207,8 @@ class Exposure(Result):
         """Say what the aspects are."""
         return (
             f"Coverage: share of the {self.n_items:,} items of the catalogue that are recommended "
-            f"to any of {self.n_users:,} {self.units}. Gini index: 0 if all items are recommended "
+            f"to any of {counted(self.n_users, self.unit)}. Gini index: 0 if all items are "
+            "recommended "
             "equally often, close to 1 if only a few are. Shannon entropy of the recommendations: "
             f"in bits, at most {np.log2(self.n_items):.3g}. PopREO: standard deviation of recall "
             f"over {len(self.recalls)} groups of items by popularity "

@@ -33,6 +33,7 @@ from analyses.significance.paired_tests import t_of_moments
 from analyses.significance.permutation import pair_differences
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
 from runs.shared.fields import check_width, read_lines
 
 if TYPE_CHECKING:
@@ -305,8 +306,10 @@ class Groups(Result):
             each = zip(of_measures, self.measures, strict=True)
             some = [f"{count} under {measure}" for count, measure in each if count]
             if some:
-                which = f"Of {n_pairs} pairs of groups, the {quantity} differs significantly in"
-                found.append(f"{which} {listed(some)}.")
+                found.append(
+                    f"Of {counted(n_pairs, 'pair of groups')}, the {quantity} differs "
+                    f"significantly in {listed(some)}."
+                )
         for n, measure in enumerate(self.measures):
             pairs = [f"{a} and {b}" for a, b in self.reversals(n)]
             if pairs:

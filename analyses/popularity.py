@@ -29,6 +29,7 @@ from analyses.shared.table import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.settings import Levels, Whole
 from runs.shared.streams import random_words
 
@@ -244,10 +245,12 @@ class Popularity(Result):
         n_systems = self.families.n_systems
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on the judgements "
-            f"of the least popular items and on all judgements of {self.n_users:,} {self.units}. "
+            "of the least popular items and on all judgements of "
+            f"{counted(self.n_users, self.unit)}. "
             f"Shares are of {shares}, and areas are mean taus from {percent(max(self.levels))} to "
             f"{percent(min(self.levels))} of them; popularity is an item's number of {ratings}. "
-            f"Equally popular items are removed in random order: mean of {self.orders} orders. "
+            f"Equally popular items are removed in random order: mean of "
+            f"{counted(self.orders, 'order')}. "
             f"{HIGHER_IS_BETTER}"
         )
 

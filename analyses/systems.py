@@ -21,6 +21,7 @@ from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
 from analyses.significance.question import JOINT, by_user_id
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,7 +183,8 @@ class Systems(Result):
         """Say what stands in a cell."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
-            f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval (Student's "
+            f"Mean over {counted(self.n_users, self.unit)} with its 95 % confidence interval "
+            "(Student's "
             "t), letters, and possible ranks. Two systems that share a letter do not differ "
             f"significantly. Ranks: from 1 + the number of systems that are significantly better, "
             f"to {len(self.systems)} - the number of those that are significantly worse. Letters "
@@ -197,7 +199,7 @@ class Systems(Result):
         """Say what the diagram shows."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
-            f"Points: ranks of the systems by their mean over {self.n_users:,} {self.units}. "
+            f"Points: ranks of the systems by their mean over {counted(self.n_users, self.unit)}. "
             "Lines: possible ranks by one simultaneous test of all pairs per measure "
             f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )

@@ -21,6 +21,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Sizes, Whole
 from runs.shared.streams import random_words
@@ -232,7 +233,8 @@ class Users(Result):
             return ()
         low, high = int(np.nanargmin(means)), int(np.nanargmax(means))
         return (
-            f"On {self.sizes[fewer[-1]]:,} of the {self.sizes[-1]:,} {self.units}, tau-b with the "
+            f"On {self.sizes[fewer[-1]]:,} of the {counted(self.sizes[-1], self.unit)}, tau-b "
+            "with the "
             f"ordering on all is {rounded(float(means[low]), 2)} ({reported[low]}) to "
             f"{rounded(float(means[high]), 2)} ({reported[high]}).",
         )
@@ -255,7 +257,8 @@ class Users(Result):
 
     def _subsets(self) -> str:
         return (
-            f"Mean of {self.n_repeats} random subsets of the {self.sizes[-1]:,} {self.units} of "
+            f"Mean of {self.n_repeats} random subsets of the {counted(self.sizes[-1], self.unit)} "
+            "of "
             f"each size. A subset is part of all {self.units}: two separate samples agree less."
         )
 

@@ -15,6 +15,7 @@ from analyses.shared.estimate import WIDER, Estimates, arcsine_around, stabilise
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.sentences import listed
+from analyses.shared.table import percent
 from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
@@ -139,7 +140,16 @@ class Curves:
             replicates=stabilised(values, replicates, wider=self.wider),
             systems=self.within,
             threshold=threshold,
+            no_value=self._why_undefined(),
         )
+
+    def _why_undefined(self) -> str:
+        """Say where curves of report measures are undefined, and why."""
+        reported = self.measures.numbers(self.measures.reported)
+        undefined = np.isnan(self.taus[reported]).any(axis=0)
+        shares = listed([percent(self.levels[place]) for place in np.flatnonzero(undefined)[:3]])
+        where = f" at {shares} kept" if undefined.any() else ""
+        return f"tau is undefined{where}: no relevant judgement is left there, or all systems tie"
 
 
 def area(levels: Sequence[float], taus: Floats) -> Floats:

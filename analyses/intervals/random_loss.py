@@ -29,6 +29,7 @@ from analyses.shared.result import Result
 from analyses.shared.table import percent
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -241,11 +242,14 @@ class RandomLoss(Result):
         """Say what the curves are, and in how many samples tau is undefined."""
         undefined = int(self.undefined.sum())
         n_systems = self.families.n_systems
-        note = f" In {undefined:,} samples all systems tie, and tau is undefined." * (undefined > 0)
+        note = f" In {counted(undefined, 'sample')} all systems tie: tau is undefined." * (
+            undefined > 0
+        )
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on a share of the "
-            f"{self.n_judgements:,} judgements of {self.n_users:,} {self.units} and on all of "
-            f"them: mean of {self.n_samples} random samples at each share. {self.drawing}. Areas "
+            f"{self.n_judgements:,} judgements of {counted(self.n_users, self.unit)} and on all of "
+            f"them: mean of {counted(self.n_samples, 'sample')} at each share. {self.drawing}. "
+            "Areas "
             f"are mean taus from {percent(max(self.levels))} to {percent(min(self.levels))}. "
             f"{HIGHER_IS_BETTER}{note}"
         )

@@ -9,15 +9,14 @@ from string import ascii_letters
 import numpy as np
 
 from analyses.shared.estimate import Estimates
+from analyses.shared.measure import TOPIC as TOPIC
+from analyses.shared.measure import USER as USER
 from analyses.shared.measure import Measure, rising_cutoffs
 from analyses.shared.table import MISSING, rounded
 from runs.shared.arrays import Masks, Numbers
 
 MOST_NAMED, SMALLEST_P = 5, 0.001
 """Pairs that a sentence names at most; p-values below this are printed as such."""
-
-USER, TOPIC = "user", "topic"
-"""What scores are of: topics where runs are given, else users."""
 
 
 def best_of(estimates: Estimates, units: str = "users") -> str:

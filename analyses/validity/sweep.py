@@ -28,6 +28,7 @@ from analyses.validity.truth_agreement import ITSELF
 from analyses.validity.validity_result import LEAST_TAU, draw_robustness
 from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.errors import counted
 from runs.shared.settings import Levels, Whole, without_repetition
 from runs.shared.streams import random_words
 
@@ -355,7 +356,8 @@ class ValiditySweep(Result):
             f"From strength {ends[0]:g} to {ends[1]:g} of the bias, means over measures change: "
             f"{listed(ranges)}.",
             f"The most valid measure by true {self.main} is {'; '.join(leaders)}.",
-            f"{len(self.turned)} of {n_pairs} pairs of measures reverse significantly between "
+            f"{len(self.turned)} of {counted(n_pairs, 'pair of measures')} reverse significantly "
+            "between "
             f"strengths{turned}.",
         ]
 

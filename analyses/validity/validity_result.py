@@ -33,6 +33,7 @@ from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.truth_agreement import ITSELF, Uncertain, written_interval
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,8 @@ WITH_TRUTH = "tau-b with the true ordering"
 
 LEAST_TAU = 0.7
 """Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
+
+PAIR = "pair of systems"
 
 FEW_PAIRS = 10
 """With fewer pairs that truly differ, shares of them are not reliable."""
@@ -376,12 +379,12 @@ class Validity(Result):
 
     def caption(self) -> str:
         """Say what is compared with what."""
-        users = f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both)"
+        users = f"{counted(self.n_true_users, self.unit)} ({self.n_shared:,} in both)"
         if self.n_users == self.n_true_users == self.n_shared:
             users = f"the same {self.units}"
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
-            f"over {self.n_users:,} {self.units} and their true ordering over {users} "
+            f"over {counted(self.n_users, self.unit)} and their true ordering over {users} "
             f"{self.origin}; higher is better. True orderings are by "
             f"{listed(self.truths[1:], 'or')}, which say how good the top of the lists really is, "
             "or by the same measure with the true preferences (itself). tau_AP weights the top of "
@@ -402,8 +405,9 @@ class Validity(Result):
         """Say how pairs were tested."""
         adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
         return (
-            f"All {self.p.shape[1]:,} pairs of {len(self.systems)} systems over {self.n_users:,} "
-            f"{self.units}, by {TESTS_IN_WORDS[self.test]} (alpha = {self.alpha:g}, {adjusted}), "
+            f"{counted(self.p.shape[1], 'pair')} of {counted(len(self.systems), 'system')} over "
+            f"{counted(self.n_users, self.unit)}, by {TESTS_IN_WORDS[self.test]} (alpha = "
+            f"{self.alpha:g}, {adjusted}), "
             f"which is repeated over resampled {self.units}."
         )
 
@@ -411,7 +415,7 @@ class Validity(Result):
         """Say what the figure of a part shows."""
         if part == "verdicts":
             return f"{self._tested()} {VERDICTS_IN_WORDS}"
-        over = f"{len(self.systems)} systems over {self.n_users:,} {self.units}"
+        over = f"{counted(len(self.systems), 'system')} over {counted(self.n_users, self.unit)}"
         if part == "robustness":
             return (
                 f"Robustness and validity of each measure, for {over}. Robustness is the mean "
@@ -435,18 +439,22 @@ class Validity(Result):
         below = [str(m) for m, is_below in zip(reported, high < ideal, strict=True) if is_below]
         truly = put_first(self.true[place, numbers[0]])
         regrets = self.regret.values[place, numbers]
+        n_right = int(np.count_nonzero(regrets == 0))
         marks = self.verdicts.wrong, self.verdicts.significant
         wrong, significant = (each[place, numbers].sum(axis=-1) for each in marks)
         counts = zip(reported, wrong, significant, strict=True)
         test = TESTS_IN_WORDS[self.test].removeprefix("the ")
-        many = f"All {n}" if len(below) == n else f"{len(below)} of {n}"
+        many = f"{len(below)} of {counted(n, 'measure')}"
+        if len(below) == n > 1:
+            many = f"All {counted(n, 'measure')}"
         named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
             best_of(self.under_settings(self.estimates()), self.units),
-            f"{many} measures{named} disagree with the ordering by the same measure with the true "
+            f"{many}{named} {'disagrees' if len(below) == 1 else 'disagree'} with the ordering by "
+            "the same measure with the true "
             f"preferences ({spread_of(self.tau.values[0, numbers])}) by more than chance over "
             f"{self.units} explains (attainable: {spread_of(ideal)}).",
-            f"{np.count_nonzero(regrets == 0)} of {n} measures rank "
+            f"{n_right} of {counted(n, 'measure')} {'ranks' if n_right == 1 else 'rank'} "
             f"{listed(np.array(self.systems)[truly].tolist(), 'or')} first, which is truly best by "
             f"{self.main}; the first system of the others is worse by at most "
             f"{rounded(float(np.max(regrets)))}.",
@@ -462,8 +470,9 @@ class Validity(Result):
         sentences = {
             f"The validity of {listed(self.unmeasured)} is unknown: the truth has no "
             "scores by them.": bool(self.unmeasured),
-            f"Only {n_sure} of {self.p.shape[1]:,} pairs of systems have a significant true "
-            f"difference by {self.main}: power and inversions are shares of few "
+            f"Only {n_sure} of {counted(self.p.shape[1], PAIR)} "
+            f"{'has' if n_sure == 1 else 'have'} a "
+            f"significant true difference by {self.main}: power and inversions are shares of few "
             "pairs.": n_sure < FEW_PAIRS,
         }
         return [*self.notes, *applicable(sentences), *self.families.cautions()]

@@ -19,6 +19,7 @@ from harness.report.answer import Answer
 from harness.report.checks import checks_of
 from harness.report.study_folder import ANSWER, FinishedStudy
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
+from runs.shared.errors import counted
 
 LAST = ("systems", "means", "coverage")
 """Results whose tables stand at the end of the page, folded."""
@@ -202,7 +203,9 @@ class Summary:
     cautions: tuple[str, ...]
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.findings)} findings, {len(self.cautions)} cautions"
+        sizes = (
+            f"{counted(len(self.findings), 'finding')}, {counted(len(self.cautions), 'caution')}"
+        )
         texts = self.answer or self.findings[:8]
         return "\n".join([f"Summary: {sizes}", *texts, "Next: .answer, .findings, .cautions"])
 
