@@ -16,11 +16,11 @@ from pydantic import Field
 
 from analyses.intervals.resampling import resample_means, run_noise
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
+from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_matrix, panel_title
 from analyses.shared.estimate import (
     OVER_SYSTEMS,
-    REACH,
     WIDER,
     Estimate,
     Estimates,
@@ -288,7 +288,7 @@ class Correlation(Result):
         lowest, highest = min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__)
         ranges = ""
         if taus[lowest] < taus[highest]:
-            low_tau, high_tau = self._printed_at_once(lowest), self._printed_at_once(highest)
+            low_tau, high_tau = self.at_once(lowest), self.at_once(highest)
             ranges = f", from {low_tau} ({listed(lowest)}) to {high_tau} ({listed(highest)})"
             if self.has_intervals:
                 ranges += "; the intervals hold for all pairs at once"
@@ -310,24 +310,29 @@ class Correlation(Result):
         """Whether there are resampled agreements of the report measures."""
         return self.over_users is not None and self.over_users.shape[-1] > 1
 
-    def _printed_at_once(self, pair: tuple[str, str]) -> str:
-        """Print the agreement of a pair that was chosen for it, with limits for all pairs at once.
+    def at_once(self, pair: tuple[str, str]) -> Estimate:
+        """Estimate the agreement of two report measures; limits hold for all pairs at once.
 
-        An interval of one pair that is the lowest or the highest holds less often than it says.
+        Measures are named by their labels. An interval for one pair, which was chosen for being
+        the lowest or the highest, holds less often than it says.
         """
         row, column = self._pairs[pair]
         tau = float(self.taus[row, column])
         if self.over_users is None or not self.has_intervals:
-            return str(Estimate(tau))
+            return Estimate(tau)
         every_pair = self.measures.reported.labels
         first, second = np.array([*combinations(range(len(every_pair)), 2)]).T
         # NaN where an agreement is undefined, of all or of the resampled users.
         angles = np.arcsin(self.over_users[first, second])
-        wider = WIDER * joint_reach(angles) / REACH
+        spread = deviations(angles)
+        # The pair that seems to agree most varies least by chance: it varies as pairs usually do.
+        usual = float(np.sqrt(mean_of_defined(spread**2)))
         place = [*self._pairs].index(pair)
-        resampled = self.over_users[first[place], second[place]]
-        low, high = arcsine_around(np.array(tau), resampled, wider=wider)
-        return str(Estimate(tau, float(low), float(high)))
+        half_width = WIDER * joint_reach(angles) * max(float(spread[place]), usual)
+        angle = float(np.arcsin(tau))
+        low = np.sin(max(angle - half_width, -np.pi / 2))
+        high = np.sin(min(angle + half_width, np.pi / 2))
+        return Estimate(tau, float(low), float(high))
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:

@@ -299,10 +299,6 @@ class Design(Result):
         low, high = (end[number] for end in self.interval)
         return Estimate(self.needed[number], low, high).bracketed(0)
 
-    def _users_of(self, number: int) -> str:
-        """Print how many users a measure needs, with the interval."""
-        return f"{count(self.needed[number])} {self._limits_of(number)}".rstrip()
-
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
         users = {"users": self.sizes}
@@ -464,15 +460,17 @@ class Design(Result):
         )
         if np.isinf(self.needed[fewest]):
             return (f"According to this pilot, no number of {self.units} is enough {wanted}.",)
-        found = [f"{self.measures[fewest]} needs {self._users_of(fewest)} {self.units} {wanted}."]
+        found = [
+            f"{self.measures[fewest]} needs {count(self.needed[fewest])} {self.units} {wanted}."
+        ]
         if np.isinf(self.needed[most]):
             found.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
         elif len(order) > 1:
             ratio = Estimate(*self.ratio(most, fewest))
             times = ratio.printed(max(ratio.decimals, int(ratio.value < 10)))
             found.append(
-                f"{self.measures[most]} needs {self._users_of(most)} {self.units}, {times} times "
-                f"as many as {self.measures[fewest]}."
+                f"{self.measures[most]} needs {count(self.needed[most])} {self.units}, {times} "
+                f"times as many as {self.measures[fewest]}."
             )
         users, _ = self.components.users_for(self.reliability)
         order = np.argsort(users, kind="stable")

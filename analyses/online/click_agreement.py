@@ -25,8 +25,8 @@ from analyses.online.thesis_tables import (
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
 from analyses.shared.drawing import categories, explain, label_curves, shades
-from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
+from analyses.shared.table import rounded
 from runs import InputError, InputWarning
 from runs.shared.settings import Whole
 
@@ -182,8 +182,8 @@ class ClickStudy(Result):
         return [
             self.best.finding(),
             *(
-                f"In {row.dataset}, {row.measure} has rho = "
-                f"{Estimate(row.rho, row.low, row.high)}, given the errors of clicks and values."
+                f"In {row.dataset}, {row.measure} has rho = {rounded(float(row.rho), 2)}; the "
+                "intervals of single measures in online_intervals do not count that it was chosen."
                 for row in rows.itertuples()
             ),
         ]

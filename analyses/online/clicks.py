@@ -24,7 +24,7 @@ from analyses.shared.drawing import colours, draw_band, explain
 from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
 from analyses.shared.sentences import p_value
-from analyses.shared.table import percent
+from analyses.shared.table import percent, rounded
 from runs import InputError
 from runs.shared.progress import Progress
 from runs.shared.settings import Whole
@@ -450,7 +450,9 @@ def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
     others = others[others["arm_a"] == best]
     is_certain = bool((others["p_holm"] < ALPHA).all())
     row = (others if is_certain else others[~(others["p_holm"] < ALPHA)]).iloc[0]
-    gap = Estimate(*(float(row[key]) for key in ("difference", "low", "high")))
+    # The pair is chosen: its interval, for one pair alone, stands in the table of differences.
+    pair = Estimate(*(float(row[key]) for key in ("difference", "low", "high")))
+    gap = rounded(pair.value, pair.decimals)
     opening = f"Arm {best} has the highest click-through rate"
     if not is_certain:
         opening = "No arm has a significantly higher click-through rate than all others"

@@ -95,6 +95,16 @@ def test_measures_and_cutoffs_are_chosen_by_name(
     assert titles(opened.figure(name, **chosen)) == found
 
 
+def test_robustness_and_validity_have_axes_of_one_range(opened: OpenStudy) -> None:
+    for panel in opened.figure("fig22").axes:
+        assert panel.get_xlim() == pytest.approx(panel.get_ylim())
+
+
+def test_a_figure_without_room_for_its_panels_is_refused(opened: OpenStudy) -> None:
+    with pytest.raises(InputError, match="choose a larger width or height"):
+        opened.figure("fig22", width="single", height=0.3)
+
+
 def test_curves_with_bands_have_a_panel_each_on_one_grid(opened: OpenStudy) -> None:
     printed = opened.figure("fig6", cutoffs=[5, 20])
     places = [axes.get_position() for axes in printed.axes]
