@@ -12,7 +12,7 @@ from pydantic import Field
 from analyses.intervals.resampling import percentiles, resampled_users
 from analyses.ordering import tau_ap, tau_b
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import chosen_panel, draw_rows
+from analyses.shared.drawing import chosen_panel, draw_rows, explain
 from analyses.shared.estimate import Estimate
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -295,6 +295,8 @@ class Assessors(Result):
         """Draw the bias of every system with its interval, and the mean bias as a line."""
         number = chosen_panel(self.labels, label)
         value, low, high = self.bias[:, number]
-        ax.axvline(float(value.mean()), color="0.6", linewidth=1, linestyle=":")
-        draw_rows(ax, self.systems, value, (low, high))
+        mean = ax.axvline(float(value.mean()), color="0.6", linewidth=1, linestyle=":")
+        explain(mean, "Dotted line: mean bias over the systems.")
+        points = f"Points: bias of a system. Lines: 95 % intervals over {self.units}."
+        draw_rows(ax, self.systems, value, (low, high), explanation=points)
         ax.set(xlabel="mean score, first less second assessor", title=self.labels[number])

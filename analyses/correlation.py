@@ -16,6 +16,7 @@ from pydantic import Field
 
 from analyses.intervals.resampling import resample_means, run_noise
 from analyses.ordering import COEFFICIENTS, Coefficient, find_coefficient
+from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.analysis import AnalysisSettings, analysis
 from analyses.shared.drawing import curves_of, draw_matrix, panel_title
 from analyses.shared.estimate import (
@@ -25,6 +26,7 @@ from analyses.shared.estimate import (
     Estimates,
     arcsine_around,
     deviations,
+    joint_reach,
     stabilised,
 )
 from analyses.shared.families import CROSSED, Families, WithinSubsets
@@ -33,6 +35,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import listed, paired
 from analyses.shared.table import Table, rounded
 from runs.shared.arrays import Floats, Masks
+from runs.shared.errors import counted
 from runs.shared.settings import Repeats, read_by
 
 if TYPE_CHECKING:
@@ -203,6 +206,23 @@ class Correlation(Result):
         limits = {"low": self.low, "high": self.high} | self.limits_over_systems()
         return tidy(*axes, tau=self.taus, **limits, **further)
 
+    def frame(self) -> pd.DataFrame:
+        """Pairs of different report measures, with the columns of `to_frame`.
+
+        Each pair has a row; of a coefficient that is not symmetric, two: either is the reference.
+        """
+        is_reported = np.isin(np.arange(len(self.measures)), self._reported)
+        is_pair = np.outer(is_reported, is_reported)
+        if find_coefficient(self.coefficient).symmetric:
+            is_pair = np.triu(is_pair, k=1)
+        np.fill_diagonal(is_pair, False)
+        return self.to_frame()[is_pair.ravel()].reset_index(drop=True)
+
+    @property
+    def _reported(self) -> list[int]:
+        """The numbers of the report measures."""
+        return self.measures.numbers(self.measures.reported)
+
     def among_cutoffs(self) -> pd.DataFrame:
         """Pairs of cut-offs of one metric.
 
@@ -265,9 +285,13 @@ class Correlation(Result):
         if not taus:
             return []
         mean = sum(taus.values()) / len(taus)
-        ends = (min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__))
-        lowest, highest = (f"{self._printed(*pairs[pair])} ({listed(pair)})" for pair in ends)
-        ranges = f", from {lowest} to {highest}" if taus[ends[0]] < taus[ends[1]] else ""
+        lowest, highest = min(taus, key=taus.__getitem__), max(taus, key=taus.__getitem__)
+        ranges = ""
+        if taus[lowest] < taus[highest]:
+            low_tau, high_tau = self.at_once(lowest), self.at_once(highest)
+            ranges = f", from {low_tau} ({listed(lowest)}) to {high_tau} ({listed(highest)})"
+            if self.has_intervals:
+                ranges += "; the intervals hold for all pairs at once"
         return [
             f"The report measures{self.measures.reported.where} agree on the ordering of the "
             f"systems with {find_coefficient(self.coefficient).label} = {rounded(mean, 2)} on "
@@ -280,6 +304,35 @@ class Correlation(Result):
         reported = self.measures.reported
         places = dict(zip(reported.labels, self.measures.numbers(reported), strict=True))
         return {(a, b): (places[a], places[b]) for a, b in combinations(places, 2)}
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are resampled agreements of the report measures."""
+        return self.over_users is not None and self.over_users.shape[-1] > 1
+
+    def at_once(self, pair: tuple[str, str]) -> Estimate:
+        """Estimate the agreement of two report measures; limits hold for all pairs at once.
+
+        Measures are named by their labels. An interval for one pair, which was chosen for being
+        the lowest or the highest, holds less often than it says.
+        """
+        row, column = self._pairs[pair]
+        tau = float(self.taus[row, column])
+        if self.over_users is None or not self.has_intervals:
+            return Estimate(tau)
+        every_pair = self.measures.reported.labels
+        first, second = np.array([*combinations(range(len(every_pair)), 2)]).T
+        # NaN where an agreement is undefined, of all or of the resampled users.
+        angles = np.arcsin(self.over_users[first, second])
+        spread = deviations(angles)
+        # The pair that seems to agree most varies least by chance: it varies as pairs usually do.
+        usual = float(np.sqrt(mean_of_defined(spread**2)))
+        place = [*self._pairs].index(pair)
+        half_width = WIDER * joint_reach(angles) * max(float(spread[place]), usual)
+        angle = float(np.arcsin(tau))
+        low = np.sin(max(angle - half_width, -np.pi / 2))
+        high = np.sin(min(angle + half_width, np.pi / 2))
+        return Estimate(tau, float(low), float(high))
 
     @table("correlation", "agreement among metrics")
     def table(self, *, cutoff: int | None = None) -> Table:
@@ -354,7 +407,7 @@ class Correlation(Result):
         coefficient = find_coefficient(self.coefficient)
         label, users = coefficient.label[0].upper() + coefficient.label[1:], ""
         if self.n_users is not None:
-            users = f" over {self.n_users:,} {self.units}"
+            users = f" over {counted(self.n_users, self.unit)}"
         reference = "" if coefficient.symmetric else " The column is the reference of the row."
         left_out = f"; {self.undefined:,} undefined values left out" * (self.undefined > 0)
         intervals = (

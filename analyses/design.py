@@ -12,12 +12,12 @@ from scipy.stats import rankdata
 
 from analyses.intervals.resampling import resampled_users
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import curves_of, label_curves, scale_by_factors
+from analyses.shared.drawing import curves_of, explain, label_curves, scale_by_factors
 from analyses.shared.estimate import FLOOR, Estimate
 from analyses.shared.measure import Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
-from analyses.shared.sentences import applicable, count, listed, percent
-from analyses.shared.table import Table, rounded
+from analyses.shared.sentences import applicable, count, listed
+from analyses.shared.table import Table, percent, rounded
 from analyses.significance.effects import Components, variance_components
 from analyses.significance.paired_tests import for_all_pairs, pair_means_and_deviations
 from analyses.significance.permutation import pair_indices
@@ -34,6 +34,7 @@ from analyses.significance.power import (
 from analyses.significance.question import Standard, standardised
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Repeats
 
@@ -298,10 +299,6 @@ class Design(Result):
         low, high = (end[number] for end in self.interval)
         return Estimate(self.needed[number], low, high).bracketed(0)
 
-    def _users_of(self, number: int) -> str:
-        """Print how many users a measure needs, with the interval."""
-        return f"{count(self.needed[number])} {self._limits_of(number)}".rstrip()
-
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``design`` (`summary`), ``design_pairs`` (`to_frame`) and ``design_curves``."""
         users = {"users": self.sizes}
@@ -406,7 +403,7 @@ class Design(Result):
         }
         caption = (
             f"Share of the variance of scores due to systems, {self.units} and the rest. E rho² "
-            f"and Phi: generalizability coefficients of {self.n_users:,} {self.units} for "
+            f"and Phi: generalizability coefficients of {counted(self.n_users, self.unit)} for "
             "differences between systems (with 95 % intervals; Feldt 1965) and for mean scores; "
             f"for {wanted}: {self.units} needed for a coefficient of {wanted}. The systems are "
             "treated as a random sample."
@@ -421,9 +418,13 @@ class Design(Result):
             line = {**style, "marker": ""}
             ax.plot(self.sizes, self.shares[number], label=f"{label} ({users})", **line)
         scale_by_factors(ax, along="x")
-        ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
-        ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
-        ax.set(ylim=(0, 1.02), xlabel=f"{self.units} (dotted: the pilot's {self.n_users:,})")
+        wanted = ax.axhline(self.share, color="0.6", linewidth=0.8, zorder=0)
+        explain(wanted, f"Horizontal line: {percent(self.share)} of the pairs.")
+        pilot = ax.axvline(self.n_users, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        explain(pilot, f"Dotted line: the {counted(self.n_users, self.unit)} of the pilot.")
+        names = f"In brackets: {self.units} with which a curve reaches {percent(self.share)}."
+        explain(ax, names)
+        ax.set(ylim=(0, 1.02), xlabel=self.units)
         ax.set_ylabel(f"share of pairs with p < {self._alpha}")
         ax.xaxis.set_major_formatter("{x:,.0f}")
         label_curves(ax)
@@ -433,14 +434,16 @@ class Design(Result):
         how = self.standardised
         scores = "" if how is None else f" Scores are standardised for each {self.unit} ({how})."
         return (
-            f"Number of {self.units} with which {percent(self.share)} of the {len(self.pairs):,} "
-            f"pairs of {len(self.systems)} systems are expected to be significant (p < "
-            f"{self._alpha}), from a pilot of {self.n_users:,} {self.units}; observed differences "
+            f"Number of {self.units} with which {percent(self.share)} of the "
+            f"{counted(len(self.pairs), 'pair')} of {counted(len(self.systems), 'system')} are "
+            "expected to be significant (p < "
+            f"{self._alpha}), from a pilot of {counted(self.n_users, self.unit)}; observed "
+            "differences "
             f"are shrunk for sampling error. Observed, {percent(self.difference)} difference: "
             f"{self.units} with which the paired t-test finds the observed difference, or one of "
             f"{percent(self.difference)} of the mean score, in the median pair with a power of "
             f"{rounded(self.power, 2)}. Detectable: smallest difference, in per cent of the mean "
-            f"score, that {self.n_users:,} {self.units} find with this power.{scores}"
+            f"score, that {counted(self.n_users, self.unit)} find with this power.{scores}"
         )
 
     @property
@@ -457,15 +460,17 @@ class Design(Result):
         )
         if np.isinf(self.needed[fewest]):
             return (f"According to this pilot, no number of {self.units} is enough {wanted}.",)
-        found = [f"{self.measures[fewest]} needs {self._users_of(fewest)} {self.units} {wanted}."]
+        found = [
+            f"{self.measures[fewest]} needs {count(self.needed[fewest])} {self.units} {wanted}."
+        ]
         if np.isinf(self.needed[most]):
             found.append(f"By {self.measures[most]}, no number of {self.units} is enough.")
         elif len(order) > 1:
             ratio = Estimate(*self.ratio(most, fewest))
             times = ratio.printed(max(ratio.decimals, int(ratio.value < 10)))
             found.append(
-                f"{self.measures[most]} needs {self._users_of(most)} {self.units}, {times} times "
-                f"as many as {self.measures[fewest]}."
+                f"{self.measures[most]} needs {count(self.needed[most])} {self.units}, {times} "
+                f"times as many as {self.measures[fewest]}."
             )
         users, _ = self.components.users_for(self.reliability)
         order = np.argsort(users, kind="stable")
@@ -504,7 +509,8 @@ class Design(Result):
             f"variance between systems by {self.measures[alone]}: without it, E rho² is "
             f"{rounded(float(self.relative_without[alone]))} in place of "
             f"{rounded(float(self.components.relative[alone]))}.": shares[alone] >= MOST_VARIANCE,
-            f"With a pilot of {self.n_users:,} {self.units}, the standard error of a variance, and "
+            f"With a pilot of {counted(self.n_users, self.unit)}, the standard error of a "
+            "variance, and "
             f"of all numbers of {self.units} needed, is {percent(np.sqrt(2 / (self.n_users - 1)))} "
             "if scores are about normal.": self.n_users < FEW_USERS,
             f"By {listed(few)}, fewer than {FEWEST_DIFFERING} {self.units} have different scores "

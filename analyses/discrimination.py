@@ -17,13 +17,13 @@ from scipy.special import stdtrit
 from analyses.intervals.resampling import CONFIDENCE
 from analyses.intervals.systems import pairs_within
 from analyses.shared.analysis import SettingError, StudyFacts, analysis
-from analyses.shared.drawing import curves_of, draw_band, label_curves, panel_title
+from analyses.shared.drawing import curves_of, draw_band, explain, label_curves, panel_title
 from analyses.shared.estimate import FLOOR, Estimate, Estimates, deviations, ratio_around
 from analyses.shared.families import CROSSED, Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed, paired
-from analyses.shared.table import Table, common_decimals, decimals_of, rounded, shown
+from analyses.shared.table import Table, common_decimals, rounded, shown
 from analyses.significance.effects import effects
 from analyses.significance.permutation import Method, pair_indices
 from analyses.significance.power import REPLICATES, PowerSamples, resample_power
@@ -40,7 +40,7 @@ from analyses.significance.question import (
     standardised,
 )
 from runs.shared.arrays import Floats, Masks, Numbers
-from runs.shared.errors import require_choice, require_known
+from runs.shared.errors import counted, require_choice, require_known
 from runs.shared.settings import Repeats
 
 if TYPE_CHECKING:
@@ -95,14 +95,27 @@ HALF = 0.5
 MOST = 0.9
 """If a larger share of the pairs is significant, the size of the differences matters more."""
 
+UNORDERED = "unordered pairs of systems (Valcarce et al. 2018 count each pair twice)"
 
 CONVENTIONS = {
-    "dp": "DP is the sum of the p-values over unordered pairs of systems (Valcarce et al. 2018 "
-    "count each pair twice); lower is better.",
+    "dp": f"DP is the sum of the p-values over {UNORDERED}; lower is better.",
     "dp_ordered": "DP is the sum of the p-values over ordered pairs of systems, as in Valcarce et "
     "al. (2018): twice that over unordered pairs; lower is better.",
 }
 """Ways to add up p-values, in a sentence."""
+
+DIRECTIONS = {
+    "share": "A higher curve, with more small p-values, is better; the axis ends at p = .001.",
+    "pairs": "A lower curve, with more small p-values, is better.",
+}
+"""Which curves are better, by the axes of the figures of p-values."""
+
+P_ROOM = 1.1
+"""Room for marks beside the ends of an axis of p-values, as a factor."""
+
+LEVEL_IN_WORDS = "Dotted line: p = .05, the level of significance."
+
+PAIR = "pair of systems"
 
 VERDICTS = ("different", "equivalent", "undecided")
 
@@ -429,7 +442,8 @@ class Discrimination(Result):
             most=float(self.p.shape[1]),
             threshold=LEAST_SHARE,
             shares=self.significant,
-            requirement=f"{LEAST_SHARE:.0%} of the pairs with p < .05".replace("%", " %"),
+            requirement="of the pairs with p < .05",
+            decimals=self.decimals,
         )
 
     def publications(self) -> Mapping[str, pd.DataFrame]:
@@ -450,7 +464,7 @@ class Discrimination(Result):
         by = [f"{n:,} by {measure}" for n, measure in zip(counts, reported, strict=True)]
         return (
             f"With {self.margin:g} as the smallest difference of interest in every measure, so "
-            f"many of {len(self.pairs):,} pairs of systems are undecided: {listed(by)}."
+            f"many of {counted(len(self.pairs), PAIR)} are undecided: {listed(by)}."
         )
 
     def _dominated(self) -> str:
@@ -459,7 +473,7 @@ class Discrimination(Result):
         for n in self.measures.numbers(self.measures.reported):
             pair = int(np.argmax(self.p[n]))
             if len(self.pairs) > 1 and self.p[n, pair] >= HALF * self.dp[n]:
-                rest = rounded(float(self.dp[n] - self.p[n, pair]), self.decimals[n])
+                rest = rounded(float(self.dp[n] - self.p[n, pair]), self.decimals)
                 named = listed(self.pairs[pair])
                 parts.append(f"{self.measures[n]} ({named}; DP = {rest} without this pair)")
         if not parts:
@@ -470,9 +484,9 @@ class Discrimination(Result):
         )
 
     @cached_property
-    def decimals(self) -> list[int]:
-        """Decimals of the DP of each measure that its interval supports."""
-        return [decimals_of(low, high) for low, high in zip(*self.interval, strict=True)]
+    def decimals(self) -> int:
+        """Decimals of DP wherever it is printed: those that the intervals of all support."""
+        return common_decimals(*self.interval)
 
     def cautions(self) -> Sequence[str]:
         """Say where significance tells little, and what the literature warns of."""
@@ -484,17 +498,19 @@ class Discrimination(Result):
         of_pairs = {
             f"{paired(alike)} have identical scores for every {self.unit} by every measure; each "
             "such pair adds 1 to DP over unordered pairs.": bool(alike),
-            f"For {len(near):,} of {len(self.pairs):,} pairs of systems, none of the report "
+            f"For {len(near):,} of {counted(len(self.pairs), PAIR)}, none of the report "
             "measures finds a significant difference (p < .05), even without correction "
             f"({paired(near)}); corrected tests leave more pairs undecided.": bool(near),
-            f"With {self.n_users:,} {self.units}, every measure finds {share} pairs of systems "
+            f"With {counted(self.n_users, self.unit)}, every measure finds {share} pairs of "
+            "systems "
             "significantly different (p < .05); consider the size of the differences, "
             "too.": len(reported) > 0 and least >= MOST,
         }
         name, about = ("sign", "medians") if self.test == "sign" else ("Wilcoxon", "ranks")
         needed, are_drawn = len(self.pairs) / self.alpha, self.test in ("monte-carlo", "bootstrap")
         of_test = {
-            f"The {name} test compares {about}, not means: with {self.n_users:,} {self.units} it "
+            f"The {name} test compares {about}, not means: with "
+            f"{counted(self.n_users, self.unit)} it "
             "rejects too often if differences have mean 0 but are not symmetric (Ihemelandu & "
             "Ekstrand 2023); prefer the permutation test.": self.test in ("wilcoxon", "sign")
             and self.n_users >= MANY_USERS,
@@ -502,7 +518,7 @@ class Discrimination(Result):
             f"{self.units} may be too few for; compare with the exact permutation "
             "test.": self.test in ("t", "wilcoxon", "bootstrap") and self.n_users < FEW_USERS,
             f"{self.permutations:,} random permutations are too few to correct for "
-            f"{len(self.pairs):,} pairs at alpha = {self.alpha:g}, as no p-value is below "
+            f"{counted(len(self.pairs), 'pair')} at alpha = {self.alpha:g}, as no p-value is below "
             f"1/{self.permutations + 1:,}; use at least {np.floor(needed):,.0f}.": are_drawn
             and self.permutations + 1 <= needed,
         }
@@ -523,9 +539,8 @@ class Discrimination(Result):
         bold = [cell for cell, mark in marks.items() if mark == 1]
         by = "metric and cut-off" if shown_of.is_grid else "measure"
         title = f"Discriminative power by {by}"
-        decimals = common_decimals(*self.interval)
         facts = "power", title, self._with_pairs(CONVENTIONS[convention]), "metric", cells
-        return Table.crossed(*facts, bold=bold, decimals=decimals)
+        return Table.crossed(*facts, bold=bold, decimals=self.decimals)
 
     @table("conventions", "discriminative power in every convention, the most discriminative first")
     def conventions(self, *, cutoff: int | None = None) -> Table:
@@ -540,7 +555,7 @@ class Discrimination(Result):
         limits = zip(summary["dp"], summary["dp_low"], summary["dp_high"], strict=True)
         columns: dict[str, Any] = {
             "measure": [str(self.measures[n]) for n in summary.index],
-            "DP [95 %]": [str(Estimate(*each)) for each in limits],
+            "DP [95 %]": [Estimate(*each).printed(self.decimals) for each in limits],
             "mean p": summary["dp_mean"],
             "median p": [
                 f"< {BOUND}" if is_bound else shown(median)
@@ -573,8 +588,9 @@ class Discrimination(Result):
         number=4,
         panels="metric",
         over_cutoffs=True,
+        of="p",
     )
-    @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8)
+    @figure("pvalues_metrics", "p-values of all pairs of systems, by metric", number=8, of="p")
     def plot(
         self, ax: Axes, *, metric: str | None = None, axes: Literal["share", "pairs"] = "share"
     ) -> None:
@@ -587,44 +603,98 @@ class Discrimination(Result):
         users would give. There is a curve for each cut-off of a metric, or for each report measure.
         """
         require_choice("axes", axes, ("share", "pairs"))
-        falling, n_pairs = -np.sort(-self.p, axis=1), len(self.pairs)
-        ranks, percent = np.arange(1.0, n_pairs + 1), 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
+        draw_curve = self._draw_over_pairs if axes == "pairs" else self._draw_over_p
         for number, name, style in curves_of(self.measures, metric=metric):
-            power = rounded(self.dp[number], self.decimals[number])
+            power = rounded(self.dp[number], self.decimals)
             label = name if metric is not None else f"{name} (DP {power})"
-            own, high = falling[number], self.samples.curve_high[number]
-            line: dict[str, Any] = {"marker": ".", "markersize": 2.0, **style}
-            if axes == "pairs":
-                places, low, points = ranks, self.samples.curve_low[number], (ranks, own)
-                seen = n_pairs
-            else:
-                # On a logarithmic axis the band reaches as far to either side.
-                places, low = percent, own**2 / np.maximum(high, FLOOR)
-                seen = min(int(np.count_nonzero(high >= SHOWN_P)) + 1, n_pairs)
-                some = np.append(own[own >= SHOWN_P], SHOWN_P)
-                points, line["drawstyle"] = (some, percent[: len(some)]), "steps-pre"
-            every = max(1, len(points[0]) // MARKERS_PER_CURVE)
-            ax.plot(*points, label=label, markevery=every, **line)
-            if metric is None and np.isfinite(high).all():
-                limits, across = (low[:seen], high[:seen]), axes == "share"
-                draw_band(ax, places[:seen], limits, style, label=label, across=across)
-        self._frame_plot(ax, axes)
+            line = {"marker": ".", "markersize": 2.0, **style, "label": label}
+            draw_curve(ax, number, line, with_band=metric is None)
+        if metric is None:
+            names = f"In brackets: DP, the sum of the p-values over {UNORDERED}; lower is better."
+            explain(ax, self._with_pairs(f"{DIRECTIONS[axes]} {names}"))
+        else:
+            explain(ax, DIRECTIONS[axes])
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
 
-    def caption(self) -> str:
-        """Say what the curves show."""
+    def _draw_over_p(self, ax: Axes, number: int, line: dict[str, Any], *, with_band: bool) -> None:
+        """Draw the share of the pairs with at most a p-value, of the measure of a number."""
+        n_pairs = len(self.pairs)
+        p_values = -np.sort(-self.p[number])
+        percent = 100 * (1 - np.arange(n_pairs + 1) / n_pairs)
+        shown_p = np.append(p_values[p_values >= SHOWN_P], SHOWN_P)
+        every = max(1, len(shown_p) // MARKERS_PER_CURVE)
+        (curve,) = ax.plot(
+            shown_p, percent[: len(shown_p)], markevery=every, drawstyle="steps-pre", **line
+        )
+        # The axis ends at 100 %, which all curves reach, without a margin.
+        curve.sticky_edges.y.append(100.0)
+        high = self.samples.curve_high[number]
+        if with_band and np.isfinite(high).all():
+            seen = min(int(np.count_nonzero(high >= SHOWN_P)) + 1, n_pairs)
+            # On a logarithmic axis the band reaches as far to either side.
+            low = p_values**2 / np.maximum(high, FLOOR)
+            limits = (np.maximum(low[:seen], SHOWN_P), np.maximum(high[:seen], SHOWN_P))
+            self._draw_band(ax, percent[:seen], limits, line, across=True)
+        level = ax.axvline(LEVEL, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        explain(level, LEVEL_IN_WORDS)
+        ax.set(xscale="log", xlim=(1.0 * P_ROOM, SHOWN_P / P_ROOM))
+        ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        ax.minorticks_off()
+        ax.set_xlabel("p-value (dotted: .05)")
+        ax.set_ylabel("pairs with at most this p-value (%)")
+
+    def _draw_over_pairs(
+        self, ax: Axes, number: int, line: dict[str, Any], *, with_band: bool
+    ) -> None:
+        """Draw the p-values of the pairs in falling order, of the measure of a number."""
+        n_pairs = len(self.pairs)
+        # Further to the right, all curves are at the bottom.
+        n_shown = min(max(10, int(np.count_nonzero(self.p >= SHOWN_P, axis=1).max())) + 1, n_pairs)
+        ranks = np.arange(1.0, n_shown + 1)
+        p_values = -np.sort(-self.p[number])[:n_shown]
+        every = max(1, n_shown // MARKERS_PER_CURVE)
+        (curve,) = ax.plot(ranks, p_values, markevery=every, **line)
+        if n_shown < n_pairs:
+            explain(curve, f"Pairs after the first {n_shown:,} are left out: p < .001.")
+        high = self.samples.curve_high[number, :n_shown]
+        if with_band and np.isfinite(high).all():
+            limits = (self.samples.curve_low[number, :n_shown], high)
+            self._draw_band(ax, ranks, limits, line, across=False)
+        level = ax.axhline(LEVEL, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
+        explain(level, LEVEL_IN_WORDS)
+        ax.set(xlim=(0, n_shown + 1), ylim=(-0.03, 1.03))
+        ax.set_xlabel("pairs of systems, in order of p")
+        ax.set_ylabel("p-value (dotted: .05)")
+
+    def _draw_band(
+        self,
+        ax: Axes,
+        places: Floats,
+        limits: tuple[Floats, Floats],
+        line: Mapping[str, Any],
+        *,
+        across: bool,
+    ) -> None:
+        """Draw the band of a curve over resampled users."""
         n_replicates = self.samples.powers.shape[1]
         bands = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
-        curves = "A higher curve, with more small p-values, is better."
-        parts = [self._tested(), curves, CONVENTIONS["dp"], bands * (n_replicates > 1)]
-        return self._with_pairs(" ".join(filter(None, parts)))
+        label = str(line["label"])
+        draw_band(ax, places, limits, line, label=label, explanation=bands, across=across)
+
+    def caption(self) -> str:
+        """Say which pairs were tested, and what DP is."""
+        return self._with_pairs(f"{self._tested()} {CONVENTIONS['dp']}")
+
+    def caption_of(self, part: str) -> str:
+        """Say what p-values are of; figures explain their curves."""
+        return self._tested()
 
     def _tested(self) -> str:
         """Say which pairs were tested, and how."""
-        pairs = f"{len(self.pairs):,} pairs of {len(self.systems):,} systems"
+        pairs = f"{counted(len(self.pairs), 'pair')} of {counted(len(self.systems), 'system')}"
         if self.baseline:
-            pairs = f"{len(self.pairs):,} pairs with {listed(self.baseline)}"
+            pairs = f"{counted(len(self.pairs), 'pair')} with {listed(self.baseline)}"
         scores = "" if self.standard is None else f" of standardised scores ({self.standard})"
         corrected = ""
         if self.correction != "none":
@@ -632,28 +702,14 @@ class Discrimination(Result):
             over = "and measures" if self.across_measures else "of a measure"
             corrected = f" Adjusted p-values: {name} over all pairs {over}."
         return (
-            f"p-values{scores} of {pairs} over {self.n_users:,} {self.units}, by the two-sided "
+            f"p-values{scores} of {pairs} over {counted(self.n_users, self.unit)}, by the "
+            "two-sided "
             f"{self.test_in_words()}.{corrected}"
         )
 
     def _with_pairs(self, text: str) -> str:
         """Add what single pairs contribute to DP."""
         return f"{text} {self._dominated()}".rstrip()
-
-    def _frame_plot(self, ax: Axes, axes: str) -> None:
-        if axes == "pairs":
-            ax.axhspan(LEVEL, 1.0, color="0.93", linewidth=0, zorder=0)
-            last = max(10, int(np.count_nonzero(self.p >= SHOWN_P, axis=1).max()))
-            ax.set(xlim=(0, min(last + 1, len(self.pairs))), ylim=(0, 1))
-            ax.set_xlabel("pairs of systems, in order of p")
-            ax.set_ylabel(f"p-value (grey: not significant at {LEVEL})")
-            return
-        ax.axvspan(1.0, LEVEL, color="0.93", linewidth=0, zorder=0)
-        ax.set(xscale="log", xlim=(1.0, SHOWN_P))
-        ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
-        ax.minorticks_off()
-        ax.set(ylim=(None, 100), xlabel="p-value (grey: not significant at .05)")
-        ax.set_ylabel("pairs with at most this p-value (%)")
 
     def test_in_words(self) -> str:
         """Name the test, and the number of its draws."""

@@ -27,6 +27,7 @@ from analyses.significance.permutation import pair_differences
 from qrels import Qrels, match
 from runs import NO_ITEM, InputError, Run
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.settings import Cutoffs, Repeats, Whole
 
 if TYPE_CHECKING:
@@ -196,24 +197,27 @@ class Exposure(Result):
         number = chosen_panel(ASPECTS, aspect)
         values = self.values[number]
         low, high = (limits[number] for limits in self._limits_of_values())
-        each = zip(categories(self.systems), values.T, low.T, high.T, strict=True)
-        for (label, style), own, *limits in each:
-            draw_whiskers(ax, np.array(self.cutoffs), own, (*limits,), style, label=label)
+        n_replicates = self.replicates.shape[-1]
+        lines = f"Vertical lines: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
+        cutoffs = np.array(self.cutoffs)
+        by_system = zip(categories(self.systems), values.T, low.T, high.T, strict=True)
+        for (label, style), curve, *limits in by_system:
+            ends = (limits[0], limits[1])
+            draw_whiskers(ax, cutoffs, curve, ends, style, label=label, explanation=lines)
         ax.set(xlabel="cut-off", title=ASPECTS[number])
         label_curves(ax)
 
     def caption(self) -> str:
         """Say what the aspects are."""
-        n_replicates = self.replicates.shape[-1]
-        lines = f" Vertical lines: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         return (
             f"Coverage: share of the {self.n_items:,} items of the catalogue that are recommended "
-            f"to any of {self.n_users:,} {self.units}. Gini index: 0 if all items are recommended "
+            f"to any of {counted(self.n_users, self.unit)}. Gini index: 0 if all items are "
+            "recommended "
             "equally often, close to 1 if only a few are. Shannon entropy of the recommendations: "
             f"in bits, at most {np.log2(self.n_items):.3g}. PopREO: standard deviation of recall "
             f"over {len(self.recalls)} groups of items by popularity "
             f"({RATINGS_IN_WORDS[self.counted_in]}), divided by its mean; 0 if all groups have the "
-            f"same recall.{lines * (n_replicates > 0)}"
+            "same recall."
         )
 
     def findings(self) -> Sequence[str]:

@@ -15,7 +15,7 @@ from pydantic import Field
 from analyses.intervals.resampling import percentiles, random_blocks, resampled_users
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, analysis
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import chosen_panel, colours, explain
 from analyses.shared.estimate import (
     LOST_TWICE,
     Estimate,
@@ -33,6 +33,7 @@ from analyses.significance.paired_tests import t_of_moments
 from analyses.significance.permutation import pair_differences
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
 from runs.shared.fields import check_width, read_lines
 from runs.shared.settings import Repeats
 
@@ -308,8 +309,10 @@ class Groups(Result):
             each = zip(of_measures, self.measures, strict=True)
             some = [f"{count} under {measure}" for count, measure in each if count]
             if some:
-                which = f"Of {n_pairs} pairs of groups, the {quantity} differs significantly in"
-                found.append(f"{which} {listed(some)}.")
+                found.append(
+                    f"Of {counted(n_pairs, 'pair of groups')}, the {quantity} differs "
+                    f"significantly in {listed(some)}."
+                )
         for n, measure in enumerate(self.measures):
             pairs = [f"{a} and {b}" for a, b in self.reversals(n)]
             if pairs:
@@ -339,7 +342,8 @@ class Groups(Result):
         for g, group in enumerate(self.groups):
             value, low, high = self.limits[:, number, g]
             places, colour = rows - 0.15 * (g - (len(self.groups) - 1) / 2), colours()[g % 7]
-            ax.hlines(places, low, high, colour, linewidth=1)
+            lines = ax.hlines(places, low, high, colour, linewidth=1)
+            explain(lines, "Lines: 95 % intervals.")
             ax.plot(value, places, "o", color=colour, markersize=3, label=group)
         ax.set_yticks(rows, list(map(str, self.measures)))
         ax.set_xlabel(QUANTITIES[number])

@@ -19,6 +19,7 @@ from analyses.shared.sentences import listed
 from analyses.shared.table import Table, frame_table
 from analyses.significance.permutation import pair_indices
 from runs.shared.arrays import Floats
+from runs.shared.errors import counted
 from runs.shared.settings import Depth
 
 if TYPE_CHECKING:
@@ -157,7 +158,9 @@ class Overlap(Result):
             for first, second, share, _ in some.itertuples(index=False)
         ]
         what = "Nearly the same lists" if len(same) else "The most similar lists"
-        return (f"{what}, by the share of the first {self.cutoff} items: {listed(pairs)}.",)
+        return (
+            f"{what}, by the share of the first {counted(self.cutoff, 'item')}: {listed(pairs)}.",
+        )
 
     @table("overlap", "items in common and rank-biased overlap of every two systems")
     def table(self) -> Table:

@@ -20,6 +20,7 @@ from analyses.shared.table import Table, rounded
 from qrels import match
 from runs import Run
 from runs.shared.arrays import Floats, Masks
+from runs.shared.errors import counted
 from runs.shared.settings import Cutoffs, Repeats
 
 if TYPE_CHECKING:
@@ -170,10 +171,13 @@ class Pools(Result):
 
     def _draw(self, ax: Axes, values: Floats) -> None:
         low, high = percentiles(values[..., 1:])
+        n_replicates = values.shape[-1] - 1
+        bands = f"Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         for number, label, style in curves_of(self.measures):
             if values.shape[-1] > 1:
                 limits = low[number], high[number]
-                draw_band(ax, np.asarray(self.depths), limits, style, label=label)
+                depths = np.asarray(self.depths)
+                draw_band(ax, depths, limits, style, label=label, explanation=bands)
             ax.plot(self.depths, values[number, :, 0], label=label, **style)
         ax.set_xscale("log")
         ax.set_xticks(self.depths, [str(depth) for depth in self.depths], minor=False)
@@ -187,21 +191,20 @@ class Pools(Result):
         means = self.falls[numbers, 0, :, 0].mean(axis=1)
         ends = [f"{rounded(means[n], 2)} by {self.measures[numbers[n]]}" for n in np.argsort(means)]
         return (
-            f"A system that is not in the pool of the top {self.depths[0]} items loses ranks on "
+            f"A system that is not in the pool of the top {counted(self.depths[0], 'item')} loses "
+            "ranks on "
             f"average: {', '.join(ends)}.",
         )
 
     def caption(self) -> str:
         """Say which judgements are kept, and what ranks lost are."""
         kept = self.n_kept[0] / self.n_judgements
-        n_replicates = self.taus.shape[-1] - 1
-        bands = f" Bands: 95 % bootstrap over {self.units} ({n_replicates:,} replicates)."
         return (
-            f"A judgement of {self.n_users:,} {self.units} is kept if one of {len(self.systems)} "
+            f"A judgement of {counted(self.n_users, self.unit)} is kept if one of "
+            f"{len(self.systems)} "
             f"pooled systems ranks its item at the pool depth or above ({100 * kept:.1f} % of "
             f"{self.n_judgements:,} judgements at depth {self.depths[0]}). Ranks lost: the rank of "
-            "a system among all systems if it is not pooled, less its rank if it is; 0 is "
-            f"best.{bands * (n_replicates > 0)}"
+            "a system among all systems if it is not pooled, less its rank if it is; 0 is best."
         )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from analyses.intervals.areas import Curves, area
+from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
 from analyses.intervals.resampling import Resampling, of_systems
 from analyses.intervals.systems import taus_within
 from analyses.ordering import tau_b
@@ -25,10 +25,11 @@ from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.judgement_samples import RATINGS_IN_WORDS, CountedSettings, percents
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure
-from analyses.shared.sentences import percent
+from analyses.shared.table import percent
 from analyses.shared.work import CountedIn, SumSamples, Work
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.settings import Levels, Repeats
 from runs.shared.streams import random_words
 
@@ -227,7 +228,7 @@ class Popularity(Result):
 
         Metrics have their bands drawn.
         """
-        self.curves.plot(ax, metric=metric)
+        self.curves.plot(ax, metric=metric, over=self.units)
         of = "items" if self.chosen.cut == "items" else "items, by ratings,"
         ax.set_xlabel(f"least popular {of} kept (%)")
 
@@ -244,11 +245,13 @@ class Popularity(Result):
         n_systems = self.families.n_systems
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on the judgements "
-            f"of the least popular items and on all judgements of {self.n_users:,} {self.units}. "
+            "of the least popular items and on all judgements of "
+            f"{counted(self.n_users, self.unit)}. "
             f"Shares are of {shares}, and areas are mean taus from {percent(max(self.levels))} to "
             f"{percent(min(self.levels))} of them; popularity is an item's number of {ratings}. "
-            f"Equally popular items are removed in random order: mean of {self.orders} orders. "
-            f"{self.curves.bands_in_words(self.units)}"
+            f"Equally popular items are removed in random order: mean of "
+            f"{counted(self.orders, 'order')}. "
+            f"{HIGHER_IS_BETTER}"
         )
 
 

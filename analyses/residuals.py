@@ -19,6 +19,7 @@ from analyses.significance.permutation import pair_indices
 from qrels import judge
 from runs import InputError, Run
 from runs.shared.arrays import Floats, Masks
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,7 +180,8 @@ class Residuals(Result):
     def caption(self) -> str:
         """Say what the limits are."""
         return (
-            f"Lowest and highest mean score of each system over {self.n_users:,} {self.units}: "
+            "Lowest and highest mean score of each system over "
+            f"{counted(self.n_users, self.unit)}: "
             f"unjudged items are not relevant, or all have the highest grade ({self.top:g}). An "
             "ordered pair is one whose order no judgement of the unjudged items can change; an "
             "item that both systems recommend is judged alike in both lists."
@@ -193,7 +195,8 @@ class Residuals(Result):
         ]
         n_pairs = self.least.shape[1]
         return (
-            f"Of {n_pairs:,} pairs of systems, no judgement of the unjudged items can change the "
+            f"Of {counted(n_pairs, 'pair of systems')}, no judgement of the unjudged items can "
+            "change the "
             f"order of {listed(counts)}.",
         )
 
@@ -219,5 +222,6 @@ class Residuals(Result):
         """Draw a line a system from its lowest to its highest mean score."""
         number = chosen_panel(self.labels, label)
         low, high = self.low[number], self.high[number]
-        draw_rows(ax, self.systems, low, (low, high))
-        ax.set(xlabel="mean score (point: as judged)", title=self.labels[number])
+        explanation = "Points: mean scores as judged. Lines: from the lowest to the highest."
+        draw_rows(ax, self.systems, low, (low, high), explanation=explanation)
+        ax.set(xlabel="mean score", title=self.labels[number])

@@ -17,6 +17,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
 from analyses.significance.permutation import pair_differences
 from runs.shared.arrays import Floats
+from runs.shared.errors import counted
 from runs.shared.settings import Repeats
 from runs.shared.streams import random_words
 
@@ -90,7 +91,8 @@ class Swaps(Result):
         """Say what is swapped, and how halves are drawn."""
         return (
             f"Swap rate: share of the pairs of {self.n_systems} systems that two disjoint halves "
-            f"of the {self.n_users:,} {self.units} order differently, mean of {self.repeats:,} "
+            f"of the {counted(self.n_users, self.unit)} order differently, mean of "
+            f"{self.repeats:,} "
             "random splits. Lower is better; .5 is chance."
         )
 

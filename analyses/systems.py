@@ -11,7 +11,7 @@ from pydantic import Field
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS
 from analyses.shared.analysis import AnalysisSettings, analysis
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import chosen_panel, colours, explain
 from analyses.shared.estimate import CONFIDENCE
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result, figure, table
@@ -21,6 +21,7 @@ from analyses.significance.effects import mean_limits
 from analyses.significance.permutation import pair_differences, pair_indices
 from analyses.significance.question import JOINT, by_user_id
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.settings import Permutations
 
 if TYPE_CHECKING:
@@ -183,7 +184,8 @@ class Systems(Result):
         """Say what stands in a cell."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
-            f"Mean over {self.n_users:,} {self.units} with its 95 % confidence interval (Student's "
+            f"Mean over {counted(self.n_users, self.unit)} with its 95 % confidence interval "
+            "(Student's "
             "t), letters, and possible ranks. Two systems that share a letter do not differ "
             f"significantly. Ranks: from 1 + the number of systems that are significantly better, "
             f"to {len(self.systems)} - the number of those that are significantly worse. Letters "
@@ -198,10 +200,9 @@ class Systems(Result):
         """Say what the diagram shows."""
         test = f"{CORRECTIONS_IN_WORDS[self.correction]}, {self.permutations:,} permutations"
         return (
-            f"Points: ranks of the systems by their mean over {self.n_users:,} {self.units}. "
+            f"Points: ranks of the systems by their mean over {counted(self.n_users, self.unit)}. "
             "Lines: possible ranks by one simultaneous test of all pairs per measure "
-            f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed}). Grey bars, on the "
-            "right, connect systems that do not differ significantly."
+            f"({test}; family-wise error rate {self.alpha:g}; seed {self.seed})."
         )
 
     def findings(self) -> Sequence[str]:
@@ -279,16 +280,23 @@ def draw_ranks(
     ranks: Floats,
     limits: tuple[Floats | Numbers, Floats | Numbers],
     differs: Masks,
+    *,
+    kind: str = "systems",
 ) -> None:
-    """Draw ranks with their limits, from the top; bars join names of which no two differ."""
+    """Draw ranks with their limits, from the top; bars join names of which no two differ.
+
+    The kind is what is ranked, in the plural.
+    """
     rows, colour = np.arange(1, len(names) + 1), colours()[0]
     low, high = limits
     ax.hlines(rows, low, high, colour, linewidth=1.2)
     ax.plot(ranks, rows, "o", color=colour, markersize=4)
+    bars = f"Grey bars, on the right, connect {kind} that do not differ significantly."
     joined = [group for group in letter_groups(differs) if len(group) > 1]
     for column, group in enumerate(joined):
         x, members = BARS_FROM + BARS_APART * column, [place + 1 for place in sorted(group)]
         (bar,) = ax.plot([x] * len(members), members, ".-", color="0.4", markersize=3)
         bar.set(transform=ax.get_yaxis_transform(), clip_on=False)
+        explain(bar, bars)
     ax.set_yticks(rows, names)
     ax.invert_yaxis()

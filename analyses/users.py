@@ -21,6 +21,7 @@ from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table, common_decimals, rounded
 from analyses.significance.permutation import monte_carlo_test
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
 from runs.shared.parallel import single_threaded
 from runs.shared.settings import Permutations, Repeats, Sizes
 from runs.shared.streams import random_words
@@ -208,7 +209,10 @@ class Users(Result):
                 # Side by side, so that no whiskers cover others.
                 moved = np.asarray(self.sizes) * 1.02 ** (place - (len(curves) - 1) / 2)
                 limits = (low[number], high[number])
-                draw_whiskers(ax, moved, means[number], limits, style, label=label)
+                lines = "Vertical lines: from the 5 % to the 95 % quantile of the subsets."
+                draw_whiskers(
+                    ax, moved, means[number], limits, style, label=label, explanation=lines
+                )
             else:
                 ax.plot(self.sizes, means[number], label=label, **style)
         ax.set(xscale="log", xlabel=self.units)
@@ -229,7 +233,8 @@ class Users(Result):
             return ()
         low, high = int(np.nanargmin(means)), int(np.nanargmax(means))
         return (
-            f"On {self.sizes[fewer[-1]]:,} of the {self.sizes[-1]:,} {self.units}, tau-b with the "
+            f"On {self.sizes[fewer[-1]]:,} of the {counted(self.sizes[-1], self.unit)}, tau-b "
+            "with the "
             f"ordering on all is {rounded(float(means[low]), 2)} ({reported[low]}) to "
             f"{rounded(float(means[high]), 2)} ({reported[high]}).",
         )
@@ -252,9 +257,9 @@ class Users(Result):
 
     def _subsets(self) -> str:
         return (
-            f"Mean of {self.n_repeats} random subsets of the {self.sizes[-1]:,} {self.units} of "
-            "each size; vertical lines run from the 5 % to the 95 % quantile. A subset is part of "
-            f"all {self.units}: two separate samples agree less."
+            f"Mean of {self.n_repeats} random subsets of the {counted(self.sizes[-1], self.unit)} "
+            "of "
+            f"each size. A subset is part of all {self.units}: two separate samples agree less."
         )
 
 

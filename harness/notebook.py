@@ -510,7 +510,8 @@ def _truth(true: Scores, references: Sequence[str], systems: Sequence[str]) -> T
     """Take true scores in the order of the systems that were measured, if they are the same."""
     if set(true.systems) == set(systems):
         places = [true.systems.index(system) for system in systems]
-        true = Scores(true.values[:, places], true.measures, tuple(systems), true.users)
+        values = true.values[:, places]
+        true = replace(true, values=values, systems=tuple(systems))
     return Truth(true, tuple(map(measure_named, references)), "as it was given")
 
 
@@ -603,7 +604,7 @@ def _work(
         n_jobs=n_jobs,
         collection=collection,
         runs=collection.runs,
-        scores=averaged(scores, replicates),
+        scores=replace(averaged(scores, replicates), unit=collection.unit),
         metrics=metrics,
         catalogue=catalogue,
         replicates=replicates,

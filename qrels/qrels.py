@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -128,13 +129,18 @@ def judgement_facts(qrels: Qrels, units: str = "users") -> dict[str, int]:
     }
 
 
-def warn_of_one_kind(qrels: Qrels) -> None:
-    """Warn of metrics that collapse because all judgements, or all of each user, are of a kind."""
+def warn_of_one_kind(qrels: Qrels, become: Sequence[str] = ("bpref equals Recall",)) -> None:
+    """Warn of metrics that collapse because all judgements, or all of each user, are of a kind.
+
+    Of the metrics that are computed: what they are for a user without judged non-relevant items;
+    where none of them collapses so, there is no warning.
+    """
     n_relevant, n_nonrelevant = qrels.per_user(qrels.relevant), qrels.per_user(qrels.nonrelevant)
     if not qrels.relevant.any():
         warn(f"{nothing_relevant(qrels)} Measures of relevant items are 0; nDCG is not.")
-    elif not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
-        warn("no user has both relevant and judged non-relevant items: bpref equals Recall.")
+    elif become and not ((n_relevant > 0) & (n_nonrelevant > 0)).any():
+        told = ", ".join(become)
+        warn(f"no user has both relevant and judged non-relevant items: {told}.")
 
 
 def nothing_relevant(qrels: Qrels) -> str:

@@ -15,11 +15,17 @@ from analyses.shared.estimate import WIDER, Estimates, arcsine_around, stabilise
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.sentences import listed
+from analyses.shared.table import percent
 from runs.shared.arrays import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+END_ROOM = 0.02
+"""Room beside the first and the last level, as a share of their distance."""
+
+HIGHER_IS_BETTER = "Higher is better: tau = 1 is the same ordering."
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +64,6 @@ class Curves:
         """95 % band of the taus, of shape (n_measures, n_levels) each; NaN without replicates."""
         return band(self.taus, self.replicates, limits=(-1.0, 1.0))
 
-    def bands_in_words(self, over: str) -> str:
-        """Say in a caption which side is better, and what bands are if there are any."""
-        n_replicates = self.replicates.shape[2]
-        bands = f" Bands: 95 % bootstrap over {over} ({n_replicates:,} replicates)."
-        return "Higher is better: tau = 1 is the same ordering." + bands * (n_replicates > 0)
-
     def cautions(self) -> list[str]:
         """Name metrics whose ordering never changes; say that systems are few for intervals."""
         few = [] if self.families is None else self.families.cautions()
@@ -78,16 +78,25 @@ class Curves:
             *few,
         ]
 
-    def plot(self, ax: Axes, *, metric: str | None) -> None:
-        """Draw the taus against the share kept, from all to least; of two metrics with bands."""
+    def plot(self, ax: Axes, *, metric: str | None, over: str) -> None:
+        """Draw the taus against the share kept, from all to least; of metrics with their bands.
+
+        Cut-offs of one metric, whose curves lie close together, have none. Bands are over users,
+        or users and samples: in words, for the caption.
+        """
+        n_replicates = self.replicates.shape[2]
+        explanation = f"Bands: 95 % bootstrap over {over} ({n_replicates:,} replicates)."
         percent = 100 * np.asarray(self.levels)
         low, high = self.band
         for number, label, style in curves_of(self.measures, metric=metric):
             if metric is None and self.replicates.size:
-                draw_band(ax, percent, (low[number], high[number]), style, label=label)
+                limits = (low[number], high[number])
+                draw_band(ax, percent, limits, style, label=label, explanation=explanation)
             ax.plot(percent, self.taus[number], label=label, **style)
         if len(percent) > 1:
-            ax.set_xlim(percent.max(), percent.min())
+            # Room for the marks at both ends.
+            room = END_ROOM * (percent.max() - percent.min())
+            ax.set_xlim(percent.max() + room, percent.min() - room)
         ax.set_ylabel("Kendall's tau-b with all judgements")
         ax.set_title(panel_title(self.measures, metric=metric))
         label_curves(ax, ordered=metric is not None)
@@ -131,7 +140,16 @@ class Curves:
             replicates=stabilised(values, replicates, wider=self.wider),
             systems=self.within,
             threshold=threshold,
+            no_value=self._why_undefined(),
         )
+
+    def _why_undefined(self) -> str:
+        """Say where curves of report measures are undefined, and why."""
+        reported = self.measures.numbers(self.measures.reported)
+        undefined = np.isnan(self.taus[reported]).any(axis=0)
+        shares = listed([percent(self.levels[place]) for place in np.flatnonzero(undefined)[:3]])
+        where = f" at {shares} kept" if undefined.any() else ""
+        return f"tau is undefined{where}: no relevant judgement is left there, or all systems tie"
 
 
 def area(levels: Sequence[float], taus: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import joblib
 import numpy as np
 
-from analyses.intervals.areas import Curves, area
+from analyses.intervals.areas import HIGHER_IS_BETTER, Curves, area
 from analyses.intervals.resampling import (
     RESAMPLING_SAMPLES,
     Resampling,
@@ -26,9 +26,10 @@ from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.judgement_samples import LossSettings
 from analyses.shared.measure import Measures, tidy
 from analyses.shared.result import Result
-from analyses.shared.sentences import percent
+from analyses.shared.table import percent
 from qrels import Qrels
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,7 +231,7 @@ class RandomLoss(Result):
 
         Metrics have their bands drawn.
         """
-        self.curves.plot(ax, metric=metric)
+        self.curves.plot(ax, metric=metric, over=f"{self.units} and samples")
         ax.set_xlabel("judgements kept (%)")
 
     def cautions(self) -> Sequence[str]:
@@ -241,13 +242,16 @@ class RandomLoss(Result):
         """Say what the curves are, and in how many samples tau is undefined."""
         undefined = int(self.undefined.sum())
         n_systems = self.families.n_systems
-        note = f" In {undefined:,} samples all systems tie, and tau is undefined." * (undefined > 0)
+        note = f" In {counted(undefined, 'sample')} all systems tie: tau is undefined." * (
+            undefined > 0
+        )
         return (
             f"Kendall's tau-b between the orderings of {n_systems} systems on a share of the "
-            f"{self.n_judgements:,} judgements of {self.n_users:,} {self.units} and on all of "
-            f"them: mean of {self.n_samples} random samples at each share. {self.drawing}. Areas "
+            f"{self.n_judgements:,} judgements of {counted(self.n_users, self.unit)} and on all of "
+            f"them: mean of {counted(self.n_samples, 'sample')} at each share. {self.drawing}. "
+            "Areas "
             f"are mean taus from {percent(max(self.levels))} to {percent(min(self.levels))}. "
-            f"{self.curves.bands_in_words(f'{self.units} and samples')}{note}"
+            f"{HIGHER_IS_BETTER}{note}"
         )
 
 

@@ -19,6 +19,7 @@ from analyses.online.rates import OverTime
 from analyses.recall.parametrisations import VALIDATIONS, RecallSettings, Weights, name_recall
 from analyses.recall.recall import draw_recalls, errors_of_means, measure_recall
 from analyses.shared.analysis import AnalysisSettings, analysis
+from analyses.shared.drawing import colours, draw_band
 from analyses.shared.estimate import REACH
 from analyses.shared.measure import tidy
 from analyses.shared.result import Result, figure
@@ -218,7 +219,9 @@ class ArmRecalls(Result):
         own = self.values[self.values["model"] == arm].set_index("measure")["error"]
         name = name_recall("LLOO", beta, cutoff, self.weights)
         ends = curves[arm] - REACH * own[name], curves[arm] + REACH * own[name]
-        ax.fill_between(curves.index, *ends, alpha=0.15, linewidth=0)
+        places, style = curves.index.to_numpy(), {"color": colours()[0]}
+        bands = "Bands: 95 % intervals over the users of a period."
+        draw_band(ax, places, ends, style, label=arm, explanation=bands)
         ax.locator_params(axis="x", integer=True)
         ax.set(xlabel="period", ylabel=name)
 

@@ -24,9 +24,9 @@ from analyses.online.thesis_tables import (
 )
 from analyses.ordering import DECIMALS, tau_b
 from analyses.shared.analysis import AnalysisSettings, SettingError, StudyFacts, analysis
-from analyses.shared.drawing import categories, label_curves, shades
-from analyses.shared.estimate import Estimate
+from analyses.shared.drawing import categories, explain, label_curves, shades
 from analyses.shared.result import Result, figure
+from analyses.shared.table import rounded
 from runs import InputError, InputWarning
 from runs.shared.settings import Permutations
 
@@ -182,8 +182,8 @@ class ClickStudy(Result):
         return [
             self.best.finding(),
             *(
-                f"In {row.dataset}, {row.measure} has rho = "
-                f"{Estimate(row.rho, row.low, row.high)}, given the errors of clicks and values."
+                f"In {row.dataset}, {row.measure} has rho = {rounded(float(row.rho), 2)}; the "
+                "intervals of single measures in online_intervals do not count that it was chosen."
                 for row in rows.itertuples()
             ),
         ]
@@ -249,7 +249,8 @@ def _plot_metrics(ax: Axes, rhos: pd.DataFrame) -> None:
     for metric, style in categories([*wide]):
         ax.plot(names, wide[metric], label=metric, **style)
     ax.set(xlabel="cut-off", ylabel="rho with click-through rate", ylim=(-1.05, 1.05))
-    ax.axhline(0, color="0.6", linewidth=0.6)
+    zero = ax.axhline(0, color="0.6", linewidth=0.6)
+    explain(zero, "Horizontal line: rho = 0.")
     label_curves(ax)
 
 
@@ -266,3 +267,5 @@ def _plot_grid(ax: Axes, rhos: pd.DataFrame) -> None:
     ax.set_yticks(range(len(cutoffs)), [str(cutoff) for cutoff in cutoffs])
     ax.set(xlabel="beta", ylabel="cut-off")
     image.set_label("rho with click-through rate")
+    if np.isnan(numbers).any():
+        explain(image, "Grey cells: rho is undefined.")

@@ -20,10 +20,11 @@ from analyses.online.rates import (
     sample_ratio,
 )
 from analyses.online.thesis_tables import frame_of, thesis_table
-from analyses.shared.drawing import colours, draw_band
+from analyses.shared.drawing import colours, draw_band, explain
 from analyses.shared.estimate import Estimate
 from analyses.shared.result import Result, figure
-from analyses.shared.sentences import p_value, percent
+from analyses.shared.sentences import p_value
+from analyses.shared.table import percent, rounded
 from runs import InputError
 from runs.shared.progress import Progress
 from runs.shared.settings import Whole
@@ -354,10 +355,7 @@ class Clicks(Result):
     def caption_of(self, part: str) -> str:
         """Say what the figure over time shows."""
         part = "week" if "weeks" in self.tables else "day"
-        what = (
-            f"Click-through rates of each arm by {part} (UTC). Bands: 95 % over the users of a "
-            f"{part}."
-        )
+        what = f"Click-through rates of each arm by {part} (UTC)."
         return f"{self.alarm} {what}".strip()
 
     def findings(self) -> Sequence[str]:
@@ -413,7 +411,9 @@ class Clicks(Result):
         draw_among(ax, rates.pivot(index=part, columns="arm", values="rate"), arm)
         own = rates[rates["arm"] == arm]
         limits = own["low"].to_numpy(), own["high"].to_numpy()
-        draw_band(ax, own[part].to_numpy(), limits, {"color": colours()[0]}, label=arm)
+        places, style = own[part].to_numpy(), {"color": colours()[0]}
+        bands = f"Bands: 95 % intervals over the users of a {part}."
+        draw_band(ax, places, limits, style, label=arm, explanation=bands)
         # The same in all panels, so that none is cut off.
         ax.set_ylim(0, 1.05 * rates[["rate", "high"]].max().max() or None)
         ax.locator_params(axis="x", integer=True)
@@ -426,7 +426,8 @@ class Clicks(Result):
 def draw_among(axes: Axes, curves: pd.DataFrame, arm: str) -> None:
     """Draw curves, a column each: one in colour, the others grey behind it."""
     for other in curves.columns.drop(arm):
-        axes.plot(curves.index, curves[other], color="0.85", linewidth=0.7, zorder=0)
+        (line,) = axes.plot(curves.index, curves[other], color="0.85", linewidth=0.7, zorder=0)
+        explain(line, "Grey: the other arms.")
     axes.plot(curves.index, curves[arm], color=colours()[0], linewidth=1.4)
     axes.set_title(arm)
 
@@ -449,7 +450,9 @@ def verdict(rates: pd.DataFrame, pairs: pd.DataFrame) -> str:
     others = others[others["arm_a"] == best]
     is_certain = bool((others["p_holm"] < ALPHA).all())
     row = (others if is_certain else others[~(others["p_holm"] < ALPHA)]).iloc[0]
-    gap = Estimate(*(float(row[key]) for key in ("difference", "low", "high")))
+    # The pair is chosen: its interval, for one pair alone, stands in the table of differences.
+    pair = Estimate(*(float(row[key]) for key in ("difference", "low", "high")))
+    gap = rounded(pair.value, pair.decimals)
     opening = f"Arm {best} has the highest click-through rate"
     if not is_certain:
         opening = "No arm has a significantly higher click-through rate than all others"

@@ -20,7 +20,7 @@ from analyses.sampled.rank_distribution import Cells
 from analyses.sampled.rank_tables import Sampled, sampled_of
 from analyses.sampled.samples import SampledRanks, population_of, replacement, weighted_auc
 from analyses.shared.analysis import AnalysisSettings
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import THICK, THIN, chosen_panel, colours, explain
 from analyses.shared.measure import Measure, Measures, pairs_of, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import MOST_NAMED, letters_of, listed
@@ -390,9 +390,10 @@ class Corrected(Result):
         names = self.measures.reported.metrics
         name = names[chosen_panel(names, metric)]
         number, rows = self.measures.metrics.index(name), np.arange(len(self.systems))
-        for limits, width in ((self.range, 0.7), (self.limits, 1.8)):
-            low, high = (each[number] for each in limits)
+        for limits, width in ((self.range, THIN), (self.limits, THICK)):
+            low, high = (end[number] for end in limits)
             ax.hlines(rows, low, high, colours()[0], linewidth=width)
+        explain(ax, "Thick lines: 95 % intervals over users. Thin lines: ranges.")
         ax.plot(self.values[number], rows, "o", color=colours()[0], markersize=4)
         ax.set_yticks(rows, self.systems)
         ax.set(ylim=(len(rows) - 0.5, -1.5), title=name, xlabel="corrected value")

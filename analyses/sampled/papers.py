@@ -15,7 +15,7 @@ from analyses.sampled.estimators import Estimator, find_estimator
 from analyses.sampled.metrics import RankMetric, rank_metric
 from analyses.sampled.rank_distribution import expected_counts, sampled_rank_pmf
 from analyses.sampled.samples import SampledRanks
-from analyses.shared.drawing import categories, gradations, label_curves
+from analyses.shared.drawing import categories, explain, gradations, label_curves
 from analyses.shared.result import Result, figure, table, tables_of
 from analyses.shared.table import Cell, Table
 from qrels import FullRanks
@@ -329,7 +329,8 @@ class Example(Result):
         labels: dict[str, Any] = {"xlabel": "negatives", "ylabel": f"expected {name}"}
         draw_curves(ax, curves, title=name, xscale="log", **labels)
         for start, _ in orderings(self.by_size[name])[1:]:
-            ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
+            line = ax.axvline(start + 1, color="0.6", linewidth=0.6, zorder=0)
+            explain(line, "Vertical lines: here the order of the lists changes.")
 
     @figure("kdd2020-figure3", "Expected metrics", panels="name", comparable=False, roomy=True)
     def plot_expectations(self, ax: Axes, *, name: str) -> None:

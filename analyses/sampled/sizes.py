@@ -21,7 +21,7 @@ from analyses.sampled.samples import (
     require_negatives,
 )
 from analyses.shared.analysis import analysis
-from analyses.shared.drawing import DASHES, categories, chosen_panel, label_curves
+from analyses.shared.drawing import DASHES, categories, chosen_panel, explain, label_curves
 from analyses.shared.measure import Measure, Measures, tidy
 from analyses.shared.result import Result, figure, table
 from analyses.shared.table import Table
@@ -136,7 +136,8 @@ class Sizes(Result):
                 ax.plot(of["m"], of["expected"] / best, label=label, **look)
         for estimator, dash in estimators.items():
             ax.plot([], [], color="0.4", linestyle=dash, label=estimator)
-        ax.plot([], [], color="0.4", linewidth=0.5, label="exact")
+        (exact_line,) = ax.plot([], [], color="0.4", linewidth=0.5, label="exact")
+        explain(exact_line, "Thin lines: exact values.")
         ax.set(xscale="log", xlabel="sampled negatives", title=name)
         ax.set_ylabel("expected / exact value of the best system")
         ax.xaxis.set_major_formatter("{x:,.0f}")
@@ -146,9 +147,9 @@ class Sizes(Result):
         """Say what is shown."""
         return (
             "Expected estimates of metrics from m negatives, drawn "
-            f"{replacement(self.replace)}, divided by the exact value of the best system; thin "
-            "lines: exact values. Where two curves cross, samples of other sizes order the systems "
-            f"otherwise. {self.population}."
+            f"{replacement(self.replace)}, divided by the exact value of the best system. Where "
+            "two curves cross, samples of other sizes order the systems otherwise. "
+            f"{self.population}."
         )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.backend_bases import RendererBase
     from matplotlib.collections import Collection
     from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
 
 
 # Okabe & Ito (2008), without the yellow that vanishes on white; neighbours differ in grey, too.
@@ -47,7 +48,34 @@ SPREAD = "_spread of "
 OTHERS = "0.8"
 """Grey of the curves behind one that is singled out."""
 
+THICK, THIN = 2.0, 0.75
+"""Widths of lines of two intervals of one point: the thin one is longer, and lies below."""
+
+OTHERS_IN_WORDS = "Grey: the curves of the other panels."
+
+EXPLANATION = "explanation"
+"""Attribute of an artist: the sentence by which the caption explains what is drawn."""
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", "h", ">")
+
+
+def explain(artist: Artist, sentence: str) -> None:
+    """Attach to an artist, or to axes, the sentence by which the caption explains it."""
+    setattr(artist, EXPLANATION, sentence)
+
+
+def explanations(figure: Figure) -> list[str]:
+    """Collect the explanations of what a figure shows, each once, panel by panel.
+
+    What is hidden or was removed is not explained.
+    """
+    sentences: dict[str, None] = {}
+    for axes in figure.axes:
+        for artist in (axes, *axes.get_children()):
+            sentence = getattr(artist, EXPLANATION, "")
+            if sentence and artist.get_visible():
+                sentences[sentence] = None
+    return [*sentences]
 
 
 def chosen_panel(names: Sequence[str], name: str | None) -> int:
@@ -121,6 +149,8 @@ def label_curves(ax: Axes, *, ordered: bool = False) -> None:
     Of more than two curves the bands and whiskers are hidden: see `single_out`.
     """
     handles, labels = ax.get_legend_handles_labels()
+    if not handles:
+        return
     for spread in spreads_of(ax):
         spread.set_visible(len(labels) <= MOST_WITH_BANDS)
     curves = [h for h in handles if isinstance(h, Line2D) and h.get_linestyle() != "None"]
@@ -156,6 +186,7 @@ def single_out(ax: Axes, name: str) -> None:
     for line in ax.lines:
         if str(line.get_label()) != name and not str(line.get_label()).startswith("_"):
             line.set(color=OTHERS, linewidth=0.6, linestyle="-", marker="", label="_", zorder=1)
+            explain(line, OTHERS_IN_WORDS)
     ax.set_title(name)
 
 
@@ -231,6 +262,10 @@ def draw_matrix(
     blues = shades("Blues").with_extremes(bad="0.93")
     image = ax.imshow(others, cmap=blues, vmin=lowest, vmax=1.0, aspect="auto")
     image.set_label(label)
+    grey = "Grey cells: a row and the column of the same name."
+    if np.isnan(others[~np.eye(len(names), dtype=np.bool_)]).any():
+        grey = "Grey cells: undefined (–), or a row and the column of the same name."
+    explain(image, grey)
     ax.set_xticks(range(len(names)), names, rotation=90)
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(length=0)
@@ -250,12 +285,17 @@ def draw_band(
     style: Mapping[str, Any],
     *,
     label: str,
+    explanation: str,
     across: bool = False,
 ) -> None:
-    """Draw the band of a curve below all curves; across, if limits are along the x-axis."""
+    """Draw the band of a curve below all curves; across, if limits are along the x-axis.
+
+    The explanation is a sentence for the caption: what bands are.
+    """
     fill = ax.fill_betweenx if across else ax.fill_between
     band = fill(places, *limits, color=style["color"], alpha=0.18, linewidth=0, zorder=1)
     band.set_label(SPREAD + label)
+    explain(band, explanation)
 
 
 def draw_whiskers(
@@ -266,22 +306,53 @@ def draw_whiskers(
     style: Mapping[str, Any],
     *,
     label: str,
+    explanation: str,
 ) -> None:
-    """Draw a curve whose points have a thin line from the lower to the upper limit."""
+    """Draw a curve whose points have a thin line from the lower to the upper limit.
+
+    The explanation is a sentence for the caption: what these lines are.
+    """
     (line,) = ax.plot(places, values, label=label, **style)
     whiskers = ax.vlines(places, *limits, color=style["color"], linewidth=0.7, alpha=0.6, zorder=1)
+    if (limits[1] > limits[0]).any():
+        explain(whiskers, explanation)
     if line.get_linestyle() != "None":
         whiskers.set_label(SPREAD + label)
 
 
 def draw_rows(
-    ax: Axes, names: Sequence[str], values: Floats, limits: tuple[Floats, Floats]
+    ax: Axes,
+    names: Sequence[str],
+    values: Floats,
+    limits: tuple[Floats, Floats],
+    *,
+    explanation: str,
 ) -> None:
-    """Draw a point with its limits in a row for each name, the highest on top."""
-    order, rows, (low, high) = np.argsort(values, kind="stable"), np.arange(len(names)), limits
-    ax.hlines(rows, low[order], high[order], colours()[0])
+    """Draw a point with its limits in a row for each name, the highest on top.
+
+    The explanation is a sentence for the caption: what points and lines are.
+    """
+    low, high = limits
+    order = np.argsort(values, kind="stable")
+    rows = np.arange(len(names))
+    lines = ax.hlines(rows, low[order], high[order], colours()[0])
+    explain(lines, explanation)
     ax.plot(values[order], rows, "o", color=colours()[0], markersize=4)
     ax.set_yticks(rows, [names[place] for place in order])
+
+
+def draw_intervals(
+    ax: Axes, rows: NDArray[Any], limits: Sequence[Floats], width: float, *, over: str
+) -> None:
+    """Draw 95 % intervals in rows as thick or thin lines, and say what they are over.
+
+    Rows, and each of the two limits, are of shape (n_rows,).
+    """
+    low, high = limits
+    lines = ax.hlines(rows, low, high, colours()[0], linewidth=width)
+    if (high > low).any():
+        name = "Thick" if width == THICK else "Thin"
+        explain(lines, f"{name} lines: 95 % intervals over {over}.")
 
 
 REACH, GAP = 11.0, 3.0

@@ -16,7 +16,7 @@ from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.families import CONFIDENCE as CONFIDENCE
 from analyses.shared.families import WithinSubsets, reach_of
 from analyses.shared.measure import Measure, Measures
-from analyses.shared.table import decimals_of, overview, rounded
+from analyses.shared.table import decimals_of, overview, percent, rounded
 from runs.shared.arrays import Floats, Masks, Numbers
 
 if TYPE_CHECKING:
@@ -183,7 +183,11 @@ class Estimates:
 
     A measure is acceptable whose number is at least the threshold, or at most, where lower is
     better. Where the threshold is of shares, of shape (n_measures,), these are at least as large,
-    and requirement is the threshold in words. See docs/methods/thresholds.md.
+    and requirement says what shares are of ("of the pairs with p < .05"). See
+    docs/methods/thresholds.md.
+
+    Values are printed with so many decimals; None: with those that their intervals support. A
+    measure without a value has the reason "no_value", in words.
     """
 
     name: str
@@ -203,11 +207,27 @@ class Estimates:
     threshold: float | None = None
     shares: Floats | None = None
     requirement: str = ""
+    decimals: int | None = None
+    no_value: str = "its value is undefined"
 
     @property
     def required(self) -> str:
-        """The threshold in words."""
-        return self.requirement or rounded(self.threshold or 0.0, 1)
+        """The threshold in words, in the unit of `against_threshold`."""
+        if self.shares is None:
+            return rounded(self.threshold or 0.0, 1)
+        return f"{percent(self.threshold or 0.0)} {self.requirement}"
+
+    def against_threshold(self, some: Sequence[Measure]) -> str:
+        """Print the numbers of some measures, and their shares where the threshold is of shares."""
+        numbers = self.values_in_words(some)
+        if self.shares is None:
+            return numbers
+        shares = [float(self.shares[self.measures.index(measure)]) for measure in some]
+        if len(shares) > MOST_VALUES:
+            return f"{numbers}; {percent(min(shares))} to {percent(max(shares))} {self.requirement}"
+        *others, last = map(percent, shares)
+        joined = f"{', '.join(others)}{' and ' * bool(others)}{last}"
+        return f"{numbers}; {joined} {self.requirement}"
 
     def acceptable(self) -> Masks:
         """Mark measures that pass the threshold, of shape (n_measures,); without one, all."""
@@ -261,14 +281,48 @@ class Estimates:
         return self.replicates.shape[1] > 1
 
     def values_in_words(self, some: Sequence[Measure]) -> str:
-        """Print the numbers of some measures, or of more than three their range."""
-        numbers = [self._estimate(self.measures.index(measure)) for measure in some]
-        if len(numbers) > MOST_VALUES:
-            low, high = (f(n.value for n in numbers) for f in (min, max))
-            decimals = max(2, min(number.decimals for number in numbers))
-            return f"{self.quantity} from {rounded(low, decimals)} to {rounded(high, decimals)}"
-        *others, last = map(str, numbers)
+        """Print the numbers of some measures, or of more than three their range.
+
+        Sentences name measures for being the best, the nearest or the worst. Their intervals are
+        therefore simultaneous for all report measures: see `joint_limits`.
+        """
+        low, high = self.joint_limits
+        numbers = [self.measures.index(measure) for measure in some]
+        estimates = [
+            Estimate(float(self.values[number]), float(low[number]), float(high[number]))
+            for number in numbers
+        ]
+        decimals = [
+            estimate.decimals if self.decimals is None else self.decimals for estimate in estimates
+        ]
+        if len(estimates) > MOST_VALUES:
+            values = [estimate.value for estimate in estimates]
+            common = min(decimals) if self.decimals is not None else max(2, min(decimals))
+            ends = f"{rounded(min(values), common)} to {rounded(max(values), common)}"
+            return f"{self.quantity} from {ends}"
+        *others, last = (
+            estimate.printed(places) for estimate, places in zip(estimates, decimals, strict=True)
+        )
         return f"{self.quantity} = {', '.join(others)}{' and ' * bool(others)}{last}"
+
+    @cached_property
+    def joint_limits(self) -> Limits:
+        """Give limits that hold for all report measures at once, with a chance of 95 %.
+
+        Of shapes (n_measures,). The limits over users, each as much further from its value as the
+        largest of all deviations needs: see `joint_reach`. An interval of one measure that was
+        chosen for its value, such as the best, holds less often than it says; these do not.
+        """
+        reported = self.measures.numbers(self.measures.reported)
+        factor = joint_reach(self._scaled(self.replicates[reported])) / REACH
+        values, low, high = (self._scaled(n) for n in (self.values, self.low, self.high))
+        lower = values - factor * (values - low)
+        upper = values + factor * (high - values)
+        if self.by_ratio:
+            return np.exp(lower), np.minimum(np.exp(upper), self.most)
+        # Where an interval for one measure lies within the range of taus, so does a wider one.
+        least, most = np.where(low >= -1.0, -1.0, -np.inf), np.where(high <= 1.0, 1.0, np.inf)
+        return np.maximum(lower, least), np.minimum(upper, most)
 
     @property
     def is_over_systems(self) -> bool:

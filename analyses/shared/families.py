@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from analyses.ordering.agreement import mean_of_defined
 from analyses.shared.measure import Scores
 from runs.shared.arrays import Floats, Masks, Numbers
+from runs.shared.errors import counted
 from runs.shared.streams import random_words
 
 CONFIDENCE = 0.95
@@ -74,13 +75,16 @@ class Families:
         """Say that there are no intervals over systems, or why these may be too narrow."""
         are_few = self.n_systems < LEAST_SYSTEMS
         if are_few or self.n < LEAST_FAMILIES:
-            few = f"{self.n_systems} systems" if are_few else f"{self.n} families of systems"
+            few = counted(self.n_systems, "system")
+            if not are_few:
+                few = counted(self.n, "family of systems")
             return [
                 f"{few} are too few for an interval over systems; with other systems, any "
                 "comparison of measures could reverse."
             ]
         too_few = (
-            f"With {self.n_systems} systems, intervals over systems, and over users and systems, "
+            f"With {counted(self.n_systems, 'system')}, intervals over systems, and over users "
+            "and systems, "
             "may hold less often than in 95 % (docs/methods/intervals.md)."
         )
         guessed = (

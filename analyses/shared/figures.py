@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
@@ -16,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analyses.shared.drawing import hidden_spreads, label_curves, remove_names, single_out
+from analyses.shared.drawing import (
+    explanations,
+    hidden_spreads,
+    label_curves,
+    remove_names,
+    single_out,
+)
 from analyses.shared.figure_options import COLUMN_WIDTHS, STYLE, FigureOptions
 from analyses.shared.result import METRIC, FigureFace, Result, measures_of
 from analyses.shared.table import latex
@@ -54,6 +61,12 @@ CELL_TEXT, LEAST_TEXT = 2.0, 5.0
 SET_BY_LATEX = {"pgf"}
 """Kinds of files whose text LaTeX sets, when they are written and where they are used."""
 
+COLLAPSED = "constrained_layout not applied"
+"""How matplotlib's warning begins that texts leave no room for axes."""
+
+MOST_BREAKS = 4
+"""Times that texts beyond the canvas are broken into more lines, each after a new layout."""
+
 CURVE = "curve"
 CANVASES = {
     "svg": ("backend_svg", "FigureCanvasSVG", ["Date"]),
@@ -79,7 +92,8 @@ def draw_figure(
 ) -> Figure:
     """Draw a figure of a result: one panel, or panels of equal size on a grid.
 
-    Curves whose bands would cover each other have a panel each, unless bands are not wanted.
+    Curves whose bands would cover each other have a panel each, unless bands are not wanted. The
+    label of the figure is its caption: what the result is, and what all marks that are drawn are.
 
     Parameters
     ----------
@@ -96,13 +110,15 @@ def draw_figure(
         If the figure cannot vary what is asked for.
     """
     shown = {"measures", "cutoffs", "systems"}
+    whole = usual.model_copy(update={**dict.fromkeys(shown, ()), "height": None})
     if shown & options.given.keys():
         usual = usual.model_copy(update=dict.fromkeys(shown, ()))
-    elif shown & usual.given.keys():
+    if (shown | {"height"}) & usual.given.keys():
         try:
             return _draw(result, face, options.over(usual), chosen or {})
         except InputError:
-            usual = usual.model_copy(update=dict.fromkeys(shown, ()))
+            # What all figures are to show, and their height, do not fit this one.
+            usual = whole
     return _draw(result, face, options.over(usual), chosen or {})
 
 
@@ -110,6 +126,20 @@ def _draw(
     whole: Result, face: FigureFace, options: FigureOptions, chosen: Mapping[str, Any]
 ) -> Figure:
     result = options.chosen_of(whole, figure=face.short)
+    figure = _draw_chosen(result, face, options, chosen)
+    figure.set_label(caption_of(figure, face, result))
+    return figure
+
+
+def caption_of(figure: Figure, face: FigureFace, result: Result) -> str:
+    """Describe a figure of a result: what it is of, and what the marks are that are drawn."""
+    return " ".join([face.caption(result), *explanations(figure)])
+
+
+def _draw_chosen(
+    result: Result, face: FigureFace, options: FigureOptions, chosen: Mapping[str, Any]
+) -> Figure:
+    """Draw a result that reports what is to be shown alone."""
     systems = getattr(result, "systems", ())
 
     def draw(panel: Mapping[str, Any], ax: Axes) -> Axes:
@@ -164,8 +194,9 @@ def draw_panels(
     fit = max(int(width / (ROOMY_PANEL if roomy else PANEL)), 1 + (n_panels > 3))
     n_rows = ceil(n_panels / min(n_panels, most_columns or fit))
     n_columns = ceil(n_panels / n_rows)
-    each = width / n_columns, min(max(RATIO * width / n_columns, LEAST_HEIGHT), MOST_HEIGHT)
-    height = options.height or n_rows * each[1]
+    usual_height = min(max(RATIO * width / n_columns, LEAST_HEIGHT), MOST_HEIGHT)
+    height = options.height or n_rows * usual_height
+    each = width / n_columns, height / n_rows
     with options.look(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained", dpi=RESOLUTION)
         grid = figure.subplots(n_rows, n_columns, squeeze=False, sharex=alike, sharey=alike)
@@ -286,14 +317,17 @@ def _add_colour_bar(figure: Figure, panels: Sequence[Axes]) -> None:
 
 def _lay_out(figure: Figure) -> None:
     """Find places once for all kinds of files; drop what would be too small or overlap."""
-    every = [*figure.axes, *(child for axes in figure.axes for child in axes.child_axes)]
+    every: list[Any] = [*figure.axes]
+    every += [child for axes in figure.axes for child in axes.child_axes]
     for axes in every:
         # Else the number of ticks depends on settings when the figure is drawn.
         axes.tick_params(labelsize=_size())
-    layout = figure.get_layout_engine()
-    if layout is not None:
-        layout.execute(figure)
-        figure.set_layout_engine("none")
+    _find_places(figure)
+    for _ in range(MOST_BREAKS):
+        if not _break_long_texts(figure, every):
+            break
+        _find_places(figure)
+    figure.set_layout_engine("none")
     for axes in every:
         _thin_out(axes.xaxis, gap=GAP)
         _thin_out(axes.yaxis, gap=0.0)
@@ -303,6 +337,52 @@ def _lay_out(figure: Figure) -> None:
             size = min(wide / cells.shape[1] / CELL_TEXT, high / cells.shape[0] / 1.3, _size())
             for text in axes.texts:
                 text.set(fontsize=size, visible=size >= LEAST_TEXT)
+
+
+def _find_places(figure: Figure) -> None:
+    """Let matplotlib find the places of axes; refuse a figure without room for its texts."""
+    layout = figure.get_layout_engine()
+    if layout is None:
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=COLLAPSED, category=UserWarning)
+        try:
+            layout.execute(figure)
+        except UserWarning:
+            width, height = figure.get_size_inches()
+            raise InputError(
+                f"a figure {width:g} inches wide and {height:g} inches high has no room for its "
+                "panels beside their texts: choose a larger width or height, a smaller font size, "
+                "or fewer measures."
+            ) from None
+
+
+def _break_long_texts(figure: Figure, every: Sequence[Axes]) -> bool:
+    """Break titles and labels that leave the canvas into more lines; tell whether there were any.
+
+    Axes are lower than the panel that labels were broken for: they share it with a title.
+    """
+    texts = [*figure.texts]
+    for axes in every:
+        texts += [axes.title, axes.xaxis.label, axes.yaxis.label]
+    any_long = False
+    for text in texts:
+        words = " ".join(text.get_text().split())
+        if not words or not text.get_visible():
+            continue
+        is_upright = text.get_rotation() == 90
+        box = text.get_window_extent()
+        low, high = (box.y0, box.y1) if is_upright else (box.x0, box.x1)
+        canvas = figure.bbox.height if is_upright else figure.bbox.width
+        # Labels are centred at their axes: what is beyond one end is taken from both.
+        beyond = max(-low, high - canvas)
+        if beyond > 0:
+            longest = max(map(len, text.get_text().split("\n")))
+            n_characters = int(longest * max(1 - 2 * beyond / (high - low), 0.0))
+            broken = fill(words, max(n_characters, 1), break_long_words=False)
+            any_long |= broken != text.get_text()
+            text.set_text(broken)
+    return any_long
 
 
 def _thin_out(axis: Axis, *, gap: float) -> None:

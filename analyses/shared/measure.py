@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analyses.shared.table import excerpt, listing, overview
 from runs import InputError
 from runs.shared.arrays import Floats, Masks, Numbers, mean_in_order
-from runs.shared.errors import Findings, nearest
+from runs.shared.errors import Findings, counted, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ class Measures(tuple[Measure, ...]):
 
     def __repr__(self) -> str:
         named = {"all": self, "compared": self._reported}
-        return listing(f"{len(self)} measures", named, ".metrics, .cutoffs, .reported")
+        return listing(counted(len(self), "measure"), named, ".metrics, .cutoffs, .reported")
 
     def __reduce__(self) -> tuple[Any, ...]:
         make = partial(Measures, falling=self.falling, reported=self._reported, grid=self._grid)
@@ -248,6 +248,9 @@ def depth_of(measure: Measure) -> float:
 
 SYSTEMS_IN_TEXT, SYSTEMS_IN_HTML = 10, 30
 
+USER, TOPIC = "user", "topic"
+"""What scores are of: topics where runs are given, else users."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -268,6 +271,8 @@ class Scores:
         Ids of the users (topics), the labels of the third axis.
     runs
         Deviations of single runs, if the values are means over several runs of a system.
+    unit
+        What a score belongs to: "user" or "topic".
 
     Raises
     ------
@@ -280,6 +285,7 @@ class Scores:
     systems: tuple[str, ...]
     users: NDArray[np.str_]
     runs: RunDeviations | None = None
+    unit: str = USER
 
     def __post_init__(self) -> None:
         labels = (len(self.measures), len(self.systems), len(self.users))
@@ -289,13 +295,14 @@ class Scores:
             measure, system, user = np.argwhere(~np.isfinite(self.values))[0]
             raise InputError(
                 f"scores must be finite, got {self.values[measure, system, user]} for "
-                f"{self.measures[measure]}, {self.systems[system]}, user {self.users[user]}."
+                f"{self.measures[measure]}, {self.systems[system]}, {self.unit} "
+                f"{self.users[user]}."
             )
 
     def require(self, analysis: str, *, users: int = 1) -> None:
         """Refuse fewer than two systems, or fewer users than an analysis needs: one or two."""
         if len(self.systems) < 2 or len(self.users) < users:
-            least = "one user" if users == 1 else "two users"
+            least = f"one {self.unit}" if users == 1 else f"two {self.unit}s"
             raise InputError(
                 f"{analysis} needs at least two systems and {least}, got {len(self.systems)} and "
                 f"{len(self.users)}."
@@ -339,12 +346,13 @@ class Scores:
 
     def __repr__(self) -> str:
         n_measures, n_systems, n_users = self.values.shape
-        title = f"Scores: {n_measures} measures, {n_systems} systems, {n_users:,} users. Means:"
+        counts = counted(n_measures, "measure"), counted(n_systems, "system")
+        title = f"Scores: {', '.join(counts)}, {counted(n_users, self.unit)}. Means:"
         frame = self.means().reset_index()
         return overview(title, frame, ".means(), .frame()", rows=SYSTEMS_IN_TEXT)
 
     def _repr_html_(self) -> str:
-        title = f"Mean scores of {len(self.users):,} users"
+        title = f"Mean scores of {counted(len(self.users), self.unit)}"
         return excerpt(title, self.means().reset_index(), (), rows=SYSTEMS_IN_HTML)
 
 

@@ -112,11 +112,14 @@ def figure_files(
     kinds: Collection[str] = ("svg", "png"),
     usual: FigureOptions = NO_OPTIONS,
 ) -> dict[str, bytes]:
-    """Write a figure of a result as files of some kinds, with its caption, by their endings."""
+    """Write a figure of a result as files of some kinds, with its caption, by their endings.
+
+    The caption is that of the figure as it is drawn.
+    """
     with _uncollected():
         figure = draw_figure(result, face, usual=usual)
         drawn = {kind: WRITERS[kind](figure) for kind in kinds}
-    return drawn | {"txt": f"{face.caption(result)}\n".encode()}
+    return drawn | {"txt": f"{figure.get_label()}\n".encode()}
 
 
 @contextmanager

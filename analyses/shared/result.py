@@ -15,7 +15,7 @@ from analyses.shared.sentences import USER, best_of, deeper_or_shallower, plural
 from analyses.shared.table import Table, excerpt, overview
 from runs import InputError
 from runs.shared.arrays import Floats
-from runs.shared.errors import nearest
+from runs.shared.errors import nearest, with_article
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,7 +218,7 @@ class Result:
         """Draw the main figure; see `draw`."""
         faces = figures_of(type(self))
         if not faces:
-            raise InputError(f"a {type(self).__name__} has no figure.")
+            raise InputError(f"{with_article(type(self).__name__)} has no figure.")
         return self.draw(faces[0].name, *args, **chosen)
 
     def draw(self, name: str, ax: Axes | None = None, **chosen: Any) -> Axes:

@@ -9,15 +9,14 @@ from string import ascii_letters
 import numpy as np
 
 from analyses.shared.estimate import Estimates
+from analyses.shared.measure import TOPIC as TOPIC
+from analyses.shared.measure import USER as USER
 from analyses.shared.measure import Measure, rising_cutoffs
 from analyses.shared.table import MISSING, rounded
 from runs.shared.arrays import Masks, Numbers
 
 MOST_NAMED, SMALLEST_P = 5, 0.001
 """Pairs that a sentence names at most; p-values below this are printed as such."""
-
-USER, TOPIC = "user", "topic"
-"""What scores are of: topics where runs are given, else users."""
 
 
 def best_of(estimates: Estimates, units: str = "users") -> str:
@@ -30,7 +29,7 @@ def best_of(estimates: Estimates, units: str = "users") -> str:
     if not ordered.measures:
         return ""
     if not ordered.acceptable().any():
-        first = ordered.values_in_words(ordered.measures[:1])
+        first = ordered.against_threshold(ordered.measures[:1])
         return (
             f"No estimate reaches the threshold, {estimates.required}: {ordered.measures[0]} comes "
             f"closest with {first}."
@@ -146,18 +145,6 @@ def count(users: float) -> str:
     if np.isnan(users):
         return MISSING
     return "never" if np.isinf(users) else f"{users:,.0f}"
-
-
-def percent(part: float) -> str:
-    """Print a share in per cent, with two digits, or three from 99.5 % on.
-
-    Examples
-    --------
-    >>> percent(0.0512), percent(0.997), percent(12.34)
-    ('5.1 %', '99.7 %', '1,230 %')
-    """
-    number = f"{100 * round(part, 12):.{3 if part >= 0.995 else 2}g}"
-    return f"{float(number):,.10g} %" if np.isfinite(part) else MISSING
 
 
 def letters_of(differs: Masks, order: Numbers) -> tuple[str, ...]:

@@ -8,11 +8,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +43,7 @@ class Table:
 
     The name is one word, for a label; full sentences that belong below the table are its note. A
     text may have several lines. Where rows need no headings there are none; rows begin with a name.
+    Columns whose numbers have other decimals are named with these by their places.
     Numbers at the places (row, column) are printed bold where that can be: no other measure is
     significantly better.
     """
@@ -52,6 +55,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     bold: Collection[tuple[int, int]] = ()
     decimals: int = 4
+    decimals_of_columns: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of_columns(
@@ -88,13 +92,16 @@ class Table:
         """The note where bold numbers are printed so, which it then explains."""
         return f"{self.note} {BOLD}" if self.bold else self.note
 
-    def text(self, cell: Cell) -> str:
-        """Round a number to the decimals of the table."""
-        return shown(cell, decimals=self.decimals)
+    def text(self, cell: Cell, column: int | None = None) -> str:
+        """Round a number to the decimals of the table, or of a column that has its own."""
+        decimals = self.decimals
+        if column is not None:
+            decimals = self.decimals_of_columns.get(column, self.decimals)
+        return shown(cell, decimals=decimals)
 
-    def typeset(self, cell: Cell) -> str:
+    def typeset(self, cell: Cell, column: int | None = None) -> str:
         """Round a number as a paper prints it: no 0 before the point."""
-        text = self.text(cell)
+        text = self.text(cell, column)
         return unpadded(text) if isinstance(cell, float) else text
 
     def to_text(self) -> str:
@@ -166,15 +173,20 @@ class Table:
 
     def _lines(self) -> list[Sequence[str]]:
         """Round every cell, and lay out those of several lines one below the other."""
-        rows = [[self.text(cell).split("\n") for cell in row] for row in self.rows]
+        rows = [
+            [self.text(cell, column).split("\n") for column, cell in enumerate(row)]
+            for row in self.rows
+        ]
         return [line for row in rows for line in zip_longest(*row, fillvalue="")]
 
     def _cells(
-        self, write: Text, bold: Text, show: Callable[[Cell], str] | None = None
+        self, write: Text, bold: Text, show: Callable[[Cell, int], str] | None = None
     ) -> list[list[str]]:
         """Round and write every cell."""
         show = show or self.text
-        written = [[write(show(cell)) for cell in row] for row in self.rows]
+        written = [
+            [write(show(cell, column)) for column, cell in enumerate(row)] for row in self.rows
+        ]
         return [
             [bold(cell) if (r, c) in self.bold else cell for c, cell in enumerate(row)]
             for r, row in enumerate(written)
@@ -252,6 +264,18 @@ def rounded(value: float, decimals: int = 3) -> str:
     if math.isnan(value):
         return MISSING
     return unpadded(f"{round(value, decimals) + 0.0:,.{decimals}f}").replace("inf", "∞")
+
+
+def percent(part: float) -> str:
+    """Print a share in per cent, with two digits, or three from 99.5 % on.
+
+    Examples
+    --------
+    >>> percent(0.0512), percent(0.997), percent(12.34)
+    ('5.1 %', '99.7 %', '1,230 %')
+    """
+    number = f"{100 * round(part, 12):.{3 if part >= 0.995 else 2}g}"
+    return f"{float(number):,.10g} %" if math.isfinite(part) else MISSING
 
 
 def unpadded(text: str) -> str:
@@ -398,7 +422,7 @@ def listing(title: str, named: Mapping[str, Iterable[object]], calls: str) -> st
 
 def _size(frame: pd.DataFrame, rows: int) -> str:
     n_rows, n_columns = frame.shape
-    return f"{min(n_rows, rows):,} of {n_rows:,} rows, {n_columns:,} columns."
+    return f"{min(n_rows, rows):,} of {counted(n_rows, 'row')}, {counted(n_columns, 'column')}."
 
 
 def frame_table(

@@ -233,6 +233,11 @@ class ScoresWork(WorkInMemory):
     scales: Mapping[Measure, int] = field(default_factory=dict, kw_only=True)
     known_truth: Truth | None = field(default=None, kw_only=True)
 
+    @property
+    def unit(self) -> str:
+        """What scores are of: topics, where what they were made from says so."""
+        return self.scores.unit
+
 
 @dataclass(frozen=True, eq=False)
 class RanksWork(WorkInMemory):

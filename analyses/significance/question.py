@@ -163,7 +163,7 @@ def standardised(work: Work, standard: Standard | None) -> Work:
         return work
     scores = work.scores
     made = standardise(scores.values, standard)
-    alike = Scores(made, scores.measures, scores.systems, scores.users)
+    alike = Scores(made, scores.measures, scores.systems, scores.users, unit=scores.unit)
     return ScoresWork(alike, seed=work.seed, n_jobs=work.n_jobs, progress=work.progress)
 
 

@@ -28,6 +28,7 @@ from analyses.validity.truth_agreement import ITSELF
 from analyses.validity.validity_result import LEAST_TAU, draw_robustness
 from runs import InputError
 from runs.shared.arrays import Floats
+from runs.shared.errors import counted
 from runs.shared.settings import Levels, Repeats, without_repetition
 from runs.shared.streams import random_words
 
@@ -282,9 +283,12 @@ class ValiditySweep(Result):
         spread = deviation_of_defined(self.values)
         every = (each[place, :, :, d] for each in (self.means, *self.limits, spread))
         styles = categories(self.measures.labels)
+        bands = "Bands: 95 % intervals of the mean over worlds."
+        whiskers = "Vertical lines: one standard deviation over worlds."
         for (label, style), mean, low, high, sd in zip(styles, *every, strict=True):
-            draw_band(ax, along, (low, high), style, label=label)
-            draw_whiskers(ax, along, mean, (mean - sd, mean + sd), style, label=label)
+            draw_band(ax, along, (low, high), style, label=label, explanation=bands)
+            ends = (mean - sd, mean + sd)
+            draw_whiskers(ax, along, mean, ends, style, label=label, explanation=whiskers)
         title, axis = self._labels(place)
         ax.set(xlabel=f"strength of {FOLLOWED[self.bias]}", ylabel=axis, title=title)
         label_curves(ax)
@@ -300,7 +304,8 @@ class ValiditySweep(Result):
         at = slice(None), s, self._usual(self.densities)
         taus, low, high = (each[self._place(None)][at] for each in (self.means, *self.limits))
         robustness = self.means[self._place(ROBUSTNESS)][at]
-        draw_robustness(ax, self.measures.labels, robustness, taus, (low, high))
+        limits = (low, high)
+        draw_robustness(ax, self.measures.labels, robustness, taus, limits, over="worlds")
         ax.set_title(f"strength of {FOLLOWED[self.bias]}: {self.strengths[s]:g}")
 
     def _place(self, aspect: str | None) -> int:
@@ -321,8 +326,7 @@ class ValiditySweep(Result):
             "its own ratings, split and training. At strength 0, the observed ratings do not "
             f"depend on {FOLLOWED[self.bias]}; at 1, they do as in the study's world. Validity is "
             "tau-b with the true ordering of the systems, robustness mean tau-b with the ordering "
-            "on all judgements when judgements are lost; higher is better. Bands: 95 % intervals "
-            "of the mean; vertical lines: one standard deviation over worlds."
+            "on all judgements when judgements are lost; higher is better."
         )
 
     def caption_of(self, part: str) -> str:
@@ -330,7 +334,7 @@ class ValiditySweep(Result):
         strength = self.strengths[self._usual(self.strengths)]
         return (
             f"Mean robustness and validity over {self.n_worlds} simulated worlds, at strength "
-            f"{strength:g} of the bias; higher is better for both. Lines: 95 % over worlds."
+            f"{strength:g} of the bias; higher is better for both."
         )
 
     def findings(self) -> Sequence[str]:
@@ -352,7 +356,8 @@ class ValiditySweep(Result):
             f"From strength {ends[0]:g} to {ends[1]:g} of the bias, means over measures change: "
             f"{listed(ranges)}.",
             f"The most valid measure by true {self.main} is {'; '.join(leaders)}.",
-            f"{len(self.turned)} of {n_pairs} pairs of measures reverse significantly between "
+            f"{len(self.turned)} of {counted(n_pairs, 'pair of measures')} reverse significantly "
+            "between "
             f"strengths{turned}.",
         ]
 

@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analyses.discrimination import CORRECTIONS_IN_WORDS, TESTS_IN_WORDS
-from analyses.shared.drawing import categories, chosen_panel, colours, label_curves
+from analyses.shared.drawing import (
+    THICK,
+    THIN,
+    categories,
+    chosen_panel,
+    colours,
+    draw_intervals,
+    explain,
+    label_curves,
+)
 from analyses.shared.estimate import Estimates, Limits, stabilised
 from analyses.shared.families import Families, WithinSubsets
 from analyses.shared.measure import Measures, tidy
@@ -24,6 +33,7 @@ from analyses.validity.loss_curves import TruthCurves
 from analyses.validity.truth_agreement import ITSELF, Uncertain, written_interval
 from runs import InputError
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +47,8 @@ WITH_TRUTH = "tau-b with the true ordering"
 
 LEAST_TAU = 0.7
 """Measures that agree less with the truth are not valid; see docs/methods/thresholds.md."""
+
+PAIR = "pair of systems"
 
 FEW_PAIRS = 10
 """With fewer pairs that truly differ, shares of them are not reliable."""
@@ -287,11 +299,14 @@ class Validity(Result):
         at = self.place(truth), numbers
         names = dict(zip(self._reported.tolist(), self._labels, strict=True))
         rows = np.arange(len(numbers))[::-1]
-        for (low, high), width in zip((self.tau.both, self.tau.users), (0.8, 2.5), strict=True):
-            ax.hlines(rows, low[at], high[at], colours()[0], linewidth=width)
-        taus, ideal = self.tau.values[at], self.attainable[at]
-        ax.plot(taus, rows, "o", color=colours()[0], markersize=4, label="tau-b")
-        ax.plot(ideal, rows, "|", color="0.4", markersize=9, label="attainable")
+        both = f"{self.units} and families of systems"
+        draw_intervals(ax, rows, [end[at] for end in self.tau.both], THIN, over=both)
+        draw_intervals(ax, rows, [end[at] for end in self.tau.users], THICK, over=self.units)
+        ax.plot(self.tau.values[at], rows, "o", color=colours()[0], markersize=4, label="tau-b")
+        (ideal,) = ax.plot(
+            self.attainable[at], rows, "|", color="0.4", markersize=9, label="attainable"
+        )
+        explain(ideal, f"Vertical ticks: {self._attainable}")
         ax.set_yticks(rows, [names[n] for n in numbers])
         ax.set(xlabel=WITH_TRUTH, title=self.title(truth))
         label_curves(ax)
@@ -304,7 +319,7 @@ class Validity(Result):
         place, numbers = self.place(truth), self._reported
         taus, low, high = (x[place, numbers] for x in (self.tau.values, *self.tau.users))
         robustness = _known(self.robustness)[numbers]
-        draw_robustness(ax, self._labels, robustness, taus, (low, high))
+        draw_robustness(ax, self._labels, robustness, taus, (low, high), over=self.units)
         ax.set_title(self.title(truth))
 
     @figure(
@@ -351,7 +366,7 @@ class Validity(Result):
 
     def _plot_loss(self, ax: Axes, curves: TruthCurves, truth: str | None, label: str) -> None:
         drawn = curves.curves(self.place(truth), self.measures)
-        drawn.plot(ax, metric=None)
+        drawn.plot(ax, metric=None, over=self.units)
         ax.set(xlabel=label, ylabel=WITH_TRUTH, title=self.title(truth))
 
     @property
@@ -364,28 +379,35 @@ class Validity(Result):
 
     def caption(self) -> str:
         """Say what is compared with what."""
-        users = f"{self.n_true_users:,} {self.units} ({self.n_shared:,} in both)"
+        users = f"{counted(self.n_true_users, self.unit)} ({self.n_shared:,} in both)"
         if self.n_users == self.n_true_users == self.n_shared:
             users = f"the same {self.units}"
         return (
             f"Kendall's tau-b between the ordering of {len(self.systems)} systems by each measure "
-            f"over {self.n_users:,} {self.units} and their true ordering over {users} "
+            f"over {counted(self.n_users, self.unit)} and their true ordering over {users} "
             f"{self.origin}; higher is better. True orderings are by "
             f"{listed(self.truths[1:], 'or')}, which say how good the top of the lists really is, "
             "or by the same measure with the true preferences (itself). tau_AP weights the top of "
-            "the ordering more. Attainable: the expected tau-b of a measure that orders the "
-            f"systems as the truth does but for chance over {self.units}. Intervals: 95 % over "
-            f"{self.units} (thick), and over {self.units} and families of systems (thin), of "
-            f"samples of as many {self.units}; "
-            f"tau-b rises with the number of {self.units}. No limit is above 1."
+            f"the ordering more. Attainable: {self._attainable} Intervals are those of samples of "
+            f"as many {self.units}; tau-b rises with the number of {self.units}. No limit is above "
+            "1."
+        )
+
+    @property
+    def _attainable(self) -> str:
+        """What tau-b is attainable, in words."""
+        return (
+            "the expected tau-b of a measure that orders the systems as the truth does but for "
+            f"chance over {self.units}."
         )
 
     def _tested(self) -> str:
         """Say how pairs were tested."""
         adjusted = CORRECTIONS_IN_WORDS.get(self.correction, "no correction")
         return (
-            f"All {self.p.shape[1]:,} pairs of {len(self.systems)} systems over {self.n_users:,} "
-            f"{self.units}, by {TESTS_IN_WORDS[self.test]} (alpha = {self.alpha:g}, {adjusted}), "
+            f"{counted(self.p.shape[1], 'pair')} of {counted(len(self.systems), 'system')} over "
+            f"{counted(self.n_users, self.unit)}, by {TESTS_IN_WORDS[self.test]} (alpha = "
+            f"{self.alpha:g}, {adjusted}), "
             f"which is repeated over resampled {self.units}."
         )
 
@@ -393,13 +415,13 @@ class Validity(Result):
         """Say what the figure of a part shows."""
         if part == "verdicts":
             return f"{self._tested()} {VERDICTS_IN_WORDS}"
-        over = f"{len(self.systems)} systems over {self.n_users:,} {self.units}"
+        over = f"{counted(len(self.systems), 'system')} over {counted(self.n_users, self.unit)}"
         if part == "robustness":
             return (
                 f"Robustness and validity of each measure, for {over}. Robustness is the mean "
                 "tau-b with the ordering by the same measure on all judgements when judgements are "
                 "lost at random; validity is tau-b with the true ordering. Higher is better for "
-                f"both; on the diagonal they are equal. Lines: 95 % over {self.units}."
+                "both."
             )
         how = "Judgements are removed at random."
         if part != "kept":
@@ -417,18 +439,22 @@ class Validity(Result):
         below = [str(m) for m, is_below in zip(reported, high < ideal, strict=True) if is_below]
         truly = put_first(self.true[place, numbers[0]])
         regrets = self.regret.values[place, numbers]
+        n_right = int(np.count_nonzero(regrets == 0))
         marks = self.verdicts.wrong, self.verdicts.significant
         wrong, significant = (each[place, numbers].sum(axis=-1) for each in marks)
         counts = zip(reported, wrong, significant, strict=True)
         test = TESTS_IN_WORDS[self.test].removeprefix("the ")
-        many = f"All {n}" if len(below) == n else f"{len(below)} of {n}"
+        many = f"{len(below)} of {counted(n, 'measure')}"
+        if len(below) == n > 1:
+            many = f"All {counted(n, 'measure')}"
         named = f" ({listed(below)})" if 0 < len(below) < n else ""
         sentences = [
             best_of(self.under_settings(self.estimates()), self.units),
-            f"{many} measures{named} disagree with the ordering by the same measure with the true "
+            f"{many}{named} {'disagrees' if len(below) == 1 else 'disagree'} with the ordering by "
+            "the same measure with the true "
             f"preferences ({spread_of(self.tau.values[0, numbers])}) by more than chance over "
             f"{self.units} explains (attainable: {spread_of(ideal)}).",
-            f"{np.count_nonzero(regrets == 0)} of {n} measures rank "
+            f"{n_right} of {counted(n, 'measure')} {'ranks' if n_right == 1 else 'rank'} "
             f"{listed(np.array(self.systems)[truly].tolist(), 'or')} first, which is truly best by "
             f"{self.main}; the first system of the others is worse by at most "
             f"{rounded(float(np.max(regrets)))}.",
@@ -444,8 +470,9 @@ class Validity(Result):
         sentences = {
             f"The validity of {listed(self.unmeasured)} is unknown: the truth has no "
             "scores by them.": bool(self.unmeasured),
-            f"Only {n_sure} of {self.p.shape[1]:,} pairs of systems have a significant true "
-            f"difference by {self.main}: power and inversions are shares of few "
+            f"Only {n_sure} of {counted(self.p.shape[1], PAIR)} "
+            f"{'has' if n_sure == 1 else 'have'} a "
+            f"significant true difference by {self.main}: power and inversions are shares of few "
             "pairs.": n_sure < FEW_PAIRS,
         }
         return [*self.notes, *applicable(sentences), *self.families.cautions()]
@@ -458,15 +485,23 @@ def spread_of(taus: Floats) -> str:
 
 
 def draw_robustness(
-    ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits
+    ax: Axes, labels: Sequence[str], robustness: Floats, taus: Floats, limits: Limits, *, over: str
 ) -> None:
-    """Draw a point a measure, with the interval of its validity."""
-    each = zip(categories(labels), robustness, taus, *limits, strict=True)
-    for (label, style), robust, valid, low, high in each:
+    """Draw a point a measure, with the interval of its validity; both axes have one range."""
+    by_measure = zip(categories(labels), robustness, taus, *limits, strict=True)
+    for (label, style), robust, valid, low, high in by_measure:
         ax.plot([robust], [valid], label=label, **{**style, "linestyle": "none"})
-        ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
-    ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
-    ax.set(xlim=(None, 1.01), xlabel="robustness (mean tau-b)", ylabel="validity (tau-b)")
+        line = ax.vlines([robust], low, high, color=style["color"], linewidth=0.9)
+        if high > low:
+            explain(line, f"Vertical lines: 95 % intervals of validity over {over}.")
+    # Panels that share their axes share the range of all of them.
+    drawn = np.array([*robustness, *taus, *limits[0], *limits[1]])
+    if np.isfinite(drawn).any():
+        corners = (np.nanmin(drawn), np.nanmax(drawn))
+        ax.update_datalim([(corner, corner) for corner in corners])
+    diagonal = ax.axline((1.0, 1.0), slope=1, color="0.8", linewidth=0.8, zorder=0)
+    explain(diagonal, "Diagonal: robustness and validity are equal.")
+    ax.set(xlabel="robustness (mean tau-b)", ylabel="validity (tau-b)")
     label_curves(ax)
 
 

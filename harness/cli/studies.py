@@ -236,7 +236,7 @@ def figure(
     written, options, result = written_as(path), given(FigureOptions, asked), finished.result(key)
     _, chosen = face.options_in(result, {} if axes is None else {"axes": axes})
     drawn = draw_figure(result, face, options, usual=finished.figure_options, chosen=chosen)
-    click.echo(caption_of(finished, result, face))
+    click.echo(caption_of(finished, face, drawn))
     write_and_name("figure", path, written(drawn))
 
 

@@ -31,6 +31,7 @@ from qrels.ranks.hidden_ranks import (
     ranks_to_parquet,
 )
 from runs import InputError, Numbering
+from runs.shared.errors import counted
 from runs.shared.parallel import on_cluster
 from runs.shared.progress import Progress
 
@@ -105,7 +106,7 @@ class ExperimentSource(Source):
         """Give what the manifest says of this source alone."""
         facts = self.work.clicks.tables["facts"].set_index("fact")["value"]
         arms = list(dict.fromkeys(arm for arm, _ in self.work.ranks))
-        size = f"{facts['lists']:,} lists shown to {facts['users']:,} users"
+        size = f"{counted(facts['lists'], 'list')} shown to {counted(facts['users'], 'user')}"
         name, seed = self.study.name, self.study.seed
         return {
             "lead": f"Do offline metrics follow clicks? {len(arms)} models, {size}; seed {seed}.",

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.measure import TOPIC, USER, Measure, Measures, Scores
 from harness.metrics.shared.names import split_depth
 from harness.metrics.shared.register import built_in_metrics, own_name
 from harness.readers.columns import (
     ColumnNames,
     Table,
     column_of,
+    folded,
     frame_of,
     read_table,
     trec_kind,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
 SCORES_FILE = "scores.parquet"
 SEPARATORS = "_-."
+
+WORDS_FOR_TOPICS = ("topic", "qid", "query")
+"""How columns are called that hold topics, and not users."""
 
 Line = tuple[int, list[str]]
 """Its number, and its fields."""
@@ -79,8 +83,24 @@ def read_score_tables(paths: Sequence[Path], columns: ColumnNames | None = None)
                     f"one of them alone ({len(odd)} such)."
                 )
     values = [table.loc[first.index, first.columns].to_numpy().T for table in tables]
-    users = np.array(first.index, dtype=np.str_)
-    return Scores(np.array(values), all_reported(measures), tuple(first.columns), users)
+    return Scores(
+        np.array(values),
+        all_reported(measures),
+        tuple(first.columns),
+        np.array(first.index, dtype=np.str_),
+        unit=unit_of(first.index.name),
+    )
+
+
+def unit_of(heading: object) -> str:
+    """Say what scores are of by the heading of their ids: topics where that is a word for them.
+
+    Examples
+    --------
+    >>> unit_of("topic"), unit_of("qid"), unit_of("user_id"), unit_of(None)
+    ('topic', 'topic', 'user', 'user')
+    """
+    return TOPIC if folded(heading).startswith(WORDS_FOR_TOPICS) else USER
 
 
 def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataFrame:
@@ -109,7 +129,9 @@ def read_score_table(path: Path, columns: ColumnNames | None = None) -> pd.DataF
     ids = [(line, row[0] if has_ids else str(n)) for n, (line, row) in enumerate(rows, start=1)]
     topics = distinct(path, ids, "topic")
     values = read_numbers(path, rows, systems)
-    return pd.DataFrame(values, index=list(topics), columns=list(systems))
+    heading_of_ids = names[0] if has_ids else None
+    index = pd.Index(list(topics), name=heading_of_ids)
+    return pd.DataFrame(values, index=index, columns=list(systems))
 
 
 def read_numbers(path: Path, rows: Sequence[Line], names: Sequence[str]) -> list[list[float]]:
@@ -196,7 +218,7 @@ def _mean_over(paths: Sequence[Path], studies: Sequence[Scores]) -> Scores:
     systems = np.tile(np.arange(len(first.systems)), len(studies))
     scored = Replicates(first.systems, systems, np.concatenate(tested))
     means = scored.mean(np.concatenate(values, axis=1))
-    return Scores(means, first.measures, first.systems, users)
+    return Scores(means, first.measures, first.systems, users, unit=first.unit)
 
 
 def _measures(paths: Sequence[Path]) -> tuple[Measure, ...]:
@@ -263,6 +285,7 @@ def scores_to_parquet(scores: Scores) -> bytes:
         "reported": measured.numbers(measured.reported),
         "grid": measured.numbers(measured.grid),
         "falling": sorted(measured.falling),
+        "unit": scores.unit,
     }
 
     text = pa.dictionary(pa.int32(), pa.string())
@@ -309,6 +332,7 @@ def scores_from_parquet(content: bytes) -> Scores:
         measures=Measures(every, falling=known.get("falling", ()), **some),
         systems=tuple(systems),
         users=np.array(users, dtype=np.str_),
+        unit=known.get("unit", USER),
     )
     # Arrow would keep what columns took: gigabytes, where users are many.
     pa.default_memory_pool().release_unused()
@@ -316,6 +340,9 @@ def scores_from_parquet(content: bytes) -> Scores:
 
 
 LONG = ("measure", "system", "user", "score")
+
+HEADING = "heading of the topics"
+"""The attribute of a long table that says what the column of its topics was called."""
 
 Framed: TypeAlias = "Scores | pd.DataFrame | Mapping[str, pd.DataFrame]"
 """Scores; a long frame of them; or a frame for each measure: topics down, systems across."""
@@ -363,6 +390,7 @@ def scores_of(data: Framed) -> Scores:
         all_reported(map(measure_named, frames)),
         tuple(map(str, frames[first].columns)),
         frames[first].index.astype(str).to_numpy(dtype=np.str_),
+        unit=unit_of(frames[first].index.name),
     )
 
 
@@ -408,6 +436,7 @@ def _long(table: Table, system: str) -> pd.DataFrame | None:
             name, model, user, _ = found.iloc[place]
             which = f"{name} of system {model!r} for topic {user!r}"
             raise melted.error(int(place), f"{which} {finding}.")
+    found.attrs[HEADING] = topic
     return found
 
 
@@ -419,6 +448,7 @@ def _of_long(parts: Sequence[pd.DataFrame]) -> Scores:
     for twice in np.flatnonzero(long.duplicated([*LONG[:3]]))[:1]:
         raise InputError(f"the system {long.system.iloc[twice]!r} is in two files.")
     wide = long.pivot(index="user", columns=["measure", "system"], values="score")
+    wide.index.name = parts[0].attrs[HEADING]
     systems = sorted(long.system.unique())
     frames = {m: wide.reindex(columns=[(m, s) for s in systems]) for m in long.measure.unique()}
     for name, frame in frames.items():

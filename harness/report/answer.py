@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from math import floor, log10, nan
 from textwrap import fill
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.shared.drawing import chosen_panel, colours
+from analyses.shared.drawing import THICK, THIN, chosen_panel, colours, draw_intervals, explain
 from analyses.shared.estimate import Estimates
 from analyses.shared.measure import Measure, Measures
 from analyses.shared.result import Result, figure, table
 from analyses.shared.sentences import applicable, listed
 from analyses.shared.table import Cell, Table, rounded
 from runs.shared.arrays import Floats
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +74,7 @@ class Power:
         detectable, test = found.detectable()[chosen], found.test_in_words()
         return cls(measures, apart, detectable, found.p.shape[1], found.n_users, test)
 
-    def sentence(self, measure: Measure | None, units: str) -> str:
+    def sentence(self, measure: Measure | None, unit: str) -> str:
         """Say whether the users are enough, for a measure or the most discriminative one."""
         number = int(self.apart.argmax()) if measure is None else self.measures.index(measure)
         name, others = self.measures[number], np.delete(self.apart, number)
@@ -85,9 +86,11 @@ class Power:
             span = fewest if fewest == most else f"{fewest} to {most}"
             under = f", and {span} under the other measures"
         return (
-            f"Under {name}, {self.apart[number]:.0f} of {self.n_pairs:,} pairs of systems differ "
-            f"significantly{under} ({self.test}; p < .05, not corrected). With {self.n_users:,} "
-            f"{units}, this test finds a difference of {rounded(found, decimals)} in mean {name} "
+            f"Under {name}, {self.apart[number]:.0f} of {counted(self.n_pairs, 'pair of systems')} "
+            f"{'differs' if self.apart[number] == 1 else 'differ'} significantly{under} "
+            f"({self.test}; p < .05, not corrected). With "
+            f"{counted(self.n_users, unit)}, this test finds a difference of "
+            f"{rounded(found, decimals)} in mean {name} "
             "with power .8 (median over the pairs)."
         )
 
@@ -100,6 +103,8 @@ class Answer(Result):
     ----------
     keys, every
         The analyses that have a number for each measure, and these numbers, from the best.
+    without_number
+        Analyses that were made and have no number for any report measure, each with the reason.
     measures
         The report measures.
     power
@@ -110,6 +115,7 @@ class Answer(Result):
     every: tuple[Estimates, ...]
     measures: Measures
     power: Power | None = None
+    without_number: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -118,10 +124,11 @@ class Answer(Result):
         """Gather the numbers of the report measures by analysis, and what pairs of systems show."""
         ordered = {key: each.in_order() for key, each in estimates}
         found = {key: each for key, each in ordered.items() if each.measures}
+        undefined = {key: each.no_value for key, each in ordered.items() if not each.measures}
         power = None if tested is None else Power.of(tested)
         names = dict.fromkeys(m for each in found.values() for m in each.measures)
         measures = Measures(names, reported=names)
-        return cls(tuple(found), tuple(found.values()), measures, power)
+        return cls(tuple(found), tuple(found.values()), measures, power, undefined)
 
     @property
     def deciding(self) -> Mapping[str, Estimates]:
@@ -141,7 +148,7 @@ class Answer(Result):
         every = self.deciding.values()
         families = (each.systems.n_families for each in every if each.systems is not None)
         held = {
-            f"{max(families, default=0)} families of related systems": all(
+            counted(max(families, default=0), "family of related systems"): all(
                 each.is_over_systems for each in every
             ),
             "settings of the systems": all(each.over_settings is not None for each in every),
@@ -174,7 +181,7 @@ class Answer(Result):
         if self.power is not None:
             near = list(self.deciding[TRUTH].measures) if TRUTH in self.keys else []
             measure = next(iter([*supported, *near]), None)
-            answer.append((self.power.sentence(measure, self.units), "discrimination"))
+            answer.append((self.power.sentence(measure, self.unit), "discrimination"))
         of_users = self.supported(systems=False)
         if of_users and of_users != supported:
             sentence = (
@@ -185,10 +192,13 @@ class Answer(Result):
         others = "" if self.is_over_more else "systems, "
         scope = (
             "Each measure is compared with all others at once (one-sided, 95 % confidence), over "
-            f"{self._chance}. Intervals in brackets are over {self.units} unless stated otherwise. "
-            f"Other {others}splits or data sets may order the measures otherwise."
+            f"{self._chance}. Intervals in brackets are over {self.units}, and hold for all "
+            f"measures at once. Other {others}splits or data sets may order the measures otherwise."
         )
-        if TRUTH not in self.keys:
+        if TRUTH in self.without_number:
+            reason = self.without_number[TRUTH]
+            scope += f" The analysis {TRUTH} was made, but gives no number, as {reason}."
+        elif TRUTH not in self.keys:
             scope += " No true ordering is known here: a stable measure need not be right."
         return [*answer, (scope, "")]
 
@@ -216,7 +226,7 @@ class Answer(Result):
                 )
             sentence = (
                 f"No estimate reaches the threshold of validity, {found.required} (a convention). "
-                f"{first} comes closest ({found.values_in_words([first])}).{also}"
+                f"{first} comes closest ({found.against_threshold([first])}).{also}"
             )
             return [(f"{sentence} {self._undecided(found)}".rstrip(), TRUTH)]
         others = [measure for measure in found.measures if measure not in supported]
@@ -226,7 +236,7 @@ class Answer(Result):
         answer = [(f"Report {which}: {closest} ({found.values_in_words(supported)}).", TRUTH)]
         if others:
             why = f"significantly less valid, or below the threshold of {found.required}"
-            sentence = f"Do not rely on {both(others)}: {why} ({found.values_in_words(others)})."
+            sentence = f"Do not rely on {both(others)}: {why} ({found.against_threshold(others)})."
             answer.append((sentence, TRUTH))
         return answer
 
@@ -240,7 +250,7 @@ class Answer(Result):
             some = [*compress(found.measures, high >= (found.threshold or np.inf))]
             if some:
                 is_part = len(some) < len(found.measures)
-                which = both(some) if is_part else f"all {len(some)} measures"
+                which = both(some) if is_part else f"all {counted(len(some), 'measure')}"
                 parts.append(f"of {which} (over {over})")
         return f"The threshold lies in the intervals {', and '.join(parts)}." if parts else ""
 
@@ -250,8 +260,7 @@ class Answer(Result):
         missing = [key for key in WITHOUT_TRUTH if key not in deciding]
         sentence = "No measure is stable and discriminative in all three respects."
         if missing:
-            lacking = f"analys{'i' if len(missing) == 1 else 'e'}s {listed(missing)}"
-            sentence = f"No measure is recommended: the study lacks the {lacking}."
+            sentence = f"No measure is recommended: {self._why_missing(missing)}."
         elif supported:
             sentence = (
                 f"Report {either(supported)}: stable and discriminative. No other measure is "
@@ -261,6 +270,19 @@ class Answer(Result):
         over = self.is_over_more
         respects = [(respect(each, systems=over), key) for key, each in deciding.items()]
         return [(sentence, "answer"), *respects]
+
+    def _why_missing(self, missing: Sequence[str]) -> str:
+        """Say which analyses were not made, and why others that were made give no number."""
+        left_out = [key for key in missing if key not in self.without_number]
+        reasons = []
+        if left_out:
+            noun = "analysis" if len(left_out) == 1 else "analyses"
+            reasons.append(f"the study lacks the {noun} {listed(left_out)}")
+        for key in missing:
+            if key in self.without_number:
+                reason = self.without_number[key]
+                reasons.append(f"the analysis {key} was made, but gives no number, as {reason}")
+        return "; ".join(reasons)
 
     def frames(self) -> Mapping[str, pd.DataFrame]:
         """Give ``answer``.
@@ -314,16 +336,29 @@ class Answer(Result):
     @table("answer", "the numbers that compare report measures, with intervals", alias="areas")
     def table(self) -> Table:
         """Tabulate the numbers with their intervals: measures down, quantities across."""
-        found = [dict(zip(e.measures, e.of(e.measures).values(), strict=True)) for e in self.every]
-        rows: list[list[Cell]] = [
-            [
-                str(m),
-                *(c for e in found for c in ((e[m].value, e[m].interval) if m in e else (nan, ""))),
-            ]
-            for m in self.rows
-        ]
-        headings = ["measure", *(heading for each in self.every for heading in (each.name, "95 %"))]
-        return Table("answer", "Report measures", self.caption(), headings, rows, decimals=3)
+        headings, decimals = ["measure"], dict[int, int]()
+        rows: list[list[Cell]] = [[str(measure)] for measure in self.rows]
+        for each in self.every:
+            by_measure = dict(zip(each.measures, each.of(each.measures).values(), strict=True))
+            if each.decimals is not None:
+                decimals[len(headings)] = each.decimals
+            headings += [each.name, "95 %"]
+            for row, measure in zip(rows, self.rows, strict=True):
+                if measure in by_measure:
+                    estimate = by_measure[measure]
+                    places = estimate.decimals if each.decimals is None else each.decimals
+                    row += [estimate.value, estimate.bracketed(places)]
+                else:
+                    row += [nan, ""]
+        return Table(
+            "answer",
+            "Report measures",
+            self.caption(),
+            headings,
+            rows,
+            decimals=3,
+            decimals_of_columns=decimals,
+        )
 
     @figure(
         "answer",
@@ -340,22 +375,28 @@ class Answer(Result):
         rows = {measure: row for row, measure in enumerate(self.rows)}
         best = found.may_be_best(systems=found.is_over_more)
         low, high = found.over_both()
-        for number, measure in enumerate(found.measures):
-            if measure in rows:
-                row, inside = rows[measure], colour if best[number] else "white"
-                ax.hlines(row, low[number], high[number], colour, linewidth=0.7)
-                ax.hlines(row, found.low[number], found.high[number], colour, linewidth=1.8)
-                (point,) = ax.plot(found.values[number], row, "o", color=colour, markersize=4.5)
-                point.set_markerfacecolor(inside)
+        shown = [number for number, measure in enumerate(found.measures) if measure in rows]
+        places = np.array([rows[found.measures[number]] for number in shown])
+        draw_intervals(ax, places, [low[shown], high[shown]], THIN, over=self._chance)
+        draw_intervals(ax, places, [found.low[shown], found.high[shown]], THICK, over=self.units)
+        for number, place in zip(shown, places, strict=True):
+            (point,) = ax.plot(found.values[number], place, "o", color=colour, markersize=4.5)
+            if best[number]:
+                explain(point, "Filled points: no other measure is significantly better.")
+            else:
+                point.set_markerfacecolor("white")
+                explain(point, "Open points: another measure is significantly better.")
         if found.threshold is not None and found.shares is None:
-            ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
+            line = ax.axvline(found.threshold, color="0.6", linewidth=1, linestyle=":", zorder=0)
+            explain(line, f"Dotted lines: thresholds ({self._thresholds}), which are conventions.")
         ends = np.array([*found.values, *found.low, *found.high, *low, *high])
         least, most = np.nanmin(ends), np.nanmax(ends)
-        ax.set_xlim(min(0.0, least * 1.05), 1.0 if most <= 1 else most * 1.05)
+        room = 0.03 * (max(most, 1.0) - min(least, 0.0))
+        ax.set_xlim(min(least, 0.0) - room, max(most, 1.0) + room)
         ax.locator_params(axis="x", nbins=3)
         ax.set_yticks(range(len(self.rows)), [*map(str, self.rows)])
         ax.set_ylim(len(self.rows) - 0.5, -0.5)
-        ax.set_xlabel(found.quantity)
+        ax.set_xlabel(f"{found.quantity}{' (lower is better)' * found.lower_is_better}")
         ax.set_title(fill(found.subject, TITLE))
         return ax
 
@@ -363,7 +404,6 @@ class Answer(Result):
         """Say what the figure shows."""
         first = next(iter(self.deciding.values()), None)
         order = "" if first is None else f", ordered by {first.subject.lower()}"
-        thin = f", and over {self._chance} (thin)" * self.is_over_more
         subjects = [subject[:1].lower() + subject[1:] for subject in self.subjects]
         definitions = {
             "An area is the mean, over smaller and smaller parts of the judgements, of the tau-b "
@@ -375,14 +415,16 @@ class Answer(Result):
         }
         parts = [
             f"The measures (metrics at a cut-off) by {listed(subjects)}{order}, with 95 % "
-            f"intervals over {self.units} (thick){thin}.",
+            f"intervals over {self.units}.",
             *applicable(definitions),
-            "In a panel, a point is filled where no other measure is significantly better.",
         ]
-        drawn = [each.required for each in self.every if each.threshold and each.shares is None]
-        if drawn:
-            parts.append(f"Dotted lines: thresholds ({listed(drawn)}), which are conventions.")
         return " ".join(parts)
+
+    @property
+    def _thresholds(self) -> str:
+        """The thresholds that the panels show, each once."""
+        shown = [each for each in self.every if each.threshold and each.shares is None]
+        return listed([*dict.fromkeys(each.required for each in shown)])
 
 
 def respect(found: Estimates, *, systems: bool) -> str:
@@ -391,7 +433,7 @@ def respect(found: Estimates, *, systems: bool) -> str:
     best = [*compress(found.measures, found.may_be_best(systems=systems) & good)]
     if not best:
         first = found.measures[0]
-        nearest = f"{first} ({found.values_in_words([first])})"
+        nearest = f"{first} ({found.against_threshold([first])})"
         if not good.any():
             return (
                 f"{found.subject}: no estimate reaches the threshold of {found.required}; "

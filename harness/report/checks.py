@@ -7,17 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from analyses.shared.sentences import listed, plural
-from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.names import BECOMES, parse_name
 from harness.report.study_folder import FinishedStudy
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
-
-BECOMES: Mapping[str, str] = {
-    "bpref": "equals Recall",
-    "infAP": "is Recall less at most .5 / (number of relevant items)",
-    "infAP_trec": "equals AP",
-    "AUC": "is 0",
-}
-"""Values of metrics for a user without judged non-relevant items."""
 
 LEAST_LEAKAGE = 0.005
 """Smaller shares of ratings from the future are not worth a caution."""

@@ -17,7 +17,7 @@ import numpy as np
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.intervals.resampling import percentiles, resample_means
 from analyses.shared.estimate import Estimate, Estimates
-from analyses.shared.figures import WRITERS, as_svg, draw_panels
+from analyses.shared.figures import WRITERS, as_svg, caption_of, draw_panels
 from analyses.shared.publish import as_csv, with_texts
 from analyses.shared.result import METRIC, FigureFace, Result, title_of
 from analyses.shared.sentences import listed, paired
@@ -286,7 +286,8 @@ class Comparison:
             if rows:
                 first, result = next(iter(of.items()))
                 titled = replace(face, title=title_of(face, result.unit))
-                yield titled, f"{first}: {face.caption(result)}", _figure(face, of, rows)
+                drawn = _figure(face, of, rows)
+                yield titled, f"{first}: {caption_of(drawn, face, result)}", drawn
 
 
 def _scores(study: FinishedStudy, keys: Iterable[tuple[str, str]]) -> Floats:

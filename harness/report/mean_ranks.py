@@ -12,6 +12,7 @@ import numpy as np
 
 from analyses.intervals.data_sets import DataSetRanks
 from analyses.ordering.agreement import mean_of_defined
+from analyses.shared.drawing import explanations
 from analyses.shared.estimate import Estimate
 from analyses.shared.figures import draw_panels
 from analyses.shared.result import FigureFace
@@ -156,18 +157,20 @@ class MeanRanks:
         caption = (
             "Points: mean ranks, 1 is best. Lines: 95 % intervals by the bootstrap over data sets "
             "(four or more; none where all agree). "
-            f"Grey bars, on the right, connect {kinds} that do not differ significantly "
-            "(Friedman's and Nemenyi's tests, family-wise error rate .05). CD: critical difference."
+            "CD: critical difference by Friedman's and Nemenyi's tests (family-wise error rate "
+            ".05)."
         )
-        panels = {ranks.label: partial(_draw, ranks) for ranks in self.every}
-        return face, caption, draw_panels(panels, roomy=True, alike=False)
+        panels = {ranks.label: partial(_draw, ranks, kinds) for ranks in self.every}
+        figure = draw_panels(panels, roomy=True, alike=False)
+        return face, " ".join([caption, *explanations(figure)]), figure
 
 
-def _draw(ranks: DataSetRanks, ax: Axes) -> Axes:
+def _draw(ranks: DataSetRanks, kinds: str, ax: Axes) -> Axes:
     order = np.argsort(ranks.means, kind="stable")
     names, ((low, high), _) = [ranks.names[n] for n in order], ranks.limits
     limits = low[order], high[order]
-    draw_ranks(ax, names, ranks.means[order], limits, ranks.differs[np.ix_(order, order)])
+    differs = ranks.differs[np.ix_(order, order)]
+    draw_ranks(ax, names, ranks.means[order], limits, differs, kind=kinds)
     ax.plot([1, 1 + ranks.critical_difference], [0, 0], "|-", color="0.4")
     ax.set_yticks(range(len(names) + 1), ["CD", *names])
     ax.set_xlabel("mean rank")

@@ -128,7 +128,7 @@ class OpenStudy:
         return tabulate(self.finished, name, **chosen)
 
     def figure(self, name: str, **chosen: Any) -> Figure:
-        """Draw a figure anew; see `figures`.
+        """Draw a figure anew; see `figures`. Its label is its caption: ``figure.get_label()``.
 
         Parameters
         ----------

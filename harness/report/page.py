@@ -17,8 +17,9 @@ from analyses.shared.result import FigureFace, Result, figures_of, tables_of
 from analyses.shared.table import Cell, Table, excerpt, shown
 from harness.report.answer import Answer
 from harness.report.checks import checks_of
-from harness.report.study_folder import ANSWER, FinishedStudy, figure_name
+from harness.report.study_folder import ANSWER, FinishedStudy, caption_name, figure_name
 from qrels.ratings.splitter import NEWER_TRAINING, OLDER_TESTS
+from runs.shared.errors import counted
 
 LAST = ("systems", "means", "coverage")
 """Results whose tables stand at the end of the page, folded."""
@@ -30,8 +31,9 @@ LEAST_SCALE = 0.83
 """Pixels of a page for a point of a figure, at least: text of 8.5 points then has 7 pixels."""
 
 INTERVALS = (
-    "Intervals in brackets are for one number. Measures differ significantly if the 95 % interval "
-    "of their difference, simultaneous for all that are compared, excludes 0."
+    "Intervals of measures in sentences hold for all report measures at once; those in tables and "
+    "figures are for one number. Measures differ significantly if the 95 % interval of their "
+    "difference, simultaneous for all that are compared, excludes 0."
 )
 
 
@@ -143,7 +145,9 @@ def _figure(
     study: FinishedStudy, result: Result, face: FigureFace, findings: Sequence[str]
 ) -> dict[str, Any]:
     svg = study.read(figure_name(face))
-    title, caption = study.title(face), face.caption(result)
+    title = study.title(face)
+    # What is drawn is known where it was drawn.
+    caption = study.read(caption_name(face)).decode(errors="replace").rstrip()
     width = re.search(rb'<svg[^>]{,9999} width="([0-9]{1,6}(?:[.][0-9]{,9})?)pt"', svg)
     return {
         "name": face.file,
@@ -200,7 +204,9 @@ class Summary:
     cautions: tuple[str, ...]
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.findings)} findings, {len(self.cautions)} cautions"
+        sizes = (
+            f"{counted(len(self.findings), 'finding')}, {counted(len(self.cautions), 'caution')}"
+        )
         texts = self.answer or self.findings[:8]
         return "\n".join([f"Summary: {sizes}", *texts, "Next: .answer, .findings, .cautions"])
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from analyses.shared.result import FigureFace, Result, figures_of
+from analyses.shared.result import FigureFace, figures_of
 from harness.report.study_folder import FinishedStudy
 from runs import InputError
 from runs.shared.errors import nearest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
@@ -32,6 +36,6 @@ def find_figure(study: FinishedStudy, text: str) -> tuple[str, FigureFace]:
     raise InputError(f"no figure is called {text!r}; {nearest(text, known)}")
 
 
-def caption_of(study: FinishedStudy, result: Result, face: FigureFace) -> str:
-    """Give title and caption of a figure, and what the data are."""
-    return study.caption(f"{study.title(face)}. {face.caption(result)}")
+def caption_of(study: FinishedStudy, face: FigureFace, figure: Figure) -> str:
+    """Give title and caption of a figure as it is drawn, and what the data are."""
+    return study.caption(f"{study.title(face)}. {figure.get_label()}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from analyses.ordering import tau_b
 from analyses.ordering.agreement import deviation_of_defined, mean_of_defined
-from analyses.shared.drawing import MARKERS, chosen_panel, colours, label_curves
+from analyses.shared.drawing import MARKERS, chosen_panel, colours, explain, label_curves
 from analyses.shared.estimate import Estimates, deviations
 from analyses.shared.measure import Measures
 from analyses.shared.result import Result, figure, table
@@ -191,6 +191,7 @@ class Repeats(Result):
             look: dict[str, Any] = {"fmt": MARKERS[n], "color": colour, "linewidth": 1.2}
             places = rows + APART * (1 - n)
             ax.errorbar(means, places, xerr=own, label=source, markersize=3.5, **look)
+        explain(ax, "Lines: one standard deviation to each side of the mean.")
         ax.set_yticks(rows, self.measures.reported.labels)
         ax.set_xlabel(self.in_words[place])
         ax.set_title(self.subjects[place])
@@ -221,8 +222,8 @@ class Repeats(Result):
             differ = "settings of the systems: data, split and seed are the same"
         return (
             f"The study with {len(self.seeds)} {differ}. Standard deviations over users "
-            "(bootstrap) and systems (jackknife) are means over the repetitions; those over "
-            f"{self.varied} are over the repetitions."
+            "(bootstrap) and systems (jackknife) are root mean squares over the repetitions; "
+            f"those over {self.varied} are of the values in the repetitions."
         )
 
 

@@ -145,6 +145,11 @@ def figure_name(face: FigureFace) -> str:
     return f"figures/{face.file}.svg"
 
 
+def caption_name(face: FigureFace) -> str:
+    """Name the file of the caption of a figure."""
+    return f"figures/{face.file}.txt"
+
+
 RESULTS = ("evidence/", "figures/", "tables/")
 """Folders of what a study found."""
 

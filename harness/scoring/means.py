@@ -16,6 +16,7 @@ from qrels import Qrels, match
 from runs import Run
 from runs.replicates import Replicates
 from runs.shared.arrays import Floats, Numbers
+from runs.shared.errors import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,9 +159,9 @@ class Means(Result):
 
     def caption(self) -> str:
         """Say over whom the means are."""
-        over = f"all {self.n_users:,} {self.units} with judgements (0 without recommendations)"
+        over = f"all {counted(self.n_users, self.unit)} with judgements (0 without recommendations)"
         if self.average == "judgements":
-            over = f"{self.n_users:,} {self.units}, weighted by their number of relevant items"
+            over = f"{counted(self.n_users, self.unit)}, weighted by their number of relevant items"
         if self.sizes is None:
             return f"Mean scores over {over}."
         few, many = self.sizes.min(), self.sizes.max()

@@ -14,9 +14,8 @@ import numpy as np
 from analyses.shared.measure import Measures
 from analyses.shared.sentences import listed
 from harness.metrics.shared.metric import Metric
-from harness.metrics.shared.names import parse_name
+from harness.metrics.shared.names import BECOMES, parse_name
 from harness.metrics.shared.register import available_metrics, find_metric, plugin_metrics
-from harness.report.checks import BECOMES
 from harness.study.collection import Collection, collect
 from harness.study.other_settings import with_other_settings
 from harness.study.score_parts import EXAMPLE_SYSTEM, example_catalogue

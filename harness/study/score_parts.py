@@ -135,7 +135,8 @@ class ScoreParts:
         self, runs: Sequence[Run], by_run: Scores, replicates: Replicates | None
     ) -> dict[str, bytes]:
         """Give the files of the scores by the judgements: scores, means, coverage, metrics."""
-        scores, weights = averaged(by_run, replicates), self.weights(self.collection.qrels)
+        scores = replace(averaged(by_run, replicates), unit=self.collection.unit)
+        weights = self.weights(self.collection.qrels)
         average = self.study.metrics.average
         means = Means.of(weighted(scores, weights), self.metrics, average=average)
         if replicates is not None:

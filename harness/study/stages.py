@@ -55,7 +55,7 @@ from recommenders import rankable, read_settings
 from runs import InputError, Run
 from runs.formats import read_run
 from runs.shared.arrays import Floats
-from runs.shared.errors import warn
+from runs.shared.errors import counted, warn
 
 TIES = (
     "Items are ordered by score (as float32), falling; equal scores by item number, rising, where "
@@ -164,7 +164,7 @@ class Stages(Source):
             features = self.catalogue.features
         unknown = 0 if features is None else np.count_nonzero(~features.any(axis=1))
         if unknown:
-            warn(f"{self.study.items.features}: {unknown:,} items have no features.")
+            warn(f"{self.study.items.features}: {counted(int(unknown), 'item')} without features.")
         with self.study.errors_at("metrics", "names"):
             self._check_hidden()
         given = StudyFacts(
@@ -303,10 +303,11 @@ class Stages(Source):
         study, facts = self.study, self.collection.facts
         of_runs = self.collection.split is None
         units, compared = plural(self.collection.unit), "systems" if of_runs else "recommenders"
-        n_systems = f"{len(self.lists.systems)} {'runs' if of_runs else 'systems'}"
+        n_systems = counted(len(self.lists.systems), "run" if of_runs else "system")
         if self.collection.replicated:
-            n_systems = f"{len(self.lists.systems)} systems (means over their runs)"
-        counts = f"{facts[units]:,} {units}, {facts['judgements']:,} judgements"
+            n_systems = f"{counted(len(self.lists.systems), 'system')} (means over their runs)"
+        n_units = counted(facts[units], self.collection.unit)
+        counts = f"{n_units}, {counted(facts['judgements'], 'judgement')}"
         simulated = "" if self.collection.truth is None else " of a simulated world"
         measures = listed([*map(str, study.measures.reported)])
         trained = "" if of_runs else " (the test ratings)"

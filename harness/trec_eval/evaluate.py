@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,6 +15,7 @@ import numpy as np
 
 from analyses.shared.table import FORMATS, Table
 from harness.metrics.shared.metric import users_named
+from harness.metrics.shared.names import BECOMES
 from harness.readers.columns import ColumnNames
 from harness.readers.rankings import judgements_of, read_run_files
 from harness.trec_eval.measures import RUN_ID, Column
@@ -22,6 +23,7 @@ from qrels import Qrels, judge
 from qrels.qrels import judgement_facts, warn_of_one_kind
 from runs.run_file import Precision, RankedLists, common_items, require_known_users
 from runs.shared.arrays import Floats, Integers, Numbers
+from runs.shared.errors import counted
 
 Topics: TypeAlias = Literal["qrels", "run"]
 
@@ -59,14 +61,15 @@ class Evaluations:
     def remarks(self) -> list[str]:
         """Say for how many topics the means hold little."""
         facts, all_count = self.facts, self.topics == "qrels"
-        counted = "all count." if all_count else "those that a run has count."
+        which = "all count." if all_count else "those that a run has count."
         missing = "." if all_count else ", which do not count."
         return [
-            f"{facts['users']} topics: {facts['users without relevant items']} without relevant "
+            f"{counted(facts['users'], 'topic')}: {facts['users without relevant items']} without "
+            "relevant "
             f"items, {facts['users without judged non-relevant items']} without judged "
-            f"non-relevant items; {counted}",
+            f"non-relevant items; {which}",
             *(
-                f"{run.path}: {run.n_missing} topics without recommendations{missing}"
+                f"{run.path}: {counted(run.n_missing, 'topic')} without recommendations{missing}"
                 for run in self.runs
             ),
         ]
@@ -113,7 +116,7 @@ def evaluate_runs(
                 )
             )
     qrels = file.to_qrels(file.items, relevance_level=relevance_level)
-    warn_of_one_kind(qrels)
+    warn_of_one_kind(qrels, _collapsing(column.name for column in columns))
     return Evaluations(tuple(evaluations), judgement_facts(qrels), topics)
 
 
@@ -161,6 +164,12 @@ def _blocks(widths: Integers) -> Iterator[Numbers]:
         n_topics = max(1, int(np.searchsorted(n_cells, CELLS_AT_ONCE, side="right")))
         yield np.sort(order[first : first + n_topics])
         first += n_topics
+
+
+def _collapsing(names: Iterable[str]) -> list[str]:
+    """Say what measures are for users without judged non-relevant items, where that is known."""
+    bases = {name: name.partition("@")[0].partition("(")[0] for name in names}
+    return [f"{name} {BECOMES[base]}" for name, base in bases.items() if base in BECOMES]
 
 
 ALL = "all"

@@ -82,6 +82,33 @@ class InputWarning(UserWarning):
     __module__ = "runs"
 
 
+def counted(count: int, noun: str) -> str:
+    """Print a count before its noun, in the plural unless it is 1.
+
+    Of several words the first is the noun: "pair of systems".
+
+    Examples
+    --------
+    >>> counted(1, "pair of systems"), counted(1200, "pair of systems"), counted(2, "family")
+    ('1 pair of systems', '1,200 pairs of systems', '2 families')
+    """
+    first, space, others = noun.partition(" ")
+    if count != 1:
+        first = f"{first[:-1]}ies" if first.endswith("y") else f"{first}s"
+    return f"{count:,} {first}{space}{others}"
+
+
+def with_article(noun: str) -> str:
+    """Put the indefinite article before a noun.
+
+    Examples
+    --------
+    >>> with_article("analysis"), with_article("metric")
+    ('an analysis', 'a metric')
+    """
+    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
+
+
 def nearest(name: str, names: Sequence[str]) -> str:
     """Say which name may have been meant, or which there are."""
     folded = {known.casefold(): known for known in names}

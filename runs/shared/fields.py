@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from runs.shared.arrays import Floats, Integers, Ints, Longs, Numbers
-from runs.shared.errors import InputError
+from runs.shared.errors import InputError, with_article
 from runs.shared.ids import LONGEST_ID, Numbering, escaped
 
 BLANKS = b"\t\v\f\r"
@@ -255,7 +255,8 @@ def whole(numbers: ArrayLike, *, what: str) -> Longs:
     odd = ~(np.isfinite(values) & (values == np.floor(values)))
     if odd.any():
         raise InputError(
-            f"a {what} must be a whole number, got {values.ravel()[odd.argmax()]}: {HALF_RANKS}."
+            f"{with_article(what)} must be a whole number, got {values.ravel()[odd.argmax()]}: "
+            f"{HALF_RANKS}."
         )
     return values.astype(np.int64)
 
@@ -327,8 +328,7 @@ def distinct(path: Path, names: Sequence[tuple[int, str]], kind: str) -> tuple[s
     seen: set[str] = set()
     for line, name in names:
         if not name:
-            article = "an" if kind[0] in "aeiou" else "a"
-            raise InputError.at(path, line, f"{article} {kind} has no name.")
+            raise InputError.at(path, line, f"{with_article(kind)} has no name.")
         if name in seen:
             raise InputError.at(path, line, f"{kind} {name!r} is duplicated.")
         seen.add(name)
@@ -347,7 +347,7 @@ def is_number(text: str) -> bool:
 def read_number(path: Path, line: int, system: str, text: str, *, kind: str = "score") -> float:
     """Read a finite number."""
     if not text:
-        raise InputError.at(path, line, f"column {system!r}: a {kind} is missing.")
+        raise InputError.at(path, line, f"column {system!r}: {with_article(kind)} is missing.")
     if not is_number(text) or not math.isfinite(float(text)):
         raise InputError.at(path, line, f"column {system!r}: a number expected, found {text!r}.")
     return float(text)

@@ -16,7 +16,7 @@ from traceback import extract_tb
 from types import CodeType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
-from runs.shared.errors import InputError, nearest
+from runs.shared.errors import InputError, nearest, with_article
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -149,7 +149,7 @@ def load_module(path: Path, *, what: str) -> ModuleType:
     if not path.is_file():
         raise InputError(f"{path}: the {what} does not exist.")
     if path.suffix != ".py":
-        raise InputError(f"{path}: a {what} must be a Python file (.py).")
+        raise InputError(f"{path}: {with_article(what)} must be a Python file (.py).")
     name = f"harness_plugin_{path.stem}"
     module = ModuleType(name)
     module.__file__ = str(path)

@@ -1,4 +1,7 @@
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import stdtrit
 
@@ -109,3 +112,42 @@ def test_agreement_that_the_users_cannot_tell_is_named_and_not_said(
     assert "wider than 1" in wide
     assert "too few" in few
     assert not found.findings()
+
+
+def test_the_main_frame_has_the_pairs_of_different_measures(noisy: Scores) -> None:
+    frame = correlate(noisy, replicates=0, every_pair=True).frame()
+    n_measures = len(noisy.measures.reported)
+    pairs = {
+        (str(Measure(a, None if pd.isna(i) else i)), str(Measure(b, None if pd.isna(j) else j)))
+        for a, i, b, j in frame[["metric_a", "cutoff_a", "metric_b", "cutoff_b"]].to_numpy()
+    }
+    assert len(pairs) == len(frame) == n_measures * (n_measures - 1) / 2
+    assert all(one != other for one, other in pairs)
+
+
+def of_one_truth(rng: np.random.Generator, worth: np.ndarray, n_samples: int) -> np.ndarray:
+    """Scores by seven measures of equal noise: (n_samples, n_measures, n_systems, n_users)."""
+    shape = (n_samples, 7, len(worth), 100)
+    of_users = rng.normal(size=(n_samples, 1, *shape[2:]))
+    return np.asarray(worth[:, None] + 0.7 * of_users + rng.normal(size=shape))
+
+
+@pytest.mark.validity
+def test_intervals_of_the_lowest_and_the_highest_agreement_hold() -> None:
+    """All pairs agree alike in truth; of 80 intervals of 95 %, fewer than 69 hold in .1 %."""
+    measures = Measures([Measure(name, 10) for name in ("P", "AP", "RR", "nDCG", "F", "ERR", "Q")])
+    pairs = [*combinations(range(7), 2)]
+    n_held = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 5])
+        worth = 0.12 * rng.normal(size=12)
+        means = of_one_truth(rng, worth, 60).mean(axis=3)
+        truth = np.mean([tau_b(means[:, one], means[:, other]) for one, other in pairs])
+        values = of_one_truth(rng, worth, 1)[0]
+        systems, users = tuple("abcdefghijkl"), np.arange(100).astype(np.str_)
+        found = correlate(Scores(values, measures, systems, users), seed=seed, replicates=100)
+        ordered = sorted(pairs, key=lambda pair: float(found.taus[pair]))
+        for one, other in (ordered[0], ordered[-1]):
+            limits = found.at_once((measures.labels[one], measures.labels[other]))
+            n_held += int(limits.low <= truth <= limits.high)
+    assert n_held >= 69

@@ -10,7 +10,10 @@ from scipy.special import stdtrit
 from scipy.stats import ttest_1samp
 
 from analyses.discrimination import Discrimination, Settings
+from analyses.shared.figures import draw_figure
 from analyses.shared.measure import Measure, Measures, Scores
+from analyses.shared.result import figures_of
+from analyses.shared.table import rounded
 from analyses.significance.question import Correction, Test, standardise
 from runs import InputError
 from tests.analyses.made import discriminate, unrelated
@@ -274,3 +277,31 @@ def test_a_correction_across_measures_counts_all_pairs_together(scores: Scores) 
     np.testing.assert_allclose(found.p_adjusted, np.minimum(found.p * found.p.size, 1))
     with pytest.raises(ValidationError, match="not made across measures"):
         discriminate(scores, correction="max-t", across_measures=True)
+
+
+def test_dp_has_the_same_decimals_in_names_of_curves_tables_and_sentences(scores: Scores) -> None:
+    result = discriminate(scores, test="t", replicates=50)
+    number = result.measures.numbers(result.measures.reported)[0]
+    printed = rounded(float(result.dp[number]), result.decimals)
+    (line,) = [line for line in result.plot().lines if str(line.get_label()).startswith("P")]
+    assert f"(DP {printed})" in str(line.get_label())
+    cells = [row[1] for row in result.conventions().rows]
+    assert any(str(cell).startswith(f"{printed} [") for cell in cells)
+    assert f"= {printed} [" in result.estimates().values_in_words([result.measures[number]])
+
+
+@pytest.mark.slow
+def test_panels_of_shares_show_the_least_discriminative_curves_as_a_whole(
+    rng: np.random.Generator,
+) -> None:
+    """The first panel's curves end above those of the second."""
+    apart = 0.5 * np.arange(6.0)[:, None] + rng.normal(size=(6, 60))
+    alike = rng.normal(size=(6, 60))
+    values = np.array([apart, apart, alike, alike])
+    measures = Measures([Measure(name, cutoff) for name in ("P", "AP") for cutoff in (5, 10)])
+    found = discriminate(Scores(values, measures, tuple("abcdef"), np.arange(60).astype(np.str_)))
+    (face,) = [face for face in figures_of(Discrimination) if face.short == "fig4"]
+    panels = draw_figure(found, face).axes
+    lowest = min(float(np.min(line.get_ydata())) for line in panels[1].lines[:1])
+    assert lowest < 60
+    assert all(panel.get_ylim()[0] <= lowest and panel.get_ylim()[1] >= 100 for panel in panels)

@@ -559,4 +559,4 @@ def test_a_metric_is_tried_out_with_grades_that_are_in_the_data() -> None:
 
     lists = {"a": {"ann": {"x": 1.0}, "bob": {"x": 1.0}}}
     judged = {"ann": {"x": 1}, "bob": {"x": 0, "y": 1}}
-    assert harness.score(lists, judged, top_grade @ 5).means().loc["a"].tolist() == [0.5]
+    assert harness.score(lists, judged, top_grade @ 5).mean_values().tolist() == [[0.5]]

@@ -305,8 +305,9 @@ def test_a_category_without_rows_is_no_system() -> None:
 
 
 def test_scores_by_system_in_place_of_frames_by_measure_are_told_apart() -> None:
+    by_system: dict[str, Any] = {"a": [0.1, 0.2], "b": [0.2, 0.3]}
     with pytest.raises(InputError, match="'a' has list"):
-        discriminate({"a": [0.1, 0.2], "b": [0.2, 0.3]})
+        discriminate(by_system)
 
 
 def test_all_wrong_names_are_told_at_once() -> None:

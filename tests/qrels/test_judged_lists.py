@@ -45,6 +45,13 @@ def test_judgements_of_one_kind_are_warned_of(grades: tuple[int, int], told: str
         warn_of_one_kind(grades_of_two(*grades))
 
 
+@pytest.mark.filterwarnings("error")
+def test_judgements_of_one_kind_concern_metrics_that_they_change_alone() -> None:
+    warn_of_one_kind(grades_of_two(1, 0), [])
+    with pytest.warns(InputWarning, match="items: infAP_trec equals AP"):
+        warn_of_one_kind(grades_of_two(1, 0), ["infAP_trec equals AP"])
+
+
 def test_the_best_lists_go_with_the_judgements_and_wait_for_no_collector() -> None:
     judged = Judged(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
     best = weakref.ref(judged.best)

@@ -25,6 +25,14 @@ MOST_DIGITS = 18
 WHOLE = "all"
 """What stands behind the ``@`` for whole lists."""
 
+BECOMES: Mapping[str, str] = {
+    "bpref": "equals Recall",
+    "infAP": "is Recall less at most .5 / (number of relevant items)",
+    "infAP_trec": "equals AP",
+    "AUC": "is 0",
+}
+"""Values of metrics for a user without judged non-relevant items."""
+
 
 @dataclass(frozen=True)
 class ParsedName:

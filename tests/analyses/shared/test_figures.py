@@ -75,6 +75,9 @@ class Labelled(Result):
     measures = Measures(Measure(metric, 5) for metric in ("P", "Recall", "AP", "nDCG"))
     kinds = ("observed", "by chance")
 
+    def caption(self) -> str:
+        return "Labels."
+
     @figure("labelled", "Labels", panels="metric")
     def plot(self, ax: Axes, *, metric: str | None = None) -> Axes:
         ax.set_xlabel(f"pairs by {metric}")

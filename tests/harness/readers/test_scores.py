@@ -1,10 +1,18 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analyses.shared.measure import Measure, Scores
-from harness.readers.scores import all_reported, read_score_tables, scores_to_parquet
+from harness import compare_systems
+from harness.readers.scores import (
+    all_reported,
+    read_score_tables,
+    scores_from_parquet,
+    scores_of,
+    scores_to_parquet,
+)
 from runs import InputError
 from tests.harness.small import ROOT
 
@@ -160,3 +168,23 @@ def test_scores_of_real_systems_are_read() -> None:
     scores = read_score_tables([SHARED / f"adhoc8_{name}.csv" for name in ("ap", "p10", "rr")])
     assert scores.values.shape == (3, 129, 50)
     assert scores.measures.metrics == ("ap", "p10", "rr")
+
+
+@pytest.mark.parametrize(
+    ("heading", "counted_as"), [("topic", "3 topics"), ("qid", "3 topics"), ("user", "3 users")]
+)
+def test_scores_are_of_topics_where_their_heading_says_so(heading: str, counted_as: str) -> None:
+    frame = pd.DataFrame({heading: ["1", "2", "3"], "a": [0.1, 0.2, 0.3], "b": [0.3, 0.1, 0.1]})
+    scores = scores_of(frame)
+    assert counted_as in repr(scores)
+    compared = compare_systems(scores)
+    assert counted_as in compared.caption()
+    assert counted_as in compared.to_latex()
+
+
+def test_what_scores_are_of_is_kept_with_them(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"topic": ["1", "2"], "a": [0.1, 0.2], "b": [0.3, 0.1]})
+    kept = scores_from_parquet(scores_to_parquet(scores_of(frame)))
+    assert kept.unit == "topic"
+    frame.to_csv(tmp_path / "ap.csv", index=False)
+    assert read_score_tables([tmp_path / "ap.csv"]).unit == "topic"

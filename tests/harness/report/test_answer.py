@@ -166,3 +166,18 @@ def test_what_the_users_show_follows_from_the_p_values(finished: Path) -> None:
         needed = sum(t.ppf(level, answer.power.n_users - 1) for level in (0.975, 0.8))
         assert detectable == pytest.approx(np.median(errors * needed))
         assert answer.power.detectable[number] == pytest.approx(detectable)
+
+
+def test_an_analysis_that_gave_no_number_is_not_called_missing() -> None:
+    stable = replace(estimates([0.90, 0.90, 0.40, 0.90], noise=0.01), threshold=0.5)
+    nothing = replace(estimates([nan] * 4, noise=0.01), no_value="tau is undefined at 79 % kept")
+    answer = Answer.of([("sparsity", stable), ("popularity", nothing)])
+    (first, _), *_ = answer.sentences()
+    assert "lacks the analysis discrimination;" in first
+    assert "popularity was made, but gives no number, as tau is undefined at 79 % kept" in first
+
+
+def test_dp_says_which_direction_is_better() -> None:
+    power = estimates([3.0, 9.0, 3.0, 3.0], noise=0.1, falling=True)
+    assert "lower is better" in Answer.of([("discrimination", power)]).plot().get_xlabel()
+    pyplot.close("all")

@@ -6,16 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import AxLine, Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from analyses.popularity import Popularity
 from analyses.sampled.papers import Example
+from analyses.shared.analysis import built_in_analyses
+from analyses.shared.drawing import OTHERS, SPREAD
 from analyses.shared.figure_options import COLUMN_WIDTHS, FigureOptions
 from analyses.shared.figures import draw_figure, written_as
+from analyses.shared.result import FigureFace, choices_of, figures_of
 from analyses.shared.result import Result as ShownResult
-from analyses.shared.result import figures_of
 from harness.cli.main import main
 from harness.report.open_study import OpenStudy, open_study
 from harness.report.print import caption_of, find_figure
@@ -86,6 +93,16 @@ def test_measures_and_cutoffs_are_chosen_by_name(
     opened: OpenStudy, name: str, chosen: dict[str, Any], found: list[str]
 ) -> None:
     assert titles(opened.figure(name, **chosen)) == found
+
+
+def test_robustness_and_validity_have_axes_of_one_range(opened: OpenStudy) -> None:
+    for panel in opened.figure("fig22").axes:
+        assert panel.get_xlim() == pytest.approx(panel.get_ylim())
+
+
+def test_a_figure_without_room_for_its_panels_is_refused(opened: OpenStudy) -> None:
+    with pytest.raises(InputError, match="choose a larger width or height"):
+        opened.figure("fig22", width="single", height=0.3)
 
 
 def test_curves_with_bands_have_a_panel_each_on_one_grid(opened: OpenStudy) -> None:
@@ -173,7 +190,7 @@ def test_no_text_is_outside_of_the_page_or_on_another(
 
 def test_the_caption_says_what_the_data_are(study: FinishedStudy) -> None:
     key, face = find_figure(study, "fig6")
-    caption = caption_of(study, study.result(key), face)
+    caption = caption_of(study, face, draw_figure(study.result(key), face))
     assert caption.endswith(study.manifest.data)
 
 
@@ -235,3 +252,206 @@ def test_measures_of_the_look_are_checked_before_the_work(tmp_path: Path) -> Non
     text = WORLD + SYSTEMS + METRICS + '[figures]\nmeasures = ["nDGC"]\n'
     with pytest.raises(InputError, match=r"no measure is called 'nDGC'; did you mean 'nDCG'\?"):
         run_text(text, tmp_path, output=tmp_path / "study")
+
+
+EVERY_ANALYSIS = """
+[analyses]
+names = [{names}]
+[analyses.validity_sweep]
+worlds = 2
+strengths = [0.0, 1.0]
+[analyses.graded_loss]
+samples = 2
+levels = [1.0, 0.5]
+replicates = 20
+[analyses.sampled]
+negatives = 10
+repeats = 4
+estimators = ["uncorrected", "bv(gamma=0.1)"]
+"""
+
+ASKED = {"single lists", "worlds", "full_ranks"}
+"""What analyses need that a study of a simulated world gives on request."""
+
+
+@pytest.fixture(scope="module")
+def further(tmp_path_factory: pytest.TempPathFactory) -> FinishedStudy:
+    """A study of the analyses that a study of a world makes on request."""
+    base = tmp_path_factory.mktemp("further")
+    sections = {
+        f'"{member.section}"'
+        for member in built_in_analyses().values()
+        if {*member.needs} <= ASKED
+        and not (member.is_usual() or member.settings.model_fields.get("rates"))
+    }
+    text = WORLD + SYSTEMS + METRICS + EVERY_ANALYSIS.format(names=", ".join(sorted(sections)))
+    return FinishedStudy.at(run_text(text, base, output=base / "study"))
+
+
+@pytest.fixture(scope="module")
+def drawable(study: FinishedStudy, further: FinishedStudy) -> list[tuple[ShownResult, FigureFace]]:
+    """Every figure of studies with its result, and curves of many measures."""
+    results = [result for each in (study, further) for _, result in each.results()]
+    results.append(many_curves())
+    return [(r, face) for r in results for face in figures_of(type(r)) if face.is_of(r)]
+
+
+def test_the_figures_drawn_are_those_of_the_register(
+    drawable: list[tuple[ShownResult, FigureFace]],
+) -> None:
+    drawn = {face.name for _, face in drawable}
+    lacking = {
+        member.key
+        for member in built_in_analyses().values()
+        for face in figures_of(member.result)
+        if face.name not in drawn
+    }
+    # Of logs, of a second assessor, and of adaptive samples.
+    online = {key for key in built_in_analyses() if key.startswith("online")}
+    assert lacking == {*online, "assessors", "sampled_estimates"}
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"bands": True, "systems": ("popularity",)},
+    {"bands": False, "measures": ("P",), "cutoffs": (5,)},
+    {
+        "width": "single",
+        "height": 2.0,
+        "palette": "Dark2",
+        "style": "grayscale",
+        "font_size": 7.0,
+        "title": False,
+    },
+]
+
+
+def test_every_option_of_figures_is_tried() -> None:
+    assert {name for options in OPTIONS for name in options} == {*FigureOptions.model_fields}
+
+
+def drawn_with(result: ShownResult, face: FigureFace, options: dict[str, Any]) -> list[Figure]:
+    """Draw a figure with options, as far as it can vary them, for each of its own choices."""
+    choices: list[dict[str, Any]] = [{}]
+    for keyword, values in choices_of(type(result), face).items():
+        choices += [{keyword: value} for value in values]
+    usual = FigureOptions.read(options)
+    return [draw_figure(result, face, usual=usual, chosen=chosen) for chosen in choices]
+
+
+def marks_of(printed: Figure) -> dict[str, bool]:
+    """What captions call a kind of mark, and whether the figure shows such marks."""
+    artists = [a for axes in printed.axes for a in axes.get_children() if a.get_visible()]
+    spreads = [a for a in artists if str(a.get_label()).startswith(SPREAD)]
+    lines = [a for a in artists if isinstance(a, Line2D)]
+    across = [a for a in lines if a.axes is not None and a.get_transform() != a.axes.transData]
+    labels = " ".join(axes.get_ylabel() for axes in printed.axes) + printed.get_supylabel()
+    return {
+        "Bands: ": any(isinstance(a, PolyCollection) for a in spreads),
+        "Vertical lines: ": any(is_upright(a) for a in artists if isinstance(a, LineCollection)),
+        "Grey: ": any(a.get_color() == OTHERS for a in lines if not isinstance(a, AxLine)),
+        "Dotted line": any(line.get_linestyle() == ":" for line in across),
+        "Diagonal: ": any(isinstance(line, AxLine) for line in lines),
+        "A lower curve": "p-value (dotted" in labels,
+        "A higher curve": "with at most this p-value" in labels,
+    }
+
+
+def is_upright(lines: LineCollection) -> bool:
+    """Tell whether lines that have a length are vertical."""
+    segments = [np.asarray(path.vertices) for path in lines.get_paths()]
+    sizes = [np.ptp(segment, axis=0) for segment in segments if len(segment)]
+    return any(width == 0 and height > 0 for width, height in sizes)
+
+
+def cut_by_axes(printed: Figure) -> list[str]:
+    """Name the curves, bands and lines beyond the limits of their axes."""
+    return [
+        f"{artist.get_label()} in {axes.get_title()!r}"
+        for axes in printed.axes
+        for artist in (*axes.lines, *axes.collections)
+        if artist.get_visible() and not isinstance(artist, AxLine) and is_cut(artist, axes)
+    ]
+
+
+def off_the_canvas(printed: Figure) -> list[str]:
+    """Name the titles, labels and legends that are not on the canvas as a whole."""
+    texts: list[Any] = [*printed.texts, *printed.legends]
+    above = [child for panel in printed.axes for child in panel.child_axes]
+    for axes in (*printed.axes, *above):
+        texts += [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.artists]
+        texts += [axes.get_legend()] if axes.get_legend() else []
+    canvas: Any = FigureCanvasAgg(printed)
+    page, renderer = printed.bbox.padded(1), canvas.get_renderer()
+    for axes in printed.axes:
+        # Labels stand beside those of ticks.
+        axes.get_tightbbox(renderer)
+    boxes = [(text, text.get_window_extent(renderer)) for text in texts]
+    return [
+        str(text)
+        for text, box in boxes
+        if box.width and not (page.contains(*box.min) and page.contains(*box.max))
+    ]
+
+
+def is_cut(artist: Any, axes: Axes) -> bool:
+    """Tell whether points of an artist lie outside of the view of its axes."""
+    if artist.get_transform() != axes.transData and isinstance(artist, Line2D):
+        return False
+    if isinstance(artist, Line2D):
+        points = np.asarray(artist.get_xydata(), dtype=np.float64)
+    else:
+        points = np.concatenate([np.empty((0, 2)), *(p.vertices for p in artist.get_paths())])
+    defined = points[np.isfinite(points).all(axis=1)]
+    for values, limits in zip(defined.T, (axes.get_xlim(), axes.get_ylim()), strict=True):
+        low, high = sorted(limits)
+        room = 1e-9 * (high - low)
+        if len(values) and (values.min() < low - room or values.max() > high + room):
+            return True
+    return False
+
+
+@pytest.fixture
+def without_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave axes where they are: finding places is most of what drawing costs."""
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *_: None)
+
+
+def untrue(face: FigureFace, printed: Figure) -> list[str]:
+    """Say where the caption names what is not drawn, or the reverse, and what axes cut."""
+    caption = str(printed.get_label())
+    wrong = [
+        f"{face.name}: {name!r} is {'not ' * is_drawn}in the caption"
+        for name, is_drawn in marks_of(printed).items()
+        if is_drawn != (name in caption)
+    ]
+    return [*wrong, *(f"{face.name} cuts {name}" for name in cut_by_axes(printed))]
+
+
+def is_low(options: dict[str, Any]) -> bool:
+    return "height" in options
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("without_places")
+@pytest.mark.parametrize("options", [options for options in OPTIONS if not is_low(options)])
+def test_captions_say_what_is_drawn_and_axes_cut_nothing(
+    drawable: list[tuple[ShownResult, FigureFace]], options: dict[str, Any]
+) -> None:
+    wrong = []
+    for result, face in drawable:
+        for printed in drawn_with(result, face, options):
+            wrong += untrue(face, printed)
+    assert wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [options for options in OPTIONS if is_low(options)])
+def test_captions_of_low_figures_are_true_and_no_label_leaves_the_canvas(
+    drawable: list[tuple[ShownResult, FigureFace]], options: dict[str, Any]
+) -> None:
+    wrong = []
+    for result, face in drawable:
+        for printed in drawn_with(result, face, options):
+            wrong += untrue(face, printed)
+            wrong += [f"{face.name}: {text}" for text in off_the_canvas(printed)]
+    assert wrong == []

@@ -107,6 +107,7 @@ def test_users_contribute_what_each_seed_s_study_resamples(repeated: Path, found
     numbers = result[0].measures.numbers(found.measures)
     expected = np.sqrt((deviations**2).mean(axis=0))[numbers]
     np.testing.assert_allclose(found.users[place], expected, rtol=1e-9)
+    assert "are root mean squares over the repetitions" in found.caption()
 
 
 VARIED = REPEATED.replace("seeds = 3", "settings = 3")

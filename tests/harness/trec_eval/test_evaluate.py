@@ -259,7 +259,7 @@ def test_a_topic_that_the_run_lacks_is_left_out_if_the_topics_are_the_runs(
     assert answer.stderr.splitlines() == [
         "2 topics: 0 without relevant items, 1 without judged non-relevant items; those that a run "
         "has count.",
-        f"{run}: 1 topics without recommendations, which do not count.",
+        f"{run}: 1 topic without recommendations, which do not count.",
     ]
 
 
