@@ -1,7 +1,8 @@
 """The bridge to LensKit: data sets, components trained reproducibly, and metrics for it.
 
-LensKit 2025.8 reads settings from the environment, takes threads as it finds them and warns
-on the console. Here a component is trained on the CPU, by one thread, silently, from a seed.
+LensKit reads settings from the environment, takes threads as it finds them and warns on the
+console. Here a component is trained on the CPU, by one thread, silently, from a seed. Where the
+names of LensKit 2025 and 2026 differ, both are known here, and nowhere else.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from qrels import Ratings
+from runs.shared.arrays import Singles
 from runs.shared.parallel import single_threaded
 
 if TYPE_CHECKING:
+    from lenskit.basic import PopScorer
     from lenskit.data import Dataset, ItemList
     from lenskit.metrics import ListMetric as ListMetric
     from lenskit.training import Trainable
@@ -61,6 +65,18 @@ def trained(
     with silence(), one_thread():
         component.train(dataset_of(ratings), options)
     return component
+
+
+def popularity_scores(model: PopScorer) -> Singles:
+    """Give the scores of LensKit's popularity, of shape (n_items,), once it is trained."""
+    name = "item_scores_" if hasattr(model, "item_scores_") else "item_scores"  # 2025; 2026
+    scores: Singles = getattr(model, name)
+    return scores
+
+
+def is_trainable(component: object) -> bool:
+    """Whether a component is to be trained: LensKit 2026 asks for `is_trained`, too."""
+    return callable(getattr(component, "train", None))
 
 
 def list_metric(
@@ -108,12 +124,23 @@ def one_thread() -> Iterator[None]:
 
 @cache
 def _size_lenskit_pool() -> None:
-    from lenskit.parallel import initialize
+    from lenskit import parallel
 
     with warnings.catch_warnings():
         # Where torch has worked before, its pool between operations keeps its size.
         warnings.filterwarnings("ignore", "failed to set", RuntimeWarning)
-        initialize(processes=1, threads=1, backend_threads=1)
+        if hasattr(parallel, "initialize"):  # LensKit 2025
+            parallel.initialize(processes=1, threads=1, backend_threads=1)
+        else:
+            _size_lenskit_pool_of_2026(parallel)
+
+
+def _size_lenskit_pool_of_2026(parallel: Any) -> None:
+    settings = import_module("lenskit.config").ParallelSettings
+    one_thread_each = settings(
+        num_cpus=1, num_procs=1, num_threads=1, num_backend_threads=1, num_batch_jobs=1
+    )
+    parallel.init_threading(one_thread_each)
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget_code() -> None:
-    for known in (provenance.made_by_code, provenance.module_path):
+    for known in (provenance.made_by_code, provenance._own_module_path):
         known.cache_clear()
 
 
