@@ -174,8 +174,8 @@ def frame_of(data: Any) -> pd.DataFrame:
     """Give the data frame that an object is or gives."""
     import pyarrow as pa
 
-    if hasattr(data, "list_metrics"):
-        data = data.list_metrics()
+    if hasattr(data, "list_metrics"):  # a method, or the frame itself in LensKit 2026's RunMetrics
+        data = data.list_metrics() if callable(data.list_metrics) else data.list_metrics
     if hasattr(data, "to_df"):
         data = data.to_df()
     if hasattr(data, "collect"):  # a lazy frame of polars

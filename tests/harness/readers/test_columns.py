@@ -286,6 +286,7 @@ def list_metrics(*models: str) -> pd.DataFrame:
     return analysis.measure(runs, test).list_metrics()
 
 
+@pytest.mark.filterwarnings("ignore:RunAnalysis is dep:DeprecationWarning")
 def test_metrics_of_lenskit_are_measures_and_no_systems(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
         discriminate(list_metrics())
