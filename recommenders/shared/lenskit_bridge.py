@@ -75,7 +75,7 @@ def popularity_scores(model: PopScorer) -> Singles:
 
 
 def is_trainable(component: object) -> bool:
-    """Whether a component is to be trained: LensKit 2026 asks for `is_trained`, too."""
+    """Tell whether a component is to be trained: LensKit 2026 asks for `is_trained`, too."""
     return callable(getattr(component, "train", None))
 
 

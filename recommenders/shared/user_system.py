@@ -207,7 +207,7 @@ def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
 
     def make(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
         with code_of(f"system {label_of(name)!r}"):
-            scorer = configured(settings)
+            scorer: Any = configured(settings)
             if is_trainable(scorer):
                 scorer = trained(scorer, ratings, seed=seed)
             return ComponentScorer(ratings, label_of(name), scorer)

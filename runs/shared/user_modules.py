@@ -163,10 +163,12 @@ def _users_modules() -> dict[str, str]:
     files: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        is_imported = name != "__main__" and not name.startswith(PLUGIN)
+        is_plugin = name.startswith(PLUGIN)
+        if name == "__main__" or is_plugin or not isinstance(file, str):
+            continue
         # Some modules that are made by code have a file that is no path.
-        is_source = isinstance(file, str) and file.endswith(".py") and Path(file).is_absolute()
-        if is_imported and is_source and is_users_file(file):
+        is_source = file.endswith(".py") and Path(file).is_absolute()
+        if is_source and is_users_file(file):
             files[name] = file
     return files
 
