@@ -250,7 +250,11 @@ _own_module_path = cache(_module_path)
 
 @cache
 def _parsed(content: bytes) -> ast.Module:
-    return ast.parse(content)
+    try:
+        return ast.parse(content)
+    except (SyntaxError, ValueError):
+        # What cannot be run imports nothing; a plug-in may try to import it.
+        return ast.Module(body=[], type_ignores=[])
 
 
 @cache

@@ -107,7 +107,8 @@ def one_thread() -> Iterator[None]:
     """Let BLAS, torch and LensKit work with one thread, as results may depend on their number.
 
     LensKit sizes its own pool once in a process, at first use, and on the way limits BLAS
-    and torch for good; those two get their threads back at the end.
+    and torch for good, and changes how torch shares memory between processes. All but the threads
+    that torch takes for whole operations are set back at the end.
     """
     import lenskit.parallel  # noqa: F401  loads what is limited below
     import torch
@@ -125,7 +126,9 @@ def one_thread() -> Iterator[None]:
 @cache
 def _size_lenskit_pool() -> None:
     from lenskit import parallel
+    from torch import multiprocessing
 
+    sharing_strategy = multiprocessing.get_sharing_strategy()
     with warnings.catch_warnings():
         # Where torch has worked before, its pool between operations keeps its size.
         warnings.filterwarnings("ignore", "failed to set", RuntimeWarning)
@@ -133,6 +136,7 @@ def _size_lenskit_pool() -> None:
             parallel.initialize(processes=1, threads=1, backend_threads=1)
         else:
             _size_lenskit_pool_of_2026(parallel)
+    multiprocessing.set_sharing_strategy(sharing_strategy)
 
 
 def _size_lenskit_pool_of_2026(parallel: Any) -> None:

@@ -162,7 +162,8 @@ def _users_modules() -> dict[str, str]:
     """Give the files of the modules of users that are imported, by name."""
     files: dict[str, str] = {}
     for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
+        # Asking some modules for an attribute imports others.
+        file = getattr(module, "__dict__", {}).get("__file__")
         is_plugin = name.startswith(PLUGIN)
         if name == "__main__" or is_plugin or not isinstance(file, str):
             continue

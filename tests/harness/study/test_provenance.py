@@ -233,6 +233,13 @@ def test_an_editable_installation_counts_by_its_content(
     assert closure.files == {plugin, source / "__init__.py", source / "values.py"}
 
 
+def test_a_module_that_cannot_be_parsed_counts_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text("print 'Python 2'\n")
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("try:\n    import old\nexcept SyntaxError:\n    old = None\n")
+    assert provenance.import_closure([plugin]).files == {plugin, tmp_path / "old.py"}
+
+
 def test_a_module_beside_a_plugin_that_python_does_not_import_does_not_count(
     tmp_path: Path,
 ) -> None:
