@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lenskit.basic import PopScorer
     from lenskit.data import Dataset, ItemList
     from lenskit.metrics import ListMetric as ListMetric
+    from lenskit.pipeline import Pipeline
     from lenskit.training import Trainable
 
 ModelT = TypeVar("ModelT", bound="Trainable")
@@ -77,6 +78,25 @@ def popularity_scores(model: PopScorer) -> Singles:
 def is_trainable(component: object) -> bool:
     """Tell whether a component is to be trained: LensKit 2026 asks for `is_trained`, too."""
     return callable(getattr(component, "train", None))
+
+
+def lacking_is_trained(pipeline: Pipeline) -> list[str]:
+    """Name the components of a pipeline that have `train`, but not `is_trained`.
+
+    LensKit 2026 fails at these, or leaves them untrained; LensKit 2025 has no such method.
+    """
+    from lenskit.training import Trainable
+
+    abstract = getattr(Trainable, "is_trained", None)
+    if abstract is None:
+        return []
+    names = []
+    for node in pipeline.nodes():
+        component = getattr(node, "component", None)
+        method = getattr(type(component), "is_trained", abstract)
+        if is_trainable(component) and method is abstract:
+            names.append(node.name)
+    return names
 
 
 def list_metric(

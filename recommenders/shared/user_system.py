@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import is_trainable, silence, trained
+from recommenders.shared.lenskit_bridge import is_trainable, lacking_is_trained, silence, trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
@@ -126,6 +126,12 @@ def _require_recommender(pipeline: Pipeline, name: str) -> None:
             raise InputError(
                 f"{subject} must have an input {expected!r}, as those of `topn_pipeline` have."
             )
+    lacking = lacking_is_trained(pipeline)
+    if lacking:
+        raise InputError(
+            f"{subject} has the component {lacking[0]!r}, which must have the method `is_trained` "
+            "beside `train`, as LensKit 2026 asks."
+        )
 
 
 def _require_methods_of_implicit(model: Any, name: str) -> None:

@@ -73,6 +73,18 @@ def test_a_component_is_trained_if_it_has_train_alone(tmp_path: Path, ratings: R
     assert counted(trained(text, "ByCount", tmp_path, ratings), ratings)
 
 
+def test_a_component_in_a_pipeline_is_trained_or_refused(tmp_path: Path, ratings: Ratings) -> None:
+    from lenskit.training import Trainable
+
+    text = COMPONENT.replace("is_trained", "is_ready") + PIPELINE
+    if hasattr(Trainable, "is_trained"):  # LensKit 2026
+        with pytest.raises(InputError, match="'scorer', which must have the method `is_trained`"):
+            trained(text, "made", tmp_path, ratings)
+    else:
+        (scores,) = trained(text, "made", tmp_path, ratings).score_batch(np.array([4], np.int32))
+        assert not np.isnan(scores).all()
+
+
 def test_a_changed_file_is_another_system(tmp_path: Path, ratings: Ratings) -> None:
     assert counted(trained(SYSTEM, "by_count", tmp_path, ratings), ratings)
     scorer = trained(SYSTEM.replace("np.ones", "-np.ones"), "by_count", tmp_path, ratings)
