@@ -4,9 +4,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+TESTED_WITH := cbor2 ipykernel nbclient pytest pytest-benchmark
 QUICK := $(BIN)/python -m pytest --quiet -m "not slow and not validity" --hypothesis-profile=quick
 
-.PHONY: demo check test test-lowest wheel-test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted mutants kills large-log sizes clean
+.PHONY: demo check test test-lowest test-newest wheel-test lint types contracts quick-harness quick-analyses docs format bench speed growth coverage replications conformance fuzz planted mutants kills large-log sizes clean
 
 demo: $(VENV)/installed
 	$(BIN)/harness run
@@ -23,6 +24,13 @@ test: lint types contracts
 # All tests with the lowest versions that pyproject.toml allows.
 test-lowest: .venv-lowest/installed
 	.venv-lowest/bin/python -m pytest -m "not validity" --ignore=tests/import_contracts.py
+
+# All tests with the newest versions that pyproject.toml allows, on the Python that PYTHON names. The
+# environment is made anew. PyPI's torch brings 5 GB of CUDA: the README says how to choose its CPU build.
+test-newest:
+	$(PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[recommenders,check,tune,online,cluster]' $(TESTED_WITH)
+	.venv-newest/bin/python -m pytest -m "not validity" --ignore=tests/import_contracts.py
 
 # The wheel, installed and used where nothing of this folder is found: two minutes.
 wheel-test:
@@ -111,7 +119,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 .venv-lowest/installed: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt --editable '.[recommenders,check,tune,online]' cbor2 pytest pytest-benchmark
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints-lowest.txt --editable '.[recommenders,check,tune,online]' $(TESTED_WITH)
 	@touch $@
 
 $(VENV)/documented: $(VENV)/installed
@@ -127,4 +135,4 @@ sizes:
 	@$(PYTHON) -m tests.sizes
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-wheel docs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-lowest .venv-newest .venv-wheel docs/build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import trained
+from recommenders.shared.lenskit_bridge import popularity_scores, trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, system
 from runs.shared.arrays import Ints, Singles, Sparse
@@ -32,7 +32,7 @@ def popularity_component(settings: PopularitySettings) -> PopScorer:
 def popularity(ratings: Ratings, settings: PopularitySettings, *, seed: int) -> PopularityScorer:
     """Recommend the items with the most ratings in training."""
     model = trained(popularity_component(settings), ratings, seed=seed)
-    return PopularityScorer(ratings, model.item_scores_)
+    return PopularityScorer(ratings, popularity_scores(model))
 
 
 @dataclass(frozen=True, eq=False)

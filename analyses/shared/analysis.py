@@ -190,13 +190,12 @@ def find_analysis(name: str) -> Analysis[Any, Any]:
 
 def user_analysis(path: Path) -> Analysis[Any, Any]:
     """Give the analysis that a user's Python file declares now."""
-    return _user_analysis(path, path.read_bytes() if path.is_file() else b"")
+    return _analysis_in(load_module(path, what="analysis"), path)
 
 
 @cache
-def _user_analysis(path: Path, _: bytes) -> Analysis[Any, Any]:
-    """Run a file, once for each content that it has."""
-    declared = _declared(load_module(path, what="analysis"))
+def _analysis_in(module: ModuleType, path: Path) -> Analysis[Any, Any]:
+    declared = _declared(module)
     if len(declared) != 1:
         raise InputError(f"{path}: one function must be declared with @analysis(...).")
     ((name, found),) = declared.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -74,6 +75,18 @@ Width = Annotated[
     BeforeValidator(_inches),
     WithJsonSchema({"anyOf": [{"enum": [*COLUMN_WIDTHS]}, {"type": "number"}]}),
 ]
+
+
+def _choose_backend() -> None:
+    """Let pyplot choose its backend now, in a notebook.
+
+    That of notebooks turns interactive mode on, so that figures are shown; at its end, `rc_context`
+    would turn it off again if the backend were chosen within.
+    """
+    if "IPython" in sys.modules:
+        from matplotlib import pyplot
+
+        pyplot.switch_backend(pyplot.get_backend())
 
 
 class FigureOptions(Section):
@@ -167,6 +180,7 @@ class FigureOptions(Section):
         from cycler import cycler
         from matplotlib import colormaps, rc_context, rcParams, style
 
+        _choose_backend()
         with rc_context({} if base is None else {"font.size": FONT_SIZE, **base}):
             if self.style is not None:
                 try:

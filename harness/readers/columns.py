@@ -6,8 +6,7 @@ that stands first in `NAMES` counts. Files are Parquet, Arrow (Feather), JSON, o
 heading whose fields are separated by tabs, commas or semicolons; Elliot's lists and MS MARCO's,
 three fields between tabs, have none. Lists of LensKit as Parquet may be flat or nested. Objects are
 data frames of pandas, what exports Arrow (polars, pyarrow), and what has ``to_df()`` (lists of
-LensKit) or ``list_metrics()`` (results of LensKit's RunAnalysis). A user may name columns by their
-role.
+LensKit) or ``list_metrics`` (what LensKit measures). A user may name columns by their role.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from runs import InputError
 from runs.formats import NUMBER, SCORE
 from runs.shared.arrays import Floats
-from runs.shared.errors import refusing, require_known, warn
+from runs.shared.errors import how_to_add, refusing, require_known, warn
 from runs.shared.files import PARQUET, read_within_memory
 
 if TYPE_CHECKING:
@@ -175,8 +174,8 @@ def frame_of(data: Any) -> pd.DataFrame:
     """Give the data frame that an object is or gives."""
     import pyarrow as pa
 
-    if hasattr(data, "list_metrics"):
-        data = data.list_metrics()
+    if hasattr(data, "list_metrics"):  # a method, or the frame itself in LensKit 2026's RunMetrics
+        data = data.list_metrics() if callable(data.list_metrics) else data.list_metrics
     if hasattr(data, "to_df"):
         data = data.to_df()
     if hasattr(data, "collect"):  # a lazy frame of polars
@@ -287,8 +286,8 @@ def _from_lz4(path: Path, content: bytes) -> Mapping[str, Any]:
         from cbor2 import loads
     except ImportError:
         raise InputError(
-            f"{path}: lz4 of ranx needs the package cbor2: `pip install cbor2`, or save the file "
-            "with kind='json' or 'parquet'."
+            f"{path}: lz4 of ranx needs the package cbor2; save the file with kind='json' or "
+            f"'parquet', or {how_to_add('cbor2')}"
         ) from None
     with refusing(f"{path}: no lz4 file of ranx", OSError, ValueError, TypeError):
         for _ in range(2):

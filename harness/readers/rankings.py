@@ -37,7 +37,7 @@ from runs.formats import (
 )
 from runs.run_file import RunFile
 from runs.shared.arrays import Floats
-from runs.shared.errors import warn
+from runs.shared.errors import how_to_add, warn
 from runs.shared.fields import Pairs
 from runs.shared.files import PARQUET, read_bytes
 
@@ -357,7 +357,7 @@ def judgements_in(dataset: str) -> tuple[QrelsFile, int]:
         import ir_datasets
     except ImportError:
         raise InputError(
-            f"qrels {dataset!r} of ir_datasets need that package: `pip install ir-datasets`."
+            f"qrels {dataset!r} of ir_datasets need that package; {how_to_add('ir-datasets')}"
         ) from None
     if dataset not in ir_datasets.registry:
         raise InputError(f"ir_datasets has no data set {dataset!r}.")

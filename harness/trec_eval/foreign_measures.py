@@ -57,7 +57,7 @@ def ir_measure(metric: str | Metric, *, relevance_level: float = 1) -> IrMeasure
 
 
 def lenskit_metric(metric: str | Metric, *, relevance_level: float = 1) -> ListMetric:
-    """Give a metric as a metric for LensKit's ``RunAnalysis``.
+    """Give a metric as a metric for LensKit's ``MeasurementCollector`` (2025: ``RunAnalysis``).
 
     Grades are the ratings of the test data, or 1 where it has none.
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache, partial, wraps
 from math import floor
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -222,10 +223,13 @@ def is_user_split(name: str) -> bool:
     return name.endswith(".py")
 
 
-@cache
 def user_split(path: Path) -> Splitter[Any]:
-    """Give the split that a user's Python file declares."""
-    module = load_module(path, what="file of the split")
+    """Give the split that a user's Python file declares now."""
+    return _split_in(load_module(path, what="file of the split"), path)
+
+
+@cache
+def _split_in(module: ModuleType, path: Path) -> Splitter[Any]:
     declared: list[Splitter[Any]] = Splitter.declared_in(module)
     if len(declared) != 1 or "settings" not in declared[0].make.__annotations__:
         raise InputError(

@@ -11,7 +11,9 @@ from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import Field as DataField
 from functools import cache, partial
+from inspect import signature
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,11 +21,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import silence, trained
+from recommenders.shared.lenskit_bridge import is_trainable, lacking_is_trained, silence, trained
 from recommenders.shared.scorers import TrainedOnRatings
 from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
 from runs.shared.arrays import Ints, Singles
+from runs.shared.errors import nearest, needed_by
 from runs.shared.members import code_of, load_module
 
 if TYPE_CHECKING:
@@ -52,34 +55,104 @@ def file_of(name: str) -> Path:
     return Path(name.rpartition(":")[0])
 
 
-@cache
 def load_system(name: str) -> SystemSpec:
-    """Load a user's system.
+    """Load a user's system as its file is now.
 
     Its name is the path of a Python file, a colon, and the name of an object in it: a LensKit
     component class; a LensKit pipeline or a model with implicit's ``fit`` and ``recommend``, or a
     function that makes one; or a function declared with `recommenders.system`.
     """
-    path, wanted = file_of(name), name.rpartition(":")[2]
-    found: Any = getattr(load_module(path, what="file of the system"), wanted, None)
-    if isinstance(found, SystemSpec) and "settings" in found.make.__annotations__:
-        return replace(found, name=label_of(name))
-    from lenskit.pipeline import Component, Pipeline
+    return _system_in(load_module(file_of(name), what="file of the system"), name)
 
-    if isinstance(found, type) and issubclass(found, Component):
-        return _spec_of(name, found)
-    is_made = isinstance(found, Pipeline) or not callable(found)
-    build: Callable[[], Any] = partial(deepcopy, found) if is_made else found
+
+@cache
+def _system_in(module: ModuleType, name: str) -> SystemSpec:
+    path, wanted = file_of(name), name.rpartition(":")[2]
+    if not hasattr(module, wanted):
+        public = [other for other in vars(module) if not other.startswith("_")]
+        raise InputError(f"{path}: there is no {wanted!r} in it; {nearest(wanted, public)}")
+    system = getattr(module, wanted)
+    if isinstance(system, SystemSpec):
+        if "settings" not in system.make.__annotations__:
+            raise InputError(
+                f"{path}: the argument `settings` of {wanted!r} must be annotated with a class of "
+                "settings."
+            )
+        return replace(system, name=label_of(name))
+    with needed_by(f"system {label_of(name)!r}", extra="recommenders"):
+        from lenskit.pipeline import Component, Pipeline
+
+    if isinstance(system, type) and issubclass(system, Component):
+        return _spec_of(name, system)
+    if isinstance(system, Component):
+        raise InputError(
+            f"{path}: {wanted!r} in it is a LensKit component; name its class, or a pipeline of "
+            "it, such as `topn_pipeline` makes."
+        )
+    is_built = isinstance(system, Pipeline) or not callable(system)
+    build: Callable[[], Any] = partial(deepcopy, system) if is_built else system
     with code_of(f"system {label_of(name)!r}"):
         built = build()
     if isinstance(built, Pipeline):
-        return _spec_of_built(name, build, _trained_pipeline, found)
+        _require_recommender(built, name)
+        return _spec_of_built(name, build, _trained_pipeline, system)
     if hasattr(built, "fit") and hasattr(built, "recommend"):
-        return _spec_of_built(name, build, _trained_model, found)
+        _require_methods_of_implicit(built, name)
+        return _spec_of_built(name, build, _trained_model, system)
     raise InputError(
         f"{path}: {wanted!r} in it must be a LensKit component class, a LensKit pipeline, a model "
         "with `fit` and `recommend`, a function that makes one, or a system."
     )
+
+
+RECOMMENDER = "recommender"
+"""What LensKit calls the component of a pipeline that ranks, by default."""
+
+INPUTS = ("query", "n")
+"""Inputs of a pipeline that are asked for: for whom, and how many items."""
+
+
+def _require_recommender(pipeline: Pipeline, name: str) -> None:
+    """Refuse a pipeline that cannot rank the items by itself."""
+    subject = f"{file_of(name)}: the pipeline {name.rpartition(':')[2]!r}"
+    if pipeline.node(RECOMMENDER, missing="none") is None:
+        nodes = ", ".join(node.name for node in pipeline.nodes())
+        raise InputError(
+            f"{subject} must have a component {RECOMMENDER!r}, which ranks items; it has {nodes}. "
+            "Build it with `topn_pipeline`, or give its ranker this name with `alias`."
+        )
+    for expected in INPUTS:
+        if pipeline.node(expected, missing="none") is None:
+            raise InputError(
+                f"{subject} must have an input {expected!r}, as those of `topn_pipeline` have."
+            )
+    lacking = lacking_is_trained(pipeline)
+    if lacking:
+        raise InputError(
+            f"{subject} has the component {lacking[0]!r}, which must have the method `is_trained` "
+            "beside `train`, as LensKit 2026 asks."
+        )
+
+
+def _require_methods_of_implicit(model: Any, name: str) -> None:
+    """Refuse a model whose methods do not take what those of implicit take."""
+    keywords = {"fit": "show_progress", "recommend": "filter_already_liked_items"}
+    for method, keyword in keywords.items():
+        if not _takes(getattr(model, method), keyword):
+            raise InputError(
+                f"{file_of(name)}: the method `{method}` of {name.rpartition(':')[2]!r} must take "
+                f"the keyword {keyword!r}, as that of a model of implicit does."
+            )
+
+
+def _takes(method: Callable[..., Any], keyword: str) -> bool:
+    """Tell whether a method takes a keyword; compiled ones that do not say so may."""
+    try:
+        parameters = signature(method).parameters
+    except (TypeError, ValueError):
+        return True
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return takes_all or keyword in parameters
 
 
 def _spec_of_built(
@@ -134,15 +207,14 @@ def _trained_model(model: Any, ratings: Ratings, *, seed: int) -> Rank:
 
 def _spec_of(name: str, component: type[Component[Any]]) -> SystemSpec:
     """Describe a component class as a system: its configuration is what can be set."""
-    from lenskit.training import Trainable
 
     def configured(settings: BaseModel) -> Component[Any]:
         return component(component.validate_config(settings.model_dump()))
 
     def make(ratings: Ratings, settings: BaseModel, *, seed: int) -> ComponentScorer:
         with code_of(f"system {label_of(name)!r}"):
-            scorer = configured(settings)
-            if isinstance(scorer, Trainable):
+            scorer: Any = configured(settings)
+            if is_trainable(scorer):
                 scorer = trained(scorer, ratings, seed=seed)
             return ComponentScorer(ratings, label_of(name), scorer)
 

@@ -154,10 +154,36 @@ def needed_by(subject: str, *, extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
-        raise InputError(
-            f"{subject} needs the package {package!r}; install it with "
-            f"`pip install 'metric-robustness-harness[{extra}]'`."
-        ) from error
+        remedy = how_to_install(extra)
+        raise InputError(f"{subject} needs the package {package!r}; {remedy}") from error
+
+
+def how_to_install(extra: str) -> str:
+    """Say how to install an extra, in a clause.
+
+    Tools that keep programs in environments of their own make these anew, so that what is there
+    already is named, too.
+
+    Examples
+    --------
+    >>> "`pip install '.[tune]'`" in how_to_install("tune")
+    True
+    """
+    extras = ",".join(dict.fromkeys(["recommenders", extra]))
+    return (
+        f"in the folder of the harness's code, install it with `pip install '.[{extra}]'`; if uv "
+        f"or pipx installed the harness, with `uv tool install --force '.[{extras}]'` or `pipx "
+        f"install --force '.[{extras}]'`."
+    )
+
+
+def how_to_add(package: str) -> str:
+    """Say how to install a package that no extra has, in a clause."""
+    return (
+        f"install it with `pip install {package}`; if uv or pipx installed the harness, with `uv "
+        f"tool install --force --with {package} '.[recommenders]'` in the folder of its code, or "
+        f"`pipx inject metric-robustness-harness {package}`."
+    )
 
 
 class NearTies(InputWarning):

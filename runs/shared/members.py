@@ -12,11 +12,13 @@ from importlib import import_module
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from pkgutil import iter_modules
+from threading import RLock
 from traceback import extract_tb
 from types import CodeType, MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from runs.shared.errors import InputError, nearest, with_article
+from runs.shared.user_modules import PLUGIN, modules_as_they_are, put_on_path
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -112,7 +114,8 @@ def load_installed(kind: str, name: str, of: type[MemberT]) -> MemberT | None:
         )
     source = f"{points[0].value}, which {owners[0]} installs as {name!r},"
     try:
-        found = points[0].load()
+        with _one_at_a_time, modules_as_they_are():
+            found = points[0].load()
     except Exception as error:
         raise InputError(f"{source} fails with {type(error).__name__}: {error}") from error
     if not isinstance(found, of) or getattr(found, "name", name) != name:
@@ -144,19 +147,43 @@ class _AsItIs(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
+class Loaded(NamedTuple):
+    """A module of a plug-in file, the content of the file, and how often others had changed."""
+
+    module: ModuleType
+    content: bytes
+    n_changes: int
+
+
+_loaded: dict[Path, Loaded] = {}
+_one_at_a_time = RLock()
+
+
 def load_module(path: Path, *, what: str) -> ModuleType:
     """Run a Python file, which errors call a "metric plug-in" or so, and give it as a module."""
     if not path.is_file():
         raise InputError(f"{path}: the {what} does not exist.")
     if path.suffix != ".py":
         raise InputError(f"{path}: {with_article(what)} must be a Python file (.py).")
-    name = f"harness_plugin_{path.stem}"
+    name = f"{PLUGIN}{path.stem}"
+    with _one_at_a_time, modules_as_they_are() as n_changes:
+        put_on_path(path.parent)
+        content = path.read_bytes()
+        loaded = _loaded.get(path.resolve())
+        if loaded is None or (loaded.content, loaded.n_changes) != (content, n_changes):
+            loaded = Loaded(_run(path, name, what=what), content, n_changes)
+            _loaded[path.resolve()] = loaded
+        sys.modules[name] = loaded.module
+    return loaded.module
+
+
+def _run(path: Path, name: str, *, what: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module
     try:
         _AsItIs(name, str(path)).exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         frames = extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(path)]
         line = getattr(error, "lineno", None) or (lines[-1] if lines else None) or 1

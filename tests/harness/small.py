@@ -18,6 +18,7 @@ from harness.study.study import Study
 from qrels import splits
 from runs.formats import format_run, run_from_parquet
 from runs.shared.progress import Silent
+from tests.exact_csv import read_exactly
 
 ROOT = Path(__file__).parents[2]
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -148,7 +149,7 @@ def made_again(folder: Path, before: Mapping[str, int]) -> set[str]:
 
 def read_frame(folder: Path, name: str) -> pd.DataFrame:
     """Read a table of a study folder, to the last bit."""
-    return pd.read_csv(folder / f"tables/{name}.csv", float_precision="round_trip")
+    return read_exactly(folder / f"tables/{name}.csv")
 
 
 def manifest_of(folder: Path) -> dict[str, object]:

@@ -116,7 +116,9 @@ def test_a_check_without_hypothesis_names_the_extra(tmp_path: Path) -> None:
     )
     answer = python(code, tmp_path)
     assert answer.returncode == MISUSED
-    assert "pip install 'metric-robustness-harness[check]'" in answer.stderr
+    assert "`pip install '.[check]'`" in answer.stderr
+    assert "`uv tool install --force '.[recommenders,check]'`" in answer.stderr
+    assert "`pipx install --force '.[recommenders,check]'`" in answer.stderr
 
 
 def test_the_lowest_versions_are_those_that_are_tested() -> None:

@@ -21,6 +21,7 @@ from recommenders.kernels.hidden_ranks import rank_hidden
 from recommenders.kernels.neighbours import ItemCosines
 from runs import InputError
 from runs.shared import parallel
+from tests.exact_csv import read_exactly
 from tests.hidden_example import PROFILES, RANK_LLOO, RANK_LOO, TRAIN_COUNTS
 
 pytestmark = pytest.mark.slow
@@ -75,7 +76,7 @@ def recalls(*arguments: str | Path) -> pd.DataFrame:
 
 
 def all_digits(source: Any) -> pd.DataFrame:
-    return pd.read_csv(source, float_precision="round_trip")
+    return read_exactly(source)
 
 
 def sentence(*arguments: str | Path) -> str:

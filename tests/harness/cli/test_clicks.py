@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from harness.cli.main import main
 from tests.analyses.online.click_logs import CLICKS, LISTS, experiment, write_csv, written
+from tests.exact_csv import read_exactly
 
 pytestmark = pytest.mark.usefixtures("logs_of_1970")
 
@@ -60,7 +61,7 @@ def test_rates_are_written_for_the_comparison_with_offline_metrics(
     log: list[Path], tmp_path: Path
 ) -> None:
     clicks(*log, "--window", "10 min", "--output", tmp_path)
-    rates = pd.read_csv(tmp_path / "rates.csv", float_precision="round_trip")
+    rates = read_exactly(tmp_path / "rates.csv")
     assert [*rates] == [
         *("model", "period", "rate", "error", "users", "recommendations", "accepted")
     ]

@@ -15,6 +15,7 @@ from harness.report.study_folder import FinishedStudy
 from harness.report.tables import tabulate
 from runs import InputError
 from tests.analyses.online.examples import write
+from tests.exact_csv import read_exactly
 from tests.harness.small import METRICS, SYSTEMS, WORLD, made_at, run_text
 
 pytestmark = pytest.mark.slow
@@ -53,7 +54,7 @@ def again(base: Path, study: Path, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_the_means_of_the_study_are_what_is_correlated(study: Path) -> None:
-    means = pd.read_csv(study / "tables/means.csv", float_precision="round_trip")
+    means = read_exactly(study / "tables/means.csv")
     frame = means[(means["metric"] == "nDCG") & (means["cutoff"] == 20)].set_index("system")
     rates = {"random": 0.01, "popularity": 0.03, "puresvd": 0.02}
     rhos = pd.read_csv(study / "tables/online.csv").set_index("measure")["mean"]

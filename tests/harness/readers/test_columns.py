@@ -152,7 +152,7 @@ def test_a_bad_table_is_told_with_its_place(text: str, finding: str, tmp_path: P
 def test_lz4_of_ranx_asks_for_its_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "a.lz4").write_bytes(b"\x04\x22\x4d\x18")
     monkeypatch.setitem(sys.modules, "cbor2", None)
-    with pytest.raises(InputError, match=r"a\.lz4: lz4 of ranx needs the package cbor2: `pip inst"):
+    with pytest.raises(InputError, match=r"a\.lz4: lz4 of ranx needs the package cbor2;.*`pip"):
         score(tmp_path / "a.lz4", QRELS, MEASURES)
 
 
@@ -286,6 +286,7 @@ def list_metrics(*models: str) -> pd.DataFrame:
     return analysis.measure(runs, test).list_metrics()
 
 
+@pytest.mark.filterwarnings("ignore:RunAnalysis is dep:DeprecationWarning")
 def test_metrics_of_lenskit_are_measures_and_no_systems(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least two systems and one user, got 1 and"):
         discriminate(list_metrics())

@@ -1,6 +1,8 @@
 """What made a part: where the code or the packages differ, it is made again."""
 
+import importlib.util
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -111,7 +113,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def forget_code() -> None:
-    for known in (provenance.made_by_code, provenance.module_path):
+    for known in (provenance.made_by_code, provenance._own_module_path):
         known.cache_clear()
 
 
@@ -157,6 +159,97 @@ def test_a_module_beside_a_file_of_a_user_is_part_of_what_it_imports(tmp_path: P
     assert {path.name for path in found.files} >= {"mine.py", "beside.py", "trec.py"}
     assert "other.py" not in {path.name for path in found.files}
     assert {"numba", "llvmlite"} <= found.versions().keys()
+
+
+LIBRARY = {
+    "gains.py": "import deeper\nGAIN = 1.0\n",
+    "deeper.py": "",
+    "package/__init__.py": "from .handed import name\n",
+    "package/handed.py": "from . import relative\nname = 1\n",
+    "package/relative.py": "",
+    "package/unused.py": "",
+    "space/part.py": "from .near import x\n",
+    "space/near.py": "x = 1\n",
+    "by_name.py": "",
+    "unused.py": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("import gains", {"gains.py", "deeper.py"}),
+        ("def f():\n    from gains import GAIN", {"gains.py", "deeper.py"}),
+        (
+            "from package import name",
+            {"package/__init__.py", "package/handed.py", "package/relative.py"},
+        ),
+        ("import space.part", {"space/part.py", "space/near.py"}),
+        ("from space import part", {"space/part.py", "space/near.py"}),
+        ("import importlib\nimportlib.import_module('by_name')", {"by_name.py"}),
+        ("__import__('by_name')", {"by_name.py"}),
+    ],
+)
+def test_what_a_plugin_imports_from_elsewhere_on_the_path_counts_by_its_content(
+    text: str, names: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, plugin = tmp_path / "library", tmp_path / "study" / "mine.py"
+    for name, content in {**LIBRARY, "../study/mine.py": text}.items():
+        (library / name).parent.mkdir(parents=True, exist_ok=True)
+        (library / name).write_text(content)
+    monkeypatch.syspath_prepend(library)
+    closure = provenance.import_closure([plugin])
+    assert closure.files == {plugin, *(library / name for name in names)}
+    before = closure.digest()
+    for name in names:
+        with (library / name).open("a") as source:
+            source.write("changed = True\n")
+        after = provenance.import_closure([plugin]).digest()
+        assert after != before
+        before = after
+
+
+def test_an_editable_installation_counts_by_its_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "checkout" / "src" / "editable_gains"
+    source.mkdir(parents=True)
+    (source / "__init__.py").write_text("from editable_gains.values import GAIN\n")
+    (source / "values.py").write_text("GAIN = 1.0\n")
+
+    class Finder:
+        """As setuptools writes it for editable installations."""
+
+        @staticmethod
+        def find_spec(name: str, path: object = None, target: object = None) -> Any:
+            file = source / "__init__.py"
+            found = name == "editable_gains"
+            return importlib.util.spec_from_file_location(name, file) if found else None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("from editable_gains import GAIN\n")
+    closure = provenance.import_closure([plugin])
+    assert closure.files == {plugin, source / "__init__.py", source / "values.py"}
+
+
+def test_a_module_that_cannot_be_parsed_counts_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text("print 'Python 2'\n")
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("try:\n    import old\nexcept SyntaxError:\n    old = None\n")
+    assert provenance.import_closure([plugin]).files == {plugin, tmp_path / "old.py"}
+
+
+def test_a_module_beside_a_plugin_that_python_does_not_import_does_not_count(
+    tmp_path: Path,
+) -> None:
+    for name in ("json.py", "numpy.py"):
+        (tmp_path / name).write_text("")
+    plugin = tmp_path / "mine.py"
+    plugin.write_text("import json\nimport numpy\n")
+    closure = provenance.import_closure([plugin])
+    assert closure.files == {plugin}
+    assert "numpy" in closure.versions()
 
 
 def test_the_home_of_a_metric_for_one_user_is_the_file_of_the_user(tmp_path: Path) -> None:

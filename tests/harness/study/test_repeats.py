@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from analyses.discrimination import Discrimination
@@ -13,6 +12,7 @@ from harness.study.study import read_study
 from recommenders import find_system
 from recommenders.shared.system import search_space
 from runs import InputError
+from tests.exact_csv import read_exactly
 from tests.harness.small import (
     METRICS,
     SYSTEMS,
@@ -61,7 +61,7 @@ def test_every_value_is_that_of_the_seeds_own_study(repeated: Path, found: Repea
     frame = found.frames()["repeats"]
     for seed in found.seeds[1:]:
         path = repeated / f"seeds/{seed}/tables/sparsity_areas.csv"
-        own = pd.read_csv(path, float_precision="round_trip")
+        own = read_exactly(path)
         areas = {(m, k): a for m, k, a in own[["metric", "cutoff", "area"]].values.tolist()}
         of_seed = frame[(frame.seed == seed) & frame.quantity.str.startswith("area, random")]
         for metric, cutoff, value in of_seed[["metric", "cutoff", "value"]].values.tolist():

@@ -25,6 +25,7 @@ from harness.readers.rankings import runs_of
 from harness.trec_eval.export import TOOL_NAMES, TOOLS, RunFormat, Tool, export_study, pool, script
 from qrels import Qrels
 from runs import InputError, Run
+from tests.exact_csv import read_exactly
 from tests.harness.small import as_trec, contents
 
 LEVEL = 4
@@ -43,7 +44,7 @@ def exported(scored: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def means(scored: Path) -> pd.Series[float]:
-    frame = pd.read_csv(scored / "tables/means.csv", float_precision="round_trip")
+    frame = read_exactly(scored / "tables/means.csv")
     return frame.set_index(["metric", "cutoff", "system"])["mean"]
 
 

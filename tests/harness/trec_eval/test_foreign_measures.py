@@ -52,6 +52,7 @@ def test_a_metric_of_items_says_that_ir_measures_has_grades_alone(name: str) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:RunAnalysis is dep:DeprecationWarning")
 def test_our_metrics_are_metrics_of_lenskits_analyses(tmp_path: Path) -> None:
     from lenskit.metrics import RunAnalysis
 

@@ -24,6 +24,7 @@ lenskit_tests = pytest.mark.filterwarnings(
     "ignore:no query items",
     "ignore:no user history available",
     "ignore:The given NumPy array is not writable",
+    "ignore:maximum time is naïve",
 )
 
 

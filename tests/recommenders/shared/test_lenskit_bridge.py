@@ -1,3 +1,6 @@
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +8,7 @@ from threadpoolctl import threadpool_info
 
 import recommenders
 from qrels import Ratings
-from recommenders.shared.lenskit_bridge import dataset_of, one_thread
+from recommenders.shared.lenskit_bridge import dataset_of, one_thread, popularity_scores
 from runs import Numbering
 
 
@@ -46,3 +49,15 @@ def test_training_is_silent(
     recommenders.train("svd", {}, equal, seed=1)
     assert capfd.readouterr() == ("", "")
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("name", ["item_scores_", "item_scores"])
+def test_the_scores_of_popularity_are_found_in_lenskit_2025_and_2026(name: str) -> None:
+    model: Any = SimpleNamespace(**{name: np.array([3.0, 1.0], dtype=np.float32)})
+    assert popularity_scores(model).tolist() == [3.0, 1.0]
+
+
+def test_training_leaves_how_torch_shares_memory_as_it_was(ratings: Ratings) -> None:
+    before = torch.multiprocessing.get_sharing_strategy()
+    recommenders.train("popularity", {}, ratings, seed=1)
+    assert torch.multiprocessing.get_sharing_strategy() == before

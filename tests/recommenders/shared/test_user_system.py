@@ -34,6 +34,9 @@ class ByCount(Component[ItemList], Trainable):
     def train(self, data, options=None):
         self.counts = data.item_stats()["rating_count"]
 
+    def is_trained(self):
+        return hasattr(self, "counts")
+
     def __call__(self, query: object, items: ItemList) -> ItemList:
         return ItemList(items, scores=self.config.sign * self.counts.reindex(items.ids()).values)
 """
@@ -62,6 +65,31 @@ def counted(scorer: BatchScorer, ratings: Ratings) -> bool:
 
 def test_a_lenskit_component_is_a_system(tmp_path: Path, ratings: Ratings) -> None:
     assert counted(trained(COMPONENT, "ByCount", tmp_path, ratings), ratings)
+
+
+def test_a_component_is_trained_if_it_has_train_alone(tmp_path: Path, ratings: Ratings) -> None:
+    text = COMPONENT.replace("(Component[ItemList], Trainable)", "(Component[ItemList])")
+    text = text.replace("is_trained", "is_ready")
+    assert counted(trained(text, "ByCount", tmp_path, ratings), ratings)
+
+
+def test_a_component_in_a_pipeline_is_trained_or_refused(tmp_path: Path, ratings: Ratings) -> None:
+    from lenskit.training import Trainable
+
+    text = COMPONENT.replace("is_trained", "is_ready") + PIPELINE
+    if hasattr(Trainable, "is_trained"):  # LensKit 2026
+        with pytest.raises(InputError, match="'scorer', which must have the method `is_trained`"):
+            trained(text, "made", tmp_path, ratings)
+    else:
+        (scores,) = trained(text, "made", tmp_path, ratings).score_batch(np.array([4], np.int32))
+        assert not np.isnan(scores).all()
+
+
+def test_a_changed_file_is_another_system(tmp_path: Path, ratings: Ratings) -> None:
+    assert counted(trained(SYSTEM, "by_count", tmp_path, ratings), ratings)
+    scorer = trained(SYSTEM.replace("np.ones", "-np.ones"), "by_count", tmp_path, ratings)
+    (scores,) = scorer.score_batch(np.array([4], dtype=np.int32))
+    assert np.array_equal(scores, -ratings.item_counts())
 
 
 def test_a_declared_system_is_a_system(tmp_path: Path, ratings: Ratings) -> None:
@@ -110,12 +138,46 @@ def test_a_data_class_may_be_the_configuration(tmp_path: Path, ratings: Ratings)
     assert counted(trained(text, "ByCount", tmp_path / ".", ratings, sign=1), ratings)
 
 
+PREDICTS = COMPONENT + "from lenskit.pipeline import predict_pipeline\n"
+PREDICTS += "Mine = predict_pipeline(ByCount())\n"
+NOT_ASKED = (
+    COMPONENT
+    + """
+from lenskit.pipeline import PipelineBuilder
+
+builder = PipelineBuilder()
+query, items = builder.create_input("query", object), builder.create_input("items", ItemList)
+builder.add_component("recommender", ByCount(), query=query, items=items)
+Mine = builder.build()
+"""
+)
+UNLIKE_IMPLICIT = """
+class Model:
+    def fit(self, matrix): ...
+    def recommend(self, users): ...
+Mine = Model()
+"""
+UNDESCRIBED = """
+from recommenders import system
+
+@system("counts", family="baseline", source="-")
+def Mine(ratings, settings, *, seed): ...
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
         (None, "the file of the system does not exist"),
         ("1 / 0", "the file of the system fails with ZeroDivisionError"),
         ("Mine = 3", "'Mine' in it must be a LensKit component class"),
+        ("Mien = 3", "there is no 'Mine' in it; did you mean 'Mien'"),
+        (PREDICTS, "the pipeline 'Mine' must have a component 'recommender'"),
+        (f"{PREDICTS}made = Mine\ndef Mine(): return made", "'Mine' must have a component 'recom"),
+        (NOT_ASKED, "the pipeline 'Mine' must have an input 'n'"),
+        (COMPONENT + "Mine = ByCount()", "'Mine' in it is a LensKit component; name its class"),
+        (UNLIKE_IMPLICIT, "method `fit` of 'Mine' must take the keyword 'show_progress'"),
+        (UNDESCRIBED, "argument `settings` of 'Mine' must be annotated"),
         ("def Mine(): 1 / 0", r"'own.py:Mine' fails in .*own.py, line 1: ZeroDivisionError"),
     ],
 )
