@@ -291,8 +291,14 @@ def find_split(name: str) -> Splitter[Any]:
     >>> find_split("k-fld")
     Traceback (most recent call last):
     runs.InputError: no split is called 'k-fld'; did you mean 'k-fold'?
+    >>> find_split("my_split.py:mine")
+    Traceback (most recent call last):
+    runs.InputError: the split 'my_split.py:mine' must be named by its file alone: my_split.py.
     """
     if is_user_split(name):
         return user_split(Path(name))
+    if ".py:" in name:
+        file = name.partition(":")[0]
+        raise InputError(f"the split {name!r} must be named by its file alone: {file}.")
     found: Splitter[Any] = find_member("splits", name, splits(), Splitter)
     return found if name in splits() else replace(found, make=_checked(name, found.make))

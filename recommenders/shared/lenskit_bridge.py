@@ -146,8 +146,8 @@ def one_thread() -> Iterator[None]:
 @cache
 def _size_lenskit_pool() -> None:
     from lenskit import parallel
-    from torch import multiprocessing
 
+    multiprocessing: Any = import_module("torch.multiprocessing")
     sharing_strategy = multiprocessing.get_sharing_strategy()
     with warnings.catch_warnings():
         # Where torch has worked before, its pool between operations keeps its size.

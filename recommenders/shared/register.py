@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from recommenders.shared.system import SystemSpec
 from recommenders.shared.user_system import is_user_system, load_system
-from runs.shared.errors import require_known
+from runs.shared.errors import InputError, require_known
 from runs.shared.members import find_member
 from runs.shared.settings import read_settings_of
 
@@ -28,6 +28,10 @@ def find_system(name: str) -> SystemSpec:
     """
     if is_user_system(name):
         return load_system(name)
+    if name.endswith(".py"):
+        raise InputError(
+            f"the system {name!r} must be named with the object in the file: {name}:NAME."
+        )
     return find_member("systems", name, systems(), SystemSpec)
 
 

@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields, replace
 from dataclasses import Field as DataField
 from functools import cache, partial
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,7 @@ from recommenders.shared.system import Settings, SystemSpec
 from runs import InputError
 from runs.shared.arrays import Ints, Singles
 from runs.shared.errors import nearest, needed_by
-from runs.shared.members import code_of, load_module
+from runs.shared.members import Member, code_of, load_module
 
 if TYPE_CHECKING:
     from lenskit.pipeline import Component, Pipeline
@@ -89,7 +89,11 @@ def _system_in(module: ModuleType, name: str) -> SystemSpec:
             f"{path}: {wanted!r} in it is a LensKit component; name its class, or a pipeline of "
             "it, such as `topn_pipeline` makes."
         )
-    is_built = isinstance(system, Pipeline) or not callable(system)
+    is_built = isinstance(system, Pipeline | Member) or not callable(system)
+    if not is_built and not _can_be_called(system):
+        raise InputError(
+            f"{path}: {wanted!r} in it must make a system when called without arguments."
+        )
     build: Callable[[], Any] = partial(deepcopy, system) if is_built else system
     with code_of(f"system {label_of(name)!r}"):
         built = build()
@@ -143,6 +147,16 @@ def _require_methods_of_implicit(model: Any, name: str) -> None:
                 f"{file_of(name)}: the method `{method}` of {name.rpartition(':')[2]!r} must take "
                 f"the keyword {keyword!r}, as that of a model of implicit does."
             )
+
+
+def _can_be_called(function: Callable[..., Any]) -> bool:
+    """Tell whether a function can be called without arguments; compiled ones may."""
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    variable = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return all(p.default is not p.empty or p.kind in variable for p in parameters)
 
 
 def _takes(method: Callable[..., Any], keyword: str) -> bool:

@@ -58,6 +58,7 @@ def test_the_scores_of_popularity_are_found_in_lenskit_2025_and_2026(name: str) 
 
 
 def test_training_leaves_how_torch_shares_memory_as_it_was(ratings: Ratings) -> None:
-    before = torch.multiprocessing.get_sharing_strategy()
+    multiprocessing: Any = torch.multiprocessing
+    before = multiprocessing.get_sharing_strategy()
     recommenders.train("popularity", {}, ratings, seed=1)
-    assert torch.multiprocessing.get_sharing_strategy() == before
+    assert multiprocessing.get_sharing_strategy() == before

@@ -157,6 +157,12 @@ class Model:
     def recommend(self, users): ...
 Mine = Model()
 """
+SPLIT = """
+from qrels import SplitSettings, split
+
+@split("mine", source="-")
+def Mine(ratings, settings: SplitSettings, *, seed): ...
+"""
 UNDESCRIBED = """
 from recommenders import system
 
@@ -177,6 +183,8 @@ def Mine(ratings, settings, *, seed): ...
         (NOT_ASKED, "the pipeline 'Mine' must have an input 'n'"),
         (COMPONENT + "Mine = ByCount()", "'Mine' in it is a LensKit component; name its class"),
         (UNLIKE_IMPLICIT, "method `fit` of 'Mine' must take the keyword 'show_progress'"),
+        ("def Mine(n): ...", "'Mine' in it must make a system when called without arguments"),
+        (SPLIT, "'Mine' in it must be a LensKit component class"),
         (UNDESCRIBED, "argument `settings` of 'Mine' must be annotated"),
         ("def Mine(): 1 / 0", r"'own.py:Mine' fails in .*own.py, line 1: ZeroDivisionError"),
     ],
@@ -188,6 +196,11 @@ def test_a_file_without_the_system_is_refused(
         (tmp_path / "own.py").write_text(text)
     with pytest.raises(InputError, match=finding):
         find_system(f"{tmp_path}/own.py:Mine")
+
+
+def test_a_file_alone_is_no_name_of_a_system() -> None:
+    with pytest.raises(InputError, match=r"named with the object in the file: own\.py:NAME"):
+        find_system("own.py")
 
 
 def test_a_component_that_fails_is_told_file_and_line(tmp_path: Path, ratings: Ratings) -> None:
