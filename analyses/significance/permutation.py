@@ -21,12 +21,11 @@ from numpy.typing import NDArray
 
 from analyses.intervals.resampling import SIGNS, Advance, monte_carlo_p, random_halves
 from analyses.shared.measure import to_grid
+from analyses.significance.enumeration import MOST_ENUMERATED, by_enumeration
 from analyses.significance.exact import (
     LOG_COSINE,
     MOST_CONVOLVED,
-    MOST_ENUMERATED,
     REACH,
-    by_enumeration,
     by_lattice,
     by_product,
     critical_by_series,
