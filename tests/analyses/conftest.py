@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Protocol
@@ -15,6 +17,14 @@ STATUS = Path("/proc/self/status")
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20261121)
+
+
+@pytest.fixture
+def peak_megabytes() -> Iterator[Callable[[], float]]:
+    """Measure the memory that numpy and Python took at most since the test began."""
+    tracemalloc.start()
+    yield lambda: tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
 
 
 class WithinMemory(Protocol):
