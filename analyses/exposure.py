@@ -156,8 +156,8 @@ class Exposure(Result):
         gaps = pair_differences(self.values)
         least, most = np.empty((2, *gaps.shape))
         for place in np.ndindex(gaps.shape[:-1]):
-            drawn = pair_differences(self.replicates[place], axis=-2)
-            least[place], most[place] = band(gaps[place], drawn)
+            resampled_gaps = pair_differences(self.replicates[place], axis=-2)
+            least[place], most[place] = band(gaps[place], resampled_gaps)
         limits = {"low": least, "high": most, "beyond_noise": (least > 0) | (most < 0)}
         numbers = range(1, len(self.recalls) + 1)
         sizes = {"items": self.group_sizes, "relevant": self.group_relevant}

@@ -110,8 +110,8 @@ def columns_in(items: Integers, other_items: Integers) -> Numbers:
     at_once = max(1, COMPARED_AT_ONCE // max(1, items.shape[1] * other_items.shape[1]))
     for start in range(0, len(items), at_once):
         users = slice(start, start + at_once)
-        own = items[users, :, None]
-        same = (own == other_items[users, None, :]) & (own >= 0)
+        user_items = items[users, :, None]
+        same = (user_items == other_items[users, None, :]) & (user_items >= 0)
         columns[users] = np.where(same.any(axis=2), same.argmax(axis=2), -1)
     return columns
 

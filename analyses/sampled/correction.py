@@ -523,14 +523,15 @@ def _studentised(differences: Floats, replicates: Floats) -> tuple[Floats, Float
     """
     n_metrics, n_systems, n = replicates.shape
     first, second = pair_indices(n_systems)
-    errors, furthest = np.zeros(differences.shape), np.zeros((n_metrics, n))
+    errors = np.zeros(differences.shape)
+    furthest = np.zeros((n_metrics, n))
     at_once = max(1, NUMBERS_AT_ONCE // max(1, n_metrics * n))
     for start in range(0, len(first), at_once):
         pairs = slice(start, start + at_once)
-        drawn = replicates[:, first[pairs]] - replicates[:, second[pairs]]
-        errors[:, pairs] = drawn.std(axis=-1, ddof=1)
+        resampled = replicates[:, first[pairs]] - replicates[:, second[pairs]]
+        errors[:, pairs] = resampled.std(axis=-1, ddof=1)
         scales = np.where(errors[:, pairs] > 0, errors[:, pairs], np.inf)
-        off = np.abs(drawn - differences[:, pairs, np.newaxis]) / scales[..., np.newaxis]
+        off = np.abs(resampled - differences[:, pairs, np.newaxis]) / scales[..., np.newaxis]
         # At least 1: a replicate may be the only one that differs.
         off *= np.sqrt((n - 2) / np.maximum(n - 1 - off**2, 1.0))
         furthest = np.maximum(furthest, off.max(axis=1))
